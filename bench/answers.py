@@ -1,0 +1,100 @@
+"""Which answer a request gets from the mock server. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bench.http_requests import HttpRequest
+from bench.protocols import anthropic_messages, model_list, openai_chat, openai_responses
+from bench.protocols.script import Json, UnknownModel, parse
+from bench.protocols.wire import REQUEST_ID, Question, Reply, Wire
+from pi.base.records import Record
+
+WIRES = (openai_chat.WIRE, openai_responses.WIRE, anthropic_messages.WIRE)
+_BYTES_PER_TOKEN = 4
+
+
+class Whole(Record):
+    """An answer in one piece of JSON."""
+
+    status: int
+    body: Any
+    headers: tuple[str, ...] = ()
+
+
+class Streamed(Record):
+    """An answer as a stream of events, its deltas at ``rate`` per second if that is given."""
+
+    reply: Reply
+    rate: int | None
+    headers: tuple[str, ...]
+
+
+class Refusal(Exception):
+    """The request gets an error for an answer."""
+
+    def __init__(self, status: int, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+
+
+def answer(request: HttpRequest) -> Whole | Streamed:
+    """What to send back. Mistakes get the error body of the protocol that was meant."""
+    wire = next((wire for wire in WIRES if request.path.endswith(wire.path)), None)
+    is_anthropic = b"anthropic-version" in request.headers or wire is anthropic_messages.WIRE
+    try:
+        match request.method:
+            case "GET" if request.path.endswith("/models"):
+                return Whole(
+                    status=200,
+                    body=model_list.anthropic() if is_anthropic else model_list.openai(),
+                )
+            case "POST" if wire:
+                return _ask(wire, request.body)
+        url = f"{request.method} {request.path}"
+        raise Refusal(404, f"Unknown request URL: {url}", code="unknown_url")
+    except Refusal as refusal:
+        speaker = anthropic_messages.WIRE if is_anthropic else openai_chat.WIRE
+        body = speaker.problem(refusal.status, refusal.message, refusal.code)
+        return Whole(status=refusal.status, body=body)
+
+
+def _ask(wire: Wire, body: bytes | bytearray) -> Whole | Streamed:
+    question = _question(wire, body)
+    headers = (f"{wire.request_id_header}: {REQUEST_ID}",)
+    if question.body.get("stream"):
+        reply = wire.stream(question)
+        return Streamed(reply=reply, rate=question.script.rate, headers=headers)
+    return Whole(status=200, body=wire.whole(question), headers=headers)
+
+
+def _question(wire: Wire, data: bytes | bytearray) -> Question:
+    body = _json_object(data)
+    for name in wire.required:
+        if name not in body:
+            raise Refusal(
+                400, f"Missing required parameter: '{name}'.", code="missing_required_parameter"
+            )
+    model = str(body["model"])
+    try:
+        script = parse(model)
+    except UnknownModel as problem:
+        raise Refusal(
+            404, f"The model '{model}' does not exist.", code="model_not_found"
+        ) from problem
+    tokens = len(data) // _BYTES_PER_TOKEN
+    return Question(model=model, script=script, body=body, prompt_tokens=tokens)
+
+
+def _json_object(data: bytes | bytearray) -> Json:
+    try:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise Refusal(400, f"The body of the request is not valid JSON: {problem}") from problem
+    if not isinstance(body, dict):
+        raise Refusal(400, "The body of the request is not a JSON object.")
+    return body

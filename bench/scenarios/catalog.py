@@ -1,0 +1,8 @@
+"""All scenarios, in the order of the table."""
+
+from __future__ import annotations
+
+from bench.scenario import Scenario
+from bench.scenarios import bare, startup
+
+SCENARIOS: tuple[Scenario, ...] = (*startup.SCENARIOS, *bare.SCENARIOS)

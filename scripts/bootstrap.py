@@ -1,0 +1,188 @@
+"""Make ``.venv`` fit this checkout: called by ./pi and ./test when it does not.
+
+Standard library only: nothing is installed yet when this runs. The text that identifies what
+is to be installed arrives on standard input; it is stored as ``.venv/ready-<kind>`` at the very
+end, so an install that was interrupted or failed is never taken for a finished one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+KINDS = ("core", "dev")
+"""Each kind includes the ones before it."""
+
+
+class CannotInstall(Exception):
+    """Says in one line what is missing and what to do."""
+
+
+def main() -> int:
+    """Install what is missing; the exit code is 0 when ``.venv`` is ready."""
+    kind, command = sys.argv[1], sys.argv[2]
+    wanted = sys.stdin.read()
+    try:
+        with only_one_at_a_time(command):
+            if not is_ready(kind, wanted):
+                prepare(kind, wanted, command)
+    except CannotInstall as problem:
+        print(f"{command}: {problem}", file=sys.stderr)
+        return 1
+    except OSError as problem:
+        print(
+            f"{command}: cannot write {problem.filename or VENV}: {problem.strerror}",
+            file=sys.stderr,
+        )
+        return 1
+    except KeyboardInterrupt:
+        print(
+            f"\n{command}: interrupted; the next ./{command} starts the install over.",
+            file=sys.stderr,
+        )
+        return 130
+    return 0
+
+
+@contextmanager
+def only_one_at_a_time(command: str) -> Iterator[None]:
+    """Hold the checkout's install lock, so that two first runs do not write into one folder."""
+    with (ROOT / ".venv.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{command}: waiting for another install of this checkout…", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def is_ready(kind: str, wanted: str) -> bool:
+    """Whether another process finished this very install while we waited for the lock."""
+    ready = VENV / f"ready-{kind}"
+    return ready.is_file() and ready.read_text() == wanted and PYTHON.exists()
+
+
+def prepare(kind: str, wanted: str, command: str) -> None:
+    """Create or update ``.venv``, then mark it ready."""
+    print(f"{command}: installing into .venv (once; needs the package index)…", file=sys.stderr)
+    finished = [VENV / f"ready-{name}" for name in KINDS]
+    usable = PYTHON.exists() and any(
+        # The first line is the checkout's path: scripts of a moved .venv name the old one.
+        mark.is_file() and mark.read_text().startswith(f"{ROOT}\n")
+        for mark in finished
+    )
+    for mark in finished:
+        mark.unlink(missing_ok=True)
+    if not usable:
+        create_venv()
+    install(requirements(kind))
+    for name in KINDS[: KINDS.index(kind) + 1]:
+        (VENV / f"ready-{name}").write_text(wanted)
+
+
+def create_venv() -> None:
+    """Make a fresh, empty environment; what an interrupted install left is removed."""
+    if VENV.is_symlink() or VENV.is_file():
+        VENV.unlink()
+    elif VENV.exists():
+        shutil.rmtree(VENV)
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(VENV)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        reason = (made.stderr or made.stdout).strip().splitlines()[-1:]
+        raise CannotInstall(
+            f"{sys.executable} cannot make a virtual environment "
+            f"({' '.join(reason)}); install Python's venv module and run again."
+        )
+
+
+def requirements(kind: str) -> list[str]:
+    """What to install, in the words of an installer's command line."""
+    # pip is part of it: `pi models pull` and `pi install` call it later.
+    core = constrained("pip", "--editable", str(ROOT))
+    if kind == "core":
+        return core
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    return [*core, *groups["dev"]]
+
+
+def constrained(*wanted: str) -> list[str]:
+    """``wanted`` in the exact versions that this checkout was tested with."""
+    return [*wanted, "--constraint", str(ROOT / "constraints.txt")]
+
+
+def install(wanted: list[str]) -> None:
+    """Run the first installer that works: uv, this Python's pip, or the one ensurepip brings."""
+    tried = []
+    for name, commands in installers(wanted):
+        tried.append(name)
+        if all(run(command) for command in commands):
+            return
+    if tried:
+        raise CannotInstall(
+            f"{' and '.join(tried)} could not install the dependencies (the reason is above); "
+            "check the network or the package index, then run again."
+        )
+    raise CannotInstall(
+        f"{sys.executable} has neither pip nor ensurepip; install pip or uv and run again."
+    )
+
+
+def installers(wanted: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
+    """Name and commands of each installer that this machine has, the fastest first."""
+    venv_pip = [str(PYTHON), "-m", "pip", "install", "-qq"]
+    if uv := shutil.which("uv"):
+        yield "uv", [[uv, "pip", "install", "--quiet", "--python", str(PYTHON), *wanted]]
+    if has_module(sys.executable, "pip"):
+        # Our own pip first: the `pi` script that an older one writes starts 5 ms later.
+        bring = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "-qq"]
+        yield "pip", [[*bring, *constrained("pip")], [*venv_pip, *wanted]]
+    elif has_module(str(PYTHON), "ensurepip"):
+        yield "pip", [[str(PYTHON), "-m", "ensurepip"], [*venv_pip, *wanted]]
+
+
+def run(command: list[str]) -> bool:
+    """Whether ``command`` succeeded; what it says goes to standard error."""
+    finished = subprocess.run(command, env=clean_environment(), check=False, stdout=sys.stderr)
+    return finished.returncode == 0
+
+
+def has_module(python: str, module: str) -> bool:
+    """Whether ``python`` could import ``module``."""
+    probe = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", probe], check=False).returncode == 0
+
+
+def clean_environment() -> dict[str, str]:
+    """The caller's environment without settings that would install somewhere else."""
+    elsewhere = {
+        "PIP_USER",
+        "PIP_TARGET",
+        "PIP_PREFIX",
+        "PIP_ROOT",
+        "PIP_REQUIRE_VIRTUALENV",
+        "PIP_PYTHON",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+    }
+    return {name: value for name, value in os.environ.items() if name not in elsewhere}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""The root of every error that pi raises on purpose.
+
+PiError                 something went wrong that a person or a model can act on
+├── FileProblem         a file cannot be read, written or locked            (pi.base.files)
+├── SpawnFailed         a program could not be started                      (pi.base.processes)
+└── ProviderError       a model could not be asked                          (pi.ai.errors)
+
+Anything else that is raised is a bug: it is shown as one and never swallowed.
+"""
+
+from __future__ import annotations
+
+
+class PiError(Exception):
+    """A problem told in one line: what happened and where.
+
+    ``hint`` says what to do next, in one more sentence, or is empty.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def explain(self) -> str:
+        """The message followed by the hint: what a person is shown."""
+        return f"{self.message} {self.hint}".rstrip()

@@ -1,0 +1,365 @@
+"""Files that survive crashes and company: atomic replacement, private creation, locks.
+
+FileProblem             a file cannot be read, written or locked
+└── LockedByAnother     somebody else holds the lock, or has taken it from us
+"""
+
+from __future__ import annotations
+
+import abc
+import errno
+import logging
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from pi.base.clock import Clock, SystemClock
+from pi.base.errors import PiError
+
+if TYPE_CHECKING:
+    import asyncio
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
+"""Seconds between two attempts to get a lock: doubled from the first to the longest."""
+
+HINTS = {
+    errno.EACCES: "Check the permissions of the file and its directory.",
+    errno.EPERM: "Check the permissions of the file and its directory.",
+    errno.EROFS: "The file system is read-only: choose another place.",
+    errno.ENOSPC: "Free some disk space and try again.",
+    errno.EDQUOT: "Free some disk space and try again.",
+    errno.ENOENT: "Create its directory first.",
+}
+
+
+class FileProblem(PiError):
+    """A file cannot be read, written or locked."""
+
+
+class LockedByAnother(FileProblem):
+    """Another program holds the lock, or took it over while we were away."""
+
+
+def read_if_exists(path: Path) -> bytes | None:
+    """What the file holds, or None if there is no such file."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _problem("read", path, error) from error
+
+
+def private_directory(path: Path) -> Path:
+    """``path`` as a directory; what has to be created, parents too, is for the owner alone."""
+    try:
+        for missing in reversed([p for p in (path, *path.parents) if not p.exists()]):
+            missing.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise _problem("create the directory", path, error) from error
+    if not path.is_dir():
+        raise FileProblem(f"Cannot use {path} as a directory: there is a file of that name.")
+    return path
+
+
+def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Give the file new content in one step: readers and crashes see the old or the new one.
+
+    An existing file keeps its mode and, where we may set it, its owner; a link stays a link to
+    the file that is replaced. ``mode`` is for a file that does not exist yet: without it the
+    umask decides, with it nobody else can open the file before it is set.
+    """
+    target = Path(os.path.realpath(path))
+    # Not named after the target: a name of 255 bytes leaves no room for a suffix.
+    beside = target.with_name(f".pi-{os.urandom(8).hex()}.tmp")
+    try:
+        old = _stat(target)
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            raise FileProblem(f"Cannot write {path}: it is not a regular file.")
+        _write_new(beside, data, old=old, mode=mode)
+        beside.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink()
+        if isinstance(error, OSError):
+            raise _problem("write", path, error) from error
+        raise
+    _sync_directory(target.parent)
+
+
+def _write_new(path: Path, data: bytes, *, old: os.stat_result | None, mode: int | None) -> None:
+    """Write a new file that reaches the disk with the mode and owner it is to have."""
+    private = old is not None or mode is not None
+    final = mode if old is None else stat.S_IMODE(old.st_mode)
+
+    def create(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600 if private else 0o666)
+
+    with open(path, "xb", opener=create) as file:
+        file.write(data)
+        file.flush()
+        if sys.platform != "win32":
+            if old is not None:
+                _keep_owner(file.fileno(), old)
+            if final is not None:
+                os.fchmod(file.fileno(), final)  # last: writing and chown clear special bits
+        os.fsync(file.fileno())
+
+
+def _keep_owner(fd: int, old: os.stat_result) -> None:
+    new = os.fstat(fd)
+    if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
+        return
+    try:
+        os.fchown(fd, old.st_uid, old.st_gid)
+    except OSError:
+        with suppress(OSError):  # only root gives files away, but a group of ours can be kept
+            os.fchown(fd, -1, old.st_gid)
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a rename survive a power cut, where directories can be synced."""
+    with suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+class _Lock(abc.ABC):
+    """Waiting for a turn, with ``with`` (blocks the thread) or ``async with``."""
+
+    def __init__(self, *, wait: float, clock: Clock) -> None:
+        self._wait = wait
+        self._clock = clock
+
+    def __enter__(self) -> Self:
+        pauses = _pauses(self._wait)
+        while not self._take():
+            if (pause := next(pauses, None)) is None:
+                raise self._busy()
+            time.sleep(pause)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._release()
+
+    async def __aenter__(self) -> Self:
+        pauses = _pauses(self._wait)
+        while not self._take():
+            if (pause := next(pauses, None)) is None:
+                raise self._busy()
+            await self._clock.sleep(pause)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._release()
+
+    @abc.abstractmethod
+    def _take(self) -> bool:
+        """Try once; False if another has it."""
+
+    @abc.abstractmethod
+    def _release(self) -> None:
+        """Give back what ``_take`` took."""
+
+    @abc.abstractmethod
+    def _busy(self) -> LockedByAnother:
+        """Who is in the way, told after the last try."""
+
+
+class FileLock(_Lock):
+    """Turns at something that only pi touches, held through the operating system.
+
+    ``path`` is a file that exists for this lock; it is created if need be and stays behind. The
+    lock ends with its holder, however it ends. Without ``wait`` a lock that is taken raises
+    ``LockedByAnother`` at once.
+    """
+
+    def __init__(self, path: Path, *, wait: float = 0.0, clock: Clock | None = None) -> None:
+        super().__init__(wait=wait, clock=clock or SystemClock())
+        self._path = path
+        self._fd = -1
+
+    def _take(self) -> bool:
+        try:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise _problem("create the lock", self._path, error) from error
+        try:
+            _lock_now(fd)
+        except OSError as error:
+            os.close(fd)
+            if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+                return False
+            raise _problem("lock", self._path, error) from error
+        self._fd = fd
+        return True
+
+    def _release(self) -> None:
+        os.close(self._fd)  # which unlocks
+
+    def _busy(self) -> LockedByAnother:
+        return LockedByAnother(
+            f"{self._path} is locked by another program.", hint="Close that one or wait for it."
+        )
+
+
+def _lock_now(fd: int) -> None:
+    """Lock an open file for us alone; OSError if another has it."""
+    # Neither module exists on the other system.
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        # Not lockf: its locks do not keep out the same process, and end when any
+        # descriptor of the file is closed.
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class DirectoryLock(_Lock):
+    """Turns at a file that the original pi writes too, as its library proper-lockfile does it.
+
+    The lock is a directory ``<file>.lock`` beside the real file. Its time of change says that
+    the holder lives: ``async with`` refreshes it every ``stale / 2`` seconds; ``with`` does not,
+    so use that for work of a moment. A lock that is older than ``stale`` seconds is taken over.
+    ``wait`` is longer than ``stale``, so that a holder that crashed is never in the way for good.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        wait: float = 15.0,
+        stale: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(wait=wait, clock=clock or SystemClock())
+        self._file = path
+        self._lock = Path(f"{os.path.realpath(path)}.lock")
+        self._stale = stale
+        self._mine: tuple[int, int] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+
+    def check(self) -> None:
+        """Raise ``LockedByAnother`` if the lock was lost: ask before you write after a pause."""
+        if self._mine is None or self._on_disk() != self._mine:
+            raise LockedByAnother(
+                f"The lock {self._lock} was lost: it was not refreshed in time or was removed.",
+                hint="Try again.",
+            )
+
+    async def __aenter__(self) -> Self:
+        # Not at the top: reading a settings file must not cost the event loop's import.
+        import asyncio
+
+        await super().__aenter__()
+        self._refreshing = asyncio.create_task(self._refresh(), name=f"refresh {self._lock.name}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        import asyncio
+
+        refreshing, self._refreshing = self._refreshing, None
+        self._release()
+        if refreshing is not None:
+            refreshing.cancel()
+            await asyncio.wait({refreshing})
+
+    async def _refresh(self) -> None:
+        while True:
+            await self._clock.sleep(self._stale / 2)
+            if self._on_disk() != self._mine:
+                return  # taken over: not ours to touch, and check() says so
+            with suppress(OSError):  # the next turn may have more luck
+                self._stamp()
+
+    def _take(self) -> bool:
+        try:
+            self._lock.mkdir()
+            self._stamp()
+        except FileExistsError:
+            return self._take_over()
+        except OSError as error:
+            raise _problem("lock", self._file, error) from error
+        return True
+
+    def _take_over(self) -> bool:
+        """Replace a lock whose holder no longer lives.
+
+        Looking and removing cannot be one step, so nothing else happens between them.
+        """
+        age = self._age()
+        if age is None or age <= self._stale:
+            return False
+        try:
+            self._lock.rmdir()
+        except FileNotFoundError:
+            return False  # somebody else was faster
+        except OSError as error:
+            raise _problem("take over the stale lock", self._lock, error) from error
+        log.info("removed %s, which was %.0f seconds old", self._lock, age)
+        return self._take()
+
+    def _release(self) -> None:
+        mine, self._mine = self._mine, None
+        if self._on_disk() != mine:
+            log.warning("%s was taken over while it was held", self._lock)
+            return
+        with suppress(OSError):
+            self._lock.rmdir()
+
+    def _busy(self) -> LockedByAnother:
+        age = self._age() or 0.0
+        return LockedByAnother(
+            f"{self._file} is locked by another program: {self._lock} was refreshed "
+            f"{max(age, 0.0):.1f} seconds ago.",
+            hint="Try again when that one has finished; if none runs, remove that directory.",
+        )
+
+    def _stamp(self) -> None:
+        now = self._clock.now_ms() * 1_000_000
+        os.utime(self._lock, ns=(now, now))
+        self._mine = self._on_disk()
+
+    def _on_disk(self) -> tuple[int, int] | None:
+        """What tells one holder's lock from the next one's."""
+        found = _stat(self._lock)
+        return (found.st_ino, found.st_mtime_ns) if found else None
+
+    def _age(self) -> float | None:
+        found = _stat(self._lock)
+        return self._clock.now_ms() / 1000 - found.st_mtime if found else None
+
+
+def _pauses(wait: float) -> Iterator[float]:
+    """Pauses that grow and together last ``wait`` seconds."""
+    pause = FIRST_PAUSE
+    while wait > 0:
+        yield min(pause, wait)
+        wait -= pause
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _problem(doing: str, path: Path, error: OSError) -> FileProblem:
+    return FileProblem(
+        f"Cannot {doing} {path}: {error.strerror or error}.", hint=HINTS.get(error.errno or 0, "")
+    )

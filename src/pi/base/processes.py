@@ -1,0 +1,490 @@
+"""Child processes: the one place that starts, feeds, reads, times out and kills them.
+
+A child gets exactly the environment it is given, a session of its own, no file descriptors but
+its three streams, and nothing to read unless asked for. Ending it ends its whole tree, also
+descendants that ignore SIGTERM, have moved to another session or have lost their parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+
+MARKER = "PI_CHILD_ID"
+"""Variable by which a descendant is known although its parents are gone.
+
+Holds the names of all our children above it, so that what a pi inside a pi starts is found too.
+"""
+
+MOST_WAITING = 1024 * 1024
+"""Bytes that wait for a slow reader before the child has to wait too; no pipe holds more."""
+QUIET_AFTER_EXIT = 0.1
+"""Seconds of silence after which a child that has ended is expected to say nothing more."""
+LONGEST_DRAIN = 1.0
+"""Seconds after which even a talkative background process is no longer listened to."""
+GRACE = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
+KILL_ROUNDS = 20
+
+ALLOWED = (
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TERM|TMPDIR|TZ|XDG_.*"
+    r"|(HTTP|HTTPS|FTP|ALL|NO)_PROXY|(REQUESTS|CURL|AWS)_CA_BUNDLE|NODE_EXTRA_CA_CERTS|PIP_CERT"
+    r"|(NIX_)?SSL_CERT_FILE|SSL_CERT_DIR|GIT_SSL_CA(INFO|PATH)"
+    # Windows starts hardly any program without these.
+    r"|SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|PATHEXT|TE?MP|USERNAME|USERPROFILE|(LOCAL)?APPDATA"
+    rf"|PROGRAM(DATA|FILES)|{MARKER}"
+)
+GIT_PLACES = (
+    r"GIT_((COMMON_)?DIR|(IMPLICIT_)?WORK_TREE|(INDEX|GRAFT|SHALLOW)_FILE|NAMESPACE|PREFIX"
+    r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|REPLACE_REF_BASE|NO_REPLACE_OBJECTS"
+    r"|INTERNAL_SUPER_PREFIX)"
+)
+"""What ties git to one repository, wherever it is run."""
+
+
+class SpawnFailed(PiError):
+    """A program could not be started."""
+
+
+class Exit(Record):
+    """How a process ended: with a code, or by a signal."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded; death by a signal is a failure."""
+        return self.exit_code == 0
+
+
+class Finished(Exit):
+    """What ``run`` has seen of a process."""
+
+    output: bytes = b""
+    errors: bytes = b""
+    timed_out: bool = False
+    truncated: bool = False
+    """Whether there was more output or errors than asked for."""
+
+
+def allow_listed(environ: Mapping[str, str]) -> dict[str, str]:
+    """The harmless part of ``environ``: for extensions, servers, status commands, installers."""
+    return {
+        name: value for name, value in environ.items() if re.fullmatch(ALLOWED, name, re.IGNORECASE)
+    }
+
+
+def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """``environ`` for the person's own commands: all but ``names`` and what misleads git."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in names and not re.fullmatch(GIT_PLACES, name)
+    }
+
+
+async def spawn(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: Literal["null", "pipe"] = "null",
+    errors: Literal["merged", "separate"] = "merged",
+) -> Child:
+    """Start a program; ``async with`` the child, so that nothing is left behind.
+
+    What it writes to its standard error comes with its ``output``, or separately.
+    """
+    name = os.urandom(8).hex()
+    lineage = f"{env[MARKER]}.{name}" if MARKER in env else name
+    try:
+        # Not asyncio's own: that takes 40 % more CPU, and before Python 3.12 a thread per child.
+        process = _popen()(
+            command,
+            cwd=cwd,
+            env={**env, MARKER: lineage},
+            stdin=subprocess.PIPE if stdin == "pipe" else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if errors == "separate" else subprocess.STDOUT,
+            bufsize=0,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in a word or variable
+        raise _spawn_failed(command[0], cwd, error) from error
+    child = Child(process, _Tree(process, name))
+    try:
+        await child._connect()
+    except BaseException as error:
+        await child.__aexit__(type(error))
+        raise
+    return child
+
+
+def _popen() -> type[subprocess.Popen[bytes]]:
+    if sys.platform == "win32":
+        from asyncio import windows_utils  # whose pipes can be read without blocking
+
+        return windows_utils.Popen
+    return subprocess.Popen
+
+
+async def run(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float | None,
+    max_output: int,
+    input: bytes | None = None,
+) -> Finished:
+    """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
+
+    After ``timeout`` seconds its tree is killed; what it had written by then is in the result.
+    """
+    stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
+    timed_out = False
+    async with (
+        await spawn(command, cwd=cwd, env=env, stdin=stdin, errors="separate") as child,
+        asyncio.TaskGroup() as tasks,
+    ):
+        if input is not None:
+            tasks.create_task(_feed(child, input))
+        output = tasks.create_task(_collect(child.output, max_output))
+        errors = tasks.create_task(_collect(child.errors, max_output))
+        try:
+            async with asyncio.timeout(timeout):
+                end = await child.wait()
+        except TimeoutError:
+            timed_out = True
+            await child.terminate()
+            end = await child.wait()
+    return Finished(
+        exit_code=end.exit_code,
+        signal=end.signal,
+        output=output.result()[:max_output],
+        errors=errors.result()[:max_output],
+        timed_out=timed_out,
+        truncated=max(len(output.result()), len(errors.result())) > max_output,
+    )
+
+
+async def _feed(child: Child, data: bytes) -> None:
+    with suppress(ConnectionError):  # a program need not read all its input
+        await child.write(data)
+    child.close_stdin()
+
+
+async def _collect(output: asyncio.StreamReader, limit: int) -> bytes:
+    """What a program writes; one byte more than ``limit`` says that there was more."""
+    kept = bytearray()
+    while chunk := await output.read(MOST_WAITING):
+        kept += chunk[: limit + 1 - len(kept)]
+    return bytes(kept)
+
+
+class Child:
+    """A running program. Read its output while you wait for it: a full pipe stops it.
+
+    ``output`` and ``errors`` (empty if merged) end when nobody can write to them any more. Once
+    the program itself has ended, a background process that holds the pipe is listened to only
+    until it is quiet. Leaving ``async with`` by an exception, or before the program has ended,
+    terminates its tree; background processes of a program that has ended live on, unheard.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], tree: _Tree) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._tree = tree
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._pidfd: int | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._listeners = _Listener(process.stdout), _Listener(process.stderr)
+        self.output, self.errors = (listener.reader for listener in self._listeners)
+
+    async def wait(self) -> Exit:
+        """Wait until the program itself has ended; its background processes may go on."""
+        await self._ended.wait()
+        code = self._process.returncode
+        return Exit(exit_code=code) if code >= 0 else Exit(signal=-code)
+
+    async def write(self, data: bytes) -> None:
+        """Give bytes to its standard input; ConnectionError once it no longer reads."""
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(data)
+            await self._writer.drain()
+        if self._writer is None or self._writer.is_closing():  # also while we waited
+            raise BrokenPipeError("the program has ended or its input was closed")
+
+    def close_stdin(self) -> None:
+        """Tell the program that no more input comes."""
+        if self._writer is not None:
+            self._writer.close()
+
+    async def terminate(self, *, grace: float = GRACE) -> None:
+        """End the program and its descendants, or those that an ended program has left behind.
+
+        They get SIGTERM and, after ``grace`` seconds or when we are cancelled, SIGKILL.
+        """
+        try:
+            await self._tree.ask_to_end(grace)
+        finally:
+            self._tree.kill()
+            with suppress(subprocess.TimeoutExpired):  # stuck in the kernel
+                self._process.wait(timeout=1)
+                self._on_exit()
+
+    async def __aenter__(self) -> Child:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is not None or not self._ended.is_set():
+                await self.terminate()
+        finally:
+            self._abandon_input()
+            for listener in self._listeners:
+                listener.close()
+
+    async def _connect(self) -> None:
+        if self._process.stdin is not None:
+            end = await self._loop.connect_write_pipe(_Listener, self._process.stdin)
+            self._writer = asyncio.StreamWriter(*end, reader=None, loop=self._loop)
+        for listener in self._listeners:
+            await listener.connect()
+        self._watch_exit()
+
+    def _watch_exit(self) -> None:
+        """Have ``_on_exit`` called, without a thread where the system can."""
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):  # not on Linux; an old kernel, a strict sandbox
+            threading.Thread(target=self._wait_in_thread, daemon=True).start()
+        else:
+            self._loop.add_reader(self._pidfd, self._on_exit)
+
+    def _wait_in_thread(self) -> None:
+        self._process.wait()
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            self._loop.call_soon_threadsafe(self._on_exit)
+
+    def _on_exit(self) -> None:
+        if self._ended.is_set():
+            return
+        self._process.wait()
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+        self._abandon_input()
+        for listener in self._listeners:
+            listener.expect_the_end()
+        self._ended.set()
+
+    def _abandon_input(self) -> None:
+        if self._writer is None:
+            return
+        if self._writer.transport.get_write_buffer_size() > 0:
+            self._writer.transport.abort()  # closing would wait until somebody reads it
+        else:
+            self._writer.close()
+
+
+class _Listener(asyncio.StreamReaderProtocol):
+    """Hands what comes through a pipe to its reader, as long as more is expected."""
+
+    def __init__(self, pipe: IO[bytes] | None = None) -> None:
+        self.reader = asyncio.StreamReader(limit=MOST_WAITING // 2)
+        super().__init__(self.reader)
+        self._pipe = pipe
+        self._transport: asyncio.BaseTransport | None = None
+        self._fresh = False
+
+    async def connect(self) -> None:
+        """Begin to listen."""
+        if self._pipe is None:
+            self.reader.feed_eof()
+        else:
+            await asyncio.get_running_loop().connect_read_pipe(lambda: self, self._pipe)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._fresh = True
+        super().data_received(data)
+
+    def close(self) -> None:
+        """Stop listening; what has come can still be read."""
+        if self._transport is not None:
+            self._transport.close()
+        elif self._pipe is not None:
+            self._pipe.close()
+
+    def expect_the_end(self) -> None:
+        """Stop listening soon, although somebody may hold the pipe."""
+        self._fresh = True
+        self._settle(time.monotonic() + LONGEST_DRAIN)
+
+    def _settle(self, deadline: float) -> None:
+        if self._pipe is None or self._transport is None or self._transport.is_closing():
+            return
+        if self._fresh and time.monotonic() < deadline:
+            self._fresh = False
+            loop = asyncio.get_running_loop()
+            loop.call_later(QUIET_AFTER_EXIT, self._settle, deadline)
+            return
+        if sys.platform != "win32":
+            with suppress(BlockingIOError):  # a slow reader of ours may have left something
+                if data := os.read(self._pipe.fileno(), MOST_WAITING):
+                    self.data_received(data)
+        self._transport.close()
+
+
+class _Running(NamedTuple):
+    """One line of the system's table of processes."""
+
+    pid: int
+    parent: int
+    group: int
+    """Session on Linux, process group elsewhere."""
+    started: str
+    """Tells apart two processes that have had the same id."""
+    marked: bool
+
+
+class _Tree:
+    """A child and its descendants, found again although parents die and sessions change."""
+
+    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
+        self._process = process
+        self._name = name
+        self._known: set[tuple[int, str]] = set()
+
+    async def ask_to_end(self, grace: float) -> None:
+        """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
+        if sys.platform == "win32":
+            return  # where a program cannot be asked
+        self._send(signal.SIGTERM, self._members())
+        deadline = time.monotonic() + grace
+        pause = 0.005
+        while self._members() and time.monotonic() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.2)
+
+    def kill(self) -> None:
+        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
+        if sys.platform == "win32":
+            with suppress(OSError, subprocess.TimeoutExpired):  # it may be missing
+                tool = ["taskkill", "/T", "/F", "/PID", str(self._process.pid)]
+                subprocess.run(tool, capture_output=True, timeout=5)
+            self._process.kill()
+            return
+        for _ in range(KILL_ROUNDS):
+            members = self._members()
+            self._send(signal.SIGKILL, members)
+            if not members:
+                return
+            time.sleep(0.001)
+
+    def _send(self, number: int, members: Collection[int]) -> None:
+        root = self._process.pid
+        ours = self._process.returncode is None  # its id is taken until it is reaped
+        if ours:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(root, number)
+        for pid in members:
+            with suppress(ProcessLookupError, PermissionError):
+                if not ours or os.getpgid(pid) != root:
+                    os.kill(pid, number)
+
+    def _members(self) -> set[int]:
+        table = _processes(self._name)
+        root = self._process.pid
+        # Once ours is reaped, a process with its id is a stranger, and so is that one's group.
+        group_is_ours = self._process.returncode is None or root not in table
+        found = {
+            entry.pid
+            for entry in table.values()
+            if entry.marked
+            or (entry.pid, entry.started) in self._known
+            or (group_is_ours and entry.group == root)
+        }
+        while more := {e.pid for e in table.values() if e.parent in found} - found:
+            found |= more
+        self._known |= {(pid, table[pid].started) for pid in found}
+        return found
+
+
+def _processes(name: str) -> dict[int, _Running]:
+    """All living processes by id; marked are those that descend from the child ``name``."""
+    if not Path("/proc/self/stat").exists():
+        return _from_ps(name)
+    with os.scandir("/proc") as entries:
+        running = [_from_proc(entry.name, name) for entry in entries if entry.name.isdigit()]
+    return {entry.pid: entry for entry in running if entry}
+
+
+def _from_proc(pid: str, name: str) -> _Running | None:
+    try:
+        state, parent, _, session, *more = _read_proc(pid, "stat").rpartition(b")")[2].split()
+    except OSError:
+        return None  # it has just ended
+    if state in b"ZX":
+        return None
+    try:
+        marked = name.encode() in _read_proc(pid, "environ")
+    except OSError:
+        marked = False  # somebody else's
+    return _Running(int(pid), int(parent), int(session), more[15].decode(), marked)
+
+
+def _read_proc(pid: str, what: str) -> bytes:
+    # Not with Path: we read hundreds of these at once, and that would take five times as long.
+    with open(f"/proc/{pid}/{what}", "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read()
+
+
+def _from_ps(name: str) -> dict[int, _Running]:
+    flags = "-AEww" if sys.platform == "darwin" else "axeww"  # both show the environment
+    command = ["ps", flags, "-o", "pid=,ppid=,pgid=,stat=,lstart=,command="]
+    try:
+        env = {"PATH": os.defpath, "LC_ALL": "C"}
+        answer = subprocess.run(command, env=env, capture_output=True, timeout=5)
+    except (OSError, subprocess.TimeoutExpired):
+        return {}  # then the process group alone is killed
+    table: dict[int, _Running] = {}
+    for line in answer.stdout.split(b"\n"):
+        with suppress(ValueError):  # a line of somebody's environment
+            pid, parent, group, state, *started, rest = line.decode(errors="replace").split(None, 9)
+            if not state.startswith("Z"):
+                table[int(pid)] = _Running(
+                    int(pid), int(parent), int(group), " ".join(started), name in rest
+                )
+    return table
+
+
+def _spawn_failed(program: str, cwd: Path, error: OSError | ValueError) -> SpawnFailed:
+    if not cwd.is_dir():
+        what = "is not a directory" if cwd.exists() else "does not exist"
+        return SpawnFailed(f"Cannot start {program}: the working directory {cwd} {what}.")
+    if isinstance(error, FileNotFoundError):
+        hint = "Install it, or check its name and PATH."
+        return SpawnFailed(f"Cannot start {program}: there is no such program.", hint=hint)
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return SpawnFailed(f"Cannot start {program}: {reason}.")

@@ -1,0 +1,111 @@
+"""Structured concurrency: every task belongs to a scope, and no scope leaves one behind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+ReportFailure = Callable[[str, BaseException], None]
+"""Told the name of a background task that failed, and why."""
+
+
+class TaskScope:
+    """Background work that ends with its owner.
+
+    Tasks may come and go while the scope is open. A task that fails is reported and does not
+    touch its siblings. Leaving the scope cancels what still runs and waits until it has stopped,
+    at most ``grace`` seconds: a task that refuses to stop is reported and given up.
+    """
+
+    def __init__(self, *, report: ReportFailure | None = None, grace: float = 5.0) -> None:
+        self._report = _log_failure if report is None else report
+        self._grace = grace
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        """Run ``work`` in the background until it ends or the scope does."""
+        if self._closed:
+            work.close()
+            raise RuntimeError(f"the scope is closed, {name!r} cannot start")
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    async def close(self) -> None:
+        """Cancel what runs and wait for it; afterwards nothing can be started."""
+        self._closed = True
+        caller = asyncio.current_task()
+        others = {task for task in self._tasks if task is not caller}
+        stubborn = await stop_tasks(others, grace=self._grace)
+        for task in stubborn:
+            self._report(
+                task.get_name(), TimeoutError(f"did not stop within {self._grace:g} seconds")
+            )
+
+    async def __aenter__(self) -> TaskScope:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._report(task.get_name(), error)
+
+
+async def stop_tasks(
+    tasks: set[asyncio.Task[Any]], *, grace: float
+) -> frozenset[asyncio.Task[Any]]:
+    """Cancel ``tasks`` and wait for them; returns those that still ran after ``grace`` seconds."""
+    for task in tasks:
+        task.cancel()
+    if not tasks:
+        return frozenset()
+    _, stubborn = await asyncio.wait(tasks, timeout=grace)
+    return frozenset(stubborn)
+
+
+async def finish_although_cancelled(work: Awaitable[T]) -> T:
+    """Wait for ``work`` to its end even if the caller is cancelled meanwhile.
+
+    The cancellation is raised afterwards: a half-done save is worse than a late Escape.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as request:
+            if task.cancelled():
+                raise
+            cancelled = request
+        except Exception:
+            break  # raised again by result(), with its own traceback
+    if cancelled is not None:
+        # Retrieve a failure of the work, which the cancellation outranks.
+        if not task.cancelled() and (error := task.exception()):
+            log.warning("failed while being cancelled: %r", error)
+        raise cancelled
+    return task.result()
+
+
+def _log_failure(name: str, error: BaseException) -> None:
+    log.error("background task %r failed", name, exc_info=error)

@@ -1,0 +1,124 @@
+"""The one gate for text that reaches the terminal.
+
+What models, tools, files and titles say may contain control sequences that move the cursor, set
+the clipboard or hide text. Every sequence is removed together with its payload; line ends become
+LF; LF and tab stay. A clean text comes back as it is after a single regex match.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SAFE = r"\t\n -~\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff"
+"""Everything but C0, C1, DEL, bidi overrides and isolates, and surrogates."""
+
+# A run of safe characters is found twice as fast as the first unsafe one.
+_CLEAN = re.compile(f"[{_SAFE}]*+")
+
+_SEQUENCE = re.compile(
+    rf"""
+    (?=[^{_SAFE}])  # a quick look ahead: trying every branch on plain text costs five times more
+    (?: (?P<line_end> \r\n? | [\v\f\x85] )
+      # OSC, DCS, SOS, PM, APC and screen's title. The terminators are controls themselves, removed
+      # in their own right. A line end stops the payload as well, so that a lost terminator never
+      # hides more than the rest of its line.
+      | (?P<string> (?: \x1b[\]PX^_k] | [\x90\x98\x9d-\x9f] ) [^\x07\x18\x1a\x1b\x9c\r\n\v\f\x85]* )
+      | (?P<csi> (?: \x1b\[ | \x9b ) [0-?]* (?P<middle> [ -/]* ) (?P<final> [@-~] )? )
+      | (?P<escape> \x1b [ -/]* (?P<last> [0-~] )? )
+      | (?P<surrogate> [\ud800-\udfff] )
+      | . )
+    """,
+    re.VERBOSE,
+)
+
+_IN_PLACE = {"line_end": "\n", "surrogate": "\ufffd"}
+_STYLE = re.compile(r"(?:\x1b\[|\x9b)([0-9;:]*)m")
+_RESET = "\x1b[0m"
+
+
+def sanitise(text: str) -> str:
+    """``text`` as harmless characters, LF and tab: nothing in it can command a terminal.
+
+    CR, CRLF, VT, FF and NEL become LF; lone surrogates become U+FFFD, so that the result can
+    always be written as UTF-8.
+    """
+    if _CLEAN.fullmatch(text):
+        return text
+    return _SEQUENCE.sub(_neutral, text)
+
+
+def sanitise_keeping_style(text: str) -> str:
+    """Like ``sanitise``, but colours and other SGR styles survive and end with the text."""
+    if _CLEAN.fullmatch(text):
+        return text
+    shown = _SEQUENCE.sub(_neutral_or_style, text)
+    return shown + _RESET if _leaves_style_open(shown) else shown
+
+
+def one_line(text: str) -> str:
+    """``text`` for a title, a name or a status: sanitised, on one line, with single spaces."""
+    return " ".join(sanitise(text).split())
+
+
+class StreamSanitiser:
+    """``sanitise`` for a text that arrives in chunks, cut anywhere.
+
+    The pieces returned by ``feed`` and ``finish`` add up to what ``sanitise`` makes of the whole.
+    At most three characters are held back, however long a sequence goes on.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, chunk: str) -> str:
+        """What of the text so far is new and can be shown."""
+        text, self._held = self._held + chunk, ""
+        if _CLEAN.fullmatch(text):
+            return text
+        return _SEQUENCE.sub(self._neutral_or_held, text)
+
+    def finish(self) -> str:
+        """The rest, once no more chunks come; the sanitiser is then ready for another text."""
+        rest, self._held = self._held, ""
+        return sanitise(rest)
+
+    def _neutral_or_held(self, sequence: re.Match[str]) -> str:
+        if sequence.end() == len(sequence.string) and (beginning := _unfinished(sequence)):
+            self._held = beginning
+            return ""
+        return _neutral(sequence)
+
+
+def _neutral(sequence: re.Match[str]) -> str:
+    return _IN_PLACE.get(sequence.lastgroup or "", "")
+
+
+def _neutral_or_style(sequence: re.Match[str]) -> str:
+    if style := _STYLE.fullmatch(sequence[0]):
+        return f"\x1b[{style[1]}m"
+    return _neutral(sequence)
+
+
+def _unfinished(sequence: re.Match[str]) -> str:
+    """The shortest beginning that the next chunk continues just as it would this sequence.
+
+    Empty if the sequence is complete. What a payload or a parameter list holds so far does not
+    change where it ends, so none of it is kept.
+    """
+    match sequence.lastgroup:
+        case "string":
+            return "\x1b]"
+        case "csi" if sequence["final"] is None:
+            return "\x1b[" + sequence["middle"][:1]
+        case "escape" if sequence["last"] is None:
+            return sequence[0][:2]
+        case "line_end" if sequence[0] == "\r":
+            return "\r"
+        case _:
+            return ""
+
+
+def _leaves_style_open(shown: str) -> bool:
+    """Whether the last style set is anything but a full reset (no parameters, or zeros)."""
+    styles: list[str] = _STYLE.findall(shown)
+    return bool(styles) and styles[-1].strip("0;") != ""

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROW = re.compile(r"^\| `(pi(?:\.[a-z_]+)+)` \|", re.MULTILINE)
+
+
+def mapped(architecture: str) -> list[str]:
+    return ROW.findall(architecture)
+
+
+def packages(source: Path) -> list[str]:
+    """Every package below pi, and the modules that stand beside them."""
+    found = [
+        ".".join(init.parent.relative_to(source).parts)
+        for init in source.rglob("__init__.py")
+        if init.parent != source / "pi"
+    ]
+    found += [f"pi.{module.stem}" for module in (source / "pi").glob("[a-z]*.py")]
+    return found
+
+
+def test_the_map_shows_every_package_and_nothing_else(root: Path) -> None:
+    shown = mapped((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+
+    assert sorted(shown) == sorted(packages(root / "src"))
+
+
+def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
+    for package in ("pi", "pi/base", "pi/lost"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+
+    missing = set(packages(tmp_path)) - set(mapped("| `pi.base` | what everything stands on |"))
+
+    assert missing == {"pi.lost"}

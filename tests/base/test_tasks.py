@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.base.tasks import TaskScope, finish_although_cancelled
+
+
+class Reports(list[tuple[str, str]]):
+    def __call__(self, name: str, error: BaseException) -> None:
+        self.append((name, repr(error)))
+
+
+async def test_leaving_the_scope_ends_what_runs() -> None:
+    ended = asyncio.Event()
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with TaskScope() as scope:
+        scope.start(endless(), name="endless")
+        await asyncio.sleep(0)
+        assert len(scope) == 1
+
+    assert ended.is_set()
+    assert len(scope) == 0
+
+
+async def test_a_task_that_fails_is_reported_and_its_siblings_go_on() -> None:
+    reports = Reports()
+
+    async def failing() -> None:
+        raise ValueError("broken")
+
+    async def working() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    async with TaskScope(report=reports) as scope:
+        scope.start(failing(), name="bad")
+        good = scope.start(working(), name="good")
+        assert await good == "done"
+
+    assert reports == [("bad", "ValueError('broken')")]
+
+
+async def test_a_task_that_refuses_to_stop_is_given_up_and_named() -> None:
+    reports = Reports()
+    let_go = asyncio.Event()
+
+    async def stubborn() -> None:
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async with TaskScope(report=reports, grace=0.01) as scope:
+        task = scope.start(stubborn(), name="mule")
+        await asyncio.sleep(0)
+
+    assert reports == [("mule", "TimeoutError('did not stop within 0.01 seconds')")]
+    let_go.set()
+    await task
+
+
+async def test_a_closed_scope_starts_nothing() -> None:
+    scope = TaskScope()
+    await scope.close()
+
+    async def work() -> None: ...
+
+    with pytest.raises(RuntimeError, match="'late' cannot start"):
+        scope.start(work(), name="late")
+
+
+async def test_a_task_may_close_its_own_scope() -> None:
+    scope = TaskScope()
+    task = scope.start(scope.close(), name="closer")
+
+    async with asyncio.timeout(1):
+        await task
+
+    assert not task.cancelled()
+
+
+async def test_work_that_must_not_be_torn_ends_before_the_cancellation_is_raised() -> None:
+    go_on, saved = asyncio.Event(), asyncio.Event()
+
+    async def save() -> None:
+        await go_on.wait()
+        saved.set()
+
+    saving = asyncio.create_task(finish_although_cancelled(save()))
+    await asyncio.sleep(0)
+    saving.cancel()
+    await asyncio.sleep(0)
+    assert not saving.done()
+    go_on.set()
+
+    with pytest.raises(asyncio.CancelledError):
+        await saving
+    assert saved.is_set()
+
+
+async def test_work_that_must_not_be_torn_gives_its_result_or_its_error() -> None:
+    async def good() -> int:
+        return 7
+
+    async def bad() -> int:
+        raise ValueError("broken")
+
+    assert await finish_although_cancelled(good()) == 7
+    with pytest.raises(ValueError, match="broken"):
+        await finish_although_cancelled(bad())

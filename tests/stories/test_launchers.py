@@ -1,0 +1,137 @@
+"""The two commands of a newcomer, on a fresh copy of the checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pi
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path: Path) -> Path:
+    """A copy of what ./pi needs, in a folder with a space in its name."""
+    copy = tmp_path / "my checkout"
+    copy.mkdir()
+    for name in ("pi", "test", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
+        shutil.copy2(root / name, copy / name)
+    for name in ("scripts", "src"):
+        shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def environment(tmp_path: Path, **changes: str) -> dict[str, str]:
+    """What a fresh login shell has: an empty home, PATH, and how to reach the package index."""
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("PIP_", "UV_", "SSL_", "REQUESTS_")) or name.lower().endswith("_proxy")
+    }
+    python = Path(sys.executable).resolve().parent
+    return {**kept, "HOME": str(home), "PATH": f"{python}:/usr/bin:/bin", **changes}
+
+
+def run(
+    command: list[str | Path], cwd: Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=110
+    )
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    link = tmp_path / "link to pi"
+    link.symlink_to(checkout / "pi")
+
+    first = run([checkout / "pi", "--version"], tmp_path, env)
+    second = run([link, "--version"], tmp_path, env)
+
+    assert (first.returncode, first.stdout) == (0, f"{pi.__version__}\n"), first.stderr
+    assert first.stderr == "pi: installing into .venv (once; needs the package index)…\n"
+    assert (second.returncode, second.stdout, second.stderr) == (0, f"{pi.__version__}\n", "")
+
+    # Dependencies changed: it is brought up to date by itself.
+    with (checkout / "constraints.txt").open("a") as constraints:
+        constraints.write("# newer\n")
+    third = run([checkout / "pi", "--version"], tmp_path, env)
+    assert (third.returncode, third.stdout) == (0, f"{pi.__version__}\n"), third.stderr
+    assert "installing" in third.stderr
+
+    # Interrupted half-way: what is there cannot be trusted, so it starts over.
+    for mark in checkout.glob(".venv/ready-*"):
+        mark.unlink()
+    shutil.rmtree(checkout / ".venv" / "lib")
+    fourth = run([checkout / "pi", "--version"], tmp_path, env)
+    assert (fourth.returncode, fourth.stdout) == (0, f"{pi.__version__}\n"), fourth.stderr
+
+
+@pytest.mark.slow
+def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    program(tools, "uv", 'echo "uv: no such index" >&2; exit 2')
+    env = environment(tmp_path)
+    env["PATH"] = f"{tools}:{env['PATH']}"
+
+    finished = run([checkout / "pi", "--version"], tmp_path, env)
+
+    assert (finished.returncode, finished.stdout) == (0, f"{pi.__version__}\n"), finished.stderr
+    assert "uv: no such index" in finished.stderr
+
+
+def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Path) -> None:
+    env = environment(
+        tmp_path, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path), PIP_CONFIG_FILE=os.devnull
+    )
+
+    finished = run([checkout / "pi", "--version"], tmp_path, env)
+
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.splitlines()[-1] == (
+        "pi: pip could not install the dependencies (the reason is above); "
+        "check the network or the package index, then run again."
+    )
+
+
+def test_a_missing_python_is_said_in_one_line_with_what_to_do(
+    checkout: Path, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    for name in ("python3", "python"):
+        program(tools, name, "exit 1")
+    for name in ("cat", "cmp", "dirname", "readlink"):
+        (tools / name).symlink_to(shutil.which(name) or f"/usr/bin/{name}")
+
+    finished = run([checkout / "pi", "--version"], tmp_path, {"PATH": str(tools)})
+
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr == (
+        "pi: needs Python 3.11 or newer on PATH; install it, "
+        "or name one: PI_PYTHON=/path/to/python3 ./pi\n"
+    )
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_one_line(
+    checkout: Path, tmp_path: Path
+) -> None:
+    (checkout / ".venv.lock").mkdir()  # works for root too, unlike a read-only folder
+
+    finished = run([checkout / "test"], tmp_path, environment(tmp_path))
+
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr == f"test: cannot write {checkout}/.venv.lock: Is a directory\n"
