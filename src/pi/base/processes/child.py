@@ -1,33 +1,22 @@
-"""Child processes: the one place that starts, feeds, reads, times out and kills them.
-
-A child gets exactly the environment it is given, a session of its own, no file descriptors but
-its three streams, and nothing to read unless asked for. Ending it ends its whole tree, also
-descendants that ignore SIGTERM, have moved to another session or have lost their parent.
-"""
+"""Starting a program, talking to it, and waiting for its end."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
-import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import IO, Literal
 
 from pi.base.errors import PiError
+from pi.base.processes.environment import MARKER
+from pi.base.processes.tree import Tree
 from pi.base.records import Record
-
-MARKER = "PI_CHILD_ID"
-"""Variable by which a descendant is known although its parents are gone.
-
-Holds the names of all our children above it, so that what a pi inside a pi starts is found too.
-"""
 
 MOST_WAITING = 1024 * 1024
 """Bytes that wait for a slow reader before the child has to wait too; no pipe holds more."""
@@ -37,22 +26,6 @@ LONGEST_DRAIN = 1.0
 """Seconds after which even a talkative background process is no longer listened to."""
 GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
-KILL_ROUNDS = 20
-
-ALLOWED = (
-    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TERM|TMPDIR|TZ|XDG_.*"
-    r"|(HTTP|HTTPS|FTP|ALL|NO)_PROXY|(REQUESTS|CURL|AWS)_CA_BUNDLE|NODE_EXTRA_CA_CERTS|PIP_CERT"
-    r"|(NIX_)?SSL_CERT_FILE|SSL_CERT_DIR|GIT_SSL_CA(INFO|PATH)"
-    # Windows starts hardly any program without these.
-    r"|SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|PATHEXT|TE?MP|USERNAME|USERPROFILE|(LOCAL)?APPDATA"
-    rf"|PROGRAM(DATA|FILES)|{MARKER}"
-)
-GIT_PLACES = (
-    r"GIT_((COMMON_)?DIR|(IMPLICIT_)?WORK_TREE|(INDEX|GRAFT|SHALLOW)_FILE|NAMESPACE|PREFIX"
-    r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|REPLACE_REF_BASE|NO_REPLACE_OBJECTS"
-    r"|INTERNAL_SUPER_PREFIX)"
-)
-"""What ties git to one repository, wherever it is run."""
 
 
 class SpawnFailed(PiError):
@@ -79,22 +52,6 @@ class Finished(Exit):
     timed_out: bool = False
     truncated: bool = False
     """Whether there was more output or errors than asked for."""
-
-
-def allow_listed(environ: Mapping[str, str]) -> dict[str, str]:
-    """The harmless part of ``environ``: for extensions, servers, status commands, installers."""
-    return {
-        name: value for name, value in environ.items() if re.fullmatch(ALLOWED, name, re.IGNORECASE)
-    }
-
-
-def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """``environ`` for the person's own commands: all but ``names`` and what misleads git."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name not in names and not re.fullmatch(GIT_PLACES, name)
-    }
 
 
 async def spawn(
@@ -126,7 +83,7 @@ async def spawn(
         )
     except (OSError, ValueError) as error:  # ValueError: a zero byte in a word or variable
         raise _spawn_failed(command[0], cwd, error) from error
-    child = Child(process, _Tree(process, name))
+    child = Child(process, Tree(process, name))
     try:
         await child._connect()
     except BaseException as error:
@@ -206,7 +163,7 @@ class Child:
     terminates its tree; background processes of a program that has ended live on, unheard.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], tree: _Tree) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], tree: Tree) -> None:
         self.pid = process.pid
         self._process = process
         self._tree = tree
@@ -354,129 +311,6 @@ class _Listener(asyncio.StreamReaderProtocol):
                 if data := os.read(self._pipe.fileno(), MOST_WAITING):
                     self.data_received(data)
         self._transport.close()
-
-
-class _Running(NamedTuple):
-    """One line of the system's table of processes."""
-
-    pid: int
-    parent: int
-    group: int
-    """Session on Linux, process group elsewhere."""
-    started: str
-    """Tells apart two processes that have had the same id."""
-    marked: bool
-
-
-class _Tree:
-    """A child and its descendants, found again although parents die and sessions change."""
-
-    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
-        self._process = process
-        self._name = name
-        self._known: set[tuple[int, str]] = set()
-
-    async def ask_to_end(self, grace: float) -> None:
-        """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
-        if sys.platform == "win32":
-            return  # where a program cannot be asked
-        self._send(signal.SIGTERM, self._members())
-        deadline = time.monotonic() + grace
-        pause = 0.005
-        while self._members() and time.monotonic() < deadline:
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 0.2)
-
-    def kill(self) -> None:
-        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
-        if sys.platform == "win32":
-            with suppress(OSError, subprocess.TimeoutExpired):  # it may be missing
-                tool = ["taskkill", "/T", "/F", "/PID", str(self._process.pid)]
-                subprocess.run(tool, capture_output=True, timeout=5)
-            self._process.kill()
-            return
-        for _ in range(KILL_ROUNDS):
-            members = self._members()
-            self._send(signal.SIGKILL, members)
-            if not members:
-                return
-            time.sleep(0.001)
-
-    def _send(self, number: int, members: Collection[int]) -> None:
-        root = self._process.pid
-        ours = self._process.returncode is None  # its id is taken until it is reaped
-        if ours:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(root, number)
-        for pid in members:
-            with suppress(ProcessLookupError, PermissionError):
-                if not ours or os.getpgid(pid) != root:
-                    os.kill(pid, number)
-
-    def _members(self) -> set[int]:
-        table = _processes(self._name)
-        root = self._process.pid
-        # Once ours is reaped, a process with its id is a stranger, and so is that one's group.
-        group_is_ours = self._process.returncode is None or root not in table
-        found = {
-            entry.pid
-            for entry in table.values()
-            if entry.marked
-            or (entry.pid, entry.started) in self._known
-            or (group_is_ours and entry.group == root)
-        }
-        while more := {e.pid for e in table.values() if e.parent in found} - found:
-            found |= more
-        self._known |= {(pid, table[pid].started) for pid in found}
-        return found
-
-
-def _processes(name: str) -> dict[int, _Running]:
-    """All living processes by id; marked are those that descend from the child ``name``."""
-    if not Path("/proc/self/stat").exists():
-        return _from_ps(name)
-    with os.scandir("/proc") as entries:
-        running = [_from_proc(entry.name, name) for entry in entries if entry.name.isdigit()]
-    return {entry.pid: entry for entry in running if entry}
-
-
-def _from_proc(pid: str, name: str) -> _Running | None:
-    try:
-        state, parent, _, session, *more = _read_proc(pid, "stat").rpartition(b")")[2].split()
-    except OSError:
-        return None  # it has just ended
-    if state in b"ZX":
-        return None
-    try:
-        marked = name.encode() in _read_proc(pid, "environ")
-    except OSError:
-        marked = False  # somebody else's
-    return _Running(int(pid), int(parent), int(session), more[15].decode(), marked)
-
-
-def _read_proc(pid: str, what: str) -> bytes:
-    # Not with Path: we read hundreds of these at once, and that would take five times as long.
-    with open(f"/proc/{pid}/{what}", "rb", buffering=0) as file:  # noqa: PTH123
-        return file.read()
-
-
-def _from_ps(name: str) -> dict[int, _Running]:
-    flags = "-AEww" if sys.platform == "darwin" else "axeww"  # both show the environment
-    command = ["ps", flags, "-o", "pid=,ppid=,pgid=,stat=,lstart=,command="]
-    try:
-        env = {"PATH": os.defpath, "LC_ALL": "C"}
-        answer = subprocess.run(command, env=env, capture_output=True, timeout=5)
-    except (OSError, subprocess.TimeoutExpired):
-        return {}  # then the process group alone is killed
-    table: dict[int, _Running] = {}
-    for line in answer.stdout.split(b"\n"):
-        with suppress(ValueError):  # a line of somebody's environment
-            pid, parent, group, state, *started, rest = line.decode(errors="replace").split(None, 9)
-            if not state.startswith("Z"):
-                table[int(pid)] = _Running(
-                    int(pid), int(parent), int(group), " ".join(started), name in rest
-                )
-    return table
 
 
 def _spawn_failed(program: str, cwd: Path, error: OSError | ValueError) -> SpawnFailed:

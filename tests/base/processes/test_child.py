@@ -1,52 +1,25 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
-import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pi.base import processes
-from pi.base.processes import (
-    MARKER,
-    MOST_WAITING,
-    QUIET_AFTER_EXIT,
-    Child,
-    Exit,
-    Finished,
-    SpawnFailed,
-    allow_listed,
-    run,
-    spawn,
-    without,
+from pi.base.processes import MARKER, Exit, Finished, SpawnFailed, run, spawn
+from pi.base.processes.child import MOST_WAITING, QUIET_AFTER_EXIT
+from tests.base.processes.children import (
+    ENV,
+    HERE,
+    alive,
+    bash,
+    bash_to_end,
+    needs_posix_shell,
+    passing_of,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the scripts are for a POSIX shell")
-
-ENV = {"PATH": os.environ.get("PATH", os.defpath)}
-HERE = Path("/")
-
-
-def bash(script: str, **options: Any) -> Coroutine[Any, Any, Child]:
-    return spawn(["bash", "-c", script], cwd=HERE, env=ENV, **options)
-
-
-def bash_to_end(script: str, **options: Any) -> Coroutine[Any, Any, Finished]:
-    settings: dict[str, Any] = {"cwd": HERE, "env": ENV, "timeout": 20, "max_output": 1000}
-    return run(["bash", "-c", script], **(settings | options))
-
-
-def alive(pid: int) -> bool:
-    """Whether a process still runs; one that nobody has reaped yet does not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return state.stdout.strip() != "" and not state.stdout.startswith("Z")
+pytestmark = needs_posix_shell
 
 
 # Starting
@@ -211,12 +184,6 @@ async def test_a_reader_that_is_away_does_not_fill_the_memory() -> None:
     assert 0 < len(waiting) <= 2 * MOST_WAITING
 
 
-async def passing_of(seconds: float) -> None:
-    passed = asyncio.Event()
-    asyncio.get_running_loop().call_later(seconds, passed.set)
-    await passed.wait()
-
-
 # Background processes
 
 
@@ -258,128 +225,6 @@ async def test_a_background_process_that_never_stops_talking_is_left_alone_in_th
         await child.terminate()
 
     assert not alive(background)
-
-
-# Ending
-
-
-TREES = {
-    "children": "sleep 300 & echo $!; sleep 300 & echo $!; wait",
-    "nohup": "nohup sleep 300 >/dev/null 2>&1 & echo $!; wait",
-    "setsid": "setsid bash -c 'echo $$; exec sleep 300'; true",
-    "double fork": "(setsid bash -c '(echo $BASHPID; exec sleep 300) &'); exec sleep 300",
-    "no environment": "env -i setsid bash -c 'echo $$; exec sleep 300'; true",
-    "job control": "set -m; (echo $BASHPID; exec sleep 300) & wait",
-    "deaf to SIGTERM": "trap '' TERM; echo $$; sleep 300; sleep 300",
-    "deaf, moved away and nameless": (
-        "env -i setsid bash -c 'trap \"\" TERM; echo $$; sleep 300; sleep 300' & wait"
-    ),
-}
-
-
-@pytest.mark.trap(95)
-@pytest.mark.parametrize("tree", TREES)
-async def test_terminating_ends_every_kind_of_descendant(tree: str) -> None:
-    async with await bash(TREES[tree]) as child:
-        pids = [child.pid, *map(int, (await child.output.readline()).split())]
-        assert all(map(alive, pids))
-
-        await child.terminate(grace=0.2)
-
-        assert [pid for pid in pids if alive(pid)] == []
-
-
-@pytest.mark.trap(95)
-@pytest.mark.parametrize("tree", [tree for tree in TREES if "deaf" not in tree])
-async def test_cancelling_leaves_no_process_behind(tree: str) -> None:
-    pids: list[int] = []
-    started = asyncio.Event()
-
-    async def work() -> None:
-        async with await bash(TREES[tree]) as child:
-            pids.extend([child.pid, *map(int, (await child.output.readline()).split())])
-            started.set()
-            await child.wait()
-
-    task = asyncio.create_task(work())
-    await started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-    assert [pid for pid in pids if alive(pid)] == []
-
-
-async def test_cancelling_again_does_not_wait_for_the_grace_period() -> None:
-    async with await bash(TREES["deaf to SIGTERM"]) as child:
-        await child.output.readline()
-        ending = asyncio.create_task(child.terminate(grace=1000))
-        await asyncio.sleep(0)
-        ending.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await ending
-
-        assert await child.wait() == Exit(signal=signal.SIGKILL)
-
-
-@pytest.mark.parametrize("turns", range(1, 9))
-async def test_cancelling_a_start_at_any_point_leaves_nothing_behind(turns: int) -> None:
-    name = os.urandom(8).hex()
-
-    async def work() -> None:
-        env = ENV | {"NAME": name}
-        async with await spawn(
-            ["sleep", "300"], cwd=HERE, env=env, stdin="pipe", errors="separate"
-        ) as child:
-            await child.wait()
-
-    task = asyncio.create_task(work())
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-    assert [entry.pid for entry in processes._processes(name).values() if entry.marked] == []
-    await asyncio.sleep(0)
-    del task
-    gc.collect()  # tells of a pipe that is still open
-
-
-async def test_a_program_may_clean_up_when_it_is_terminated() -> None:
-    script = "trap 'echo cleaned; exit 7' TERM; echo ready; read"
-    async with await bash(script, stdin="pipe") as child:
-        await child.output.readline()
-        await child.terminate()
-
-        assert (await child.wait(), await child.output.read()) == (Exit(exit_code=7), b"cleaned\n")
-
-
-async def test_leaving_before_the_program_has_ended_terminates_it() -> None:
-    async with await bash("echo $$; exec sleep 300") as child:
-        await child.output.readline()
-
-    assert await child.wait() == Exit(signal=signal.SIGTERM)
-
-
-async def test_an_error_ends_what_an_ended_program_left_behind() -> None:
-    background = 0
-    with pytest.raises(ZeroDivisionError):
-        async with await bash("sleep 300 & echo $!") as child:
-            background = int(await child.output.read())
-            raise ZeroDivisionError
-
-    assert not alive(background)
-
-
-async def test_ending_spares_processes_of_others() -> None:
-    async with await bash("echo $$; exec sleep 300") as other, await bash("exit 0") as child:
-        await other.output.readline()
-        await child.wait()
-
-        await child.terminate()
-
-        assert alive(other.pid)
 
 
 # Running to the end
@@ -424,66 +269,3 @@ async def test_all_works_where_a_thread_has_to_wait(monkeypatch: pytest.MonkeyPa
     assert done == Finished(exit_code=3, output=b"x" * 900, errors=b"oops\n")
     assert end == Exit(exit_code=0)
     assert not alive(background)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ps has nothing to agree with")
-async def test_ps_and_proc_tell_the_same_of_a_tree() -> None:
-    script = f"export ODD=$'two\\nlines'; sleep 300 & echo $! ${MARKER}; wait"
-    async with await bash(script) as child:
-        background, name = (await child.output.readline()).decode().split()
-
-        by_proc, by_ps = processes._processes(name), processes._from_ps(name)
-
-    def shape(table: dict[int, Any]) -> list[tuple[int, int, bool]]:
-        entries = (table[child.pid], table[int(background)])
-        return [(entry.parent, entry.group, entry.marked) for entry in entries]
-
-    expected = [(os.getpid(), child.pid, True), (child.pid, child.pid, True)]
-    assert (shape(by_proc), shape(by_ps)) == (expected, expected)
-    assert not by_proc[os.getpid()].marked
-    assert not by_ps[os.getpid()].marked
-
-
-# Environments
-
-
-def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
-    harmless = {
-        "PATH": "/bin",
-        "HOME": "/home/me",
-        "LANG": "C",
-        "LC_ALL": "C",
-        "XDG_CACHE_HOME": "/cache",
-        "https_proxy": "proxy",
-        "NO_PROXY": "localhost",
-        "SSL_CERT_FILE": "/ca.pem",
-        "SystemRoot": "C:\\Windows",
-        MARKER: "abc",
-    }
-    rest = {
-        "OPENAI_API_KEY": "sk",
-        "MY_PATH": "x",
-        "PATHS": "x",
-        "GIT_DIR": "/x",
-        "AWS_PROFILE": "x",
-    }
-
-    assert allow_listed(harmless | rest) == harmless
-
-
-def test_the_persons_own_commands_get_all_but_credentials_and_git_places() -> None:
-    kept = {"PATH": "/bin", "EDITOR": "vi", "GIT_PAGER": "cat", "GIT_CONFIG_COUNT": "0"}
-    dropped = {"OPENAI_API_KEY": "sk", "GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "GIT_PREFIX": "z"}
-
-    assert without(kept | dropped, {"OPENAI_API_KEY"}) == kept
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="not tested: git's own list of variables")
-def test_what_git_calls_local_to_a_repository_is_dropped_but_its_configuration() -> None:
-    answer = subprocess.run(
-        ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=True
-    )
-
-    left = without(dict.fromkeys(answer.stdout.split(), "x"), ())
-
-    assert set(left) <= {"GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}

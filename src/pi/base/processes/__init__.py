@@ -1,0 +1,21 @@
+"""Child processes: the one place that starts, feeds, reads, times out and kills them.
+
+A child gets exactly the environment it is given, a session of its own, no file descriptors but
+its three streams, and nothing to read unless asked for. Ending it ends its whole tree, also
+descendants that ignore SIGTERM, have moved to another session or have lost their parent.
+"""
+
+from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn
+from pi.base.processes.environment import MARKER, allow_listed, without
+
+__all__ = [
+    "MARKER",
+    "Child",
+    "Exit",
+    "Finished",
+    "SpawnFailed",
+    "allow_listed",
+    "run",
+    "spawn",
+    "without",
+]

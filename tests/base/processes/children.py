@@ -1,0 +1,43 @@
+"""What tests of child processes share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.processes import Child, Finished, run, spawn
+
+needs_posix_shell = pytest.mark.skipif(
+    sys.platform == "win32", reason="the scripts are for a POSIX shell"
+)
+
+ENV = {"PATH": os.environ.get("PATH", os.defpath)}
+HERE = Path("/")
+
+
+def bash(script: str, **options: Any) -> Coroutine[Any, Any, Child]:
+    return spawn(["bash", "-c", script], cwd=HERE, env=ENV, **options)
+
+
+def bash_to_end(script: str, **options: Any) -> Coroutine[Any, Any, Finished]:
+    settings: dict[str, Any] = {"cwd": HERE, "env": ENV, "timeout": 20, "max_output": 1000}
+    return run(["bash", "-c", script], **(settings | options))
+
+
+def alive(pid: int) -> bool:
+    """Whether a process still runs; one that nobody has reaped yet does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return state.stdout.strip() != "" and not state.stdout.startswith("Z")
+
+
+async def passing_of(seconds: float) -> None:
+    passed = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, passed.set)
+    await passed.wait()

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from pi.base.processes import MARKER, allow_listed, without
+
+
+def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
+    harmless = {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "LANG": "C",
+        "LC_ALL": "C",
+        "XDG_CACHE_HOME": "/cache",
+        "https_proxy": "proxy",
+        "NO_PROXY": "localhost",
+        "SSL_CERT_FILE": "/ca.pem",
+        "SystemRoot": "C:\\Windows",
+        MARKER: "abc",
+    }
+    rest = {
+        "OPENAI_API_KEY": "sk",
+        "MY_PATH": "x",
+        "PATHS": "x",
+        "GIT_DIR": "/x",
+        "AWS_PROFILE": "x",
+    }
+
+    assert allow_listed(harmless | rest) == harmless
+
+
+def test_the_persons_own_commands_get_all_but_credentials_and_git_places() -> None:
+    kept = {"PATH": "/bin", "EDITOR": "vi", "GIT_PAGER": "cat", "GIT_CONFIG_COUNT": "0"}
+    dropped = {"OPENAI_API_KEY": "sk", "GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "GIT_PREFIX": "z"}
+
+    assert without(kept | dropped, {"OPENAI_API_KEY"}) == kept
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="not tested: git's own list of variables")
+def test_what_git_calls_local_to_a_repository_is_dropped_but_its_configuration() -> None:
+    answer = subprocess.run(
+        ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=True
+    )
+
+    left = without(dict.fromkeys(answer.stdout.split(), "x"), ())
+
+    assert set(left) <= {"GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
