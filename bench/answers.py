@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 from bench.http_requests import HttpRequest
-from bench.protocols import anthropic_messages, model_list, openai_chat, openai_responses
+from bench.protocols import (
+    anthropic_messages,
+    google_generate,
+    model_list,
+    openai_chat,
+    openai_responses,
+)
 from bench.protocols.script import Json, UnknownModel, parse
 from bench.protocols.wire import REQUEST_ID, Question, Reply, Wire
 from pi.base.records import Record
 
-WIRES = (openai_chat.WIRE, openai_responses.WIRE, anthropic_messages.WIRE)
+WIRES = (openai_chat.WIRE, openai_responses.WIRE, anthropic_messages.WIRE, google_generate.WIRE)
 _BYTES_PER_TOKEN = 4
+_MODEL_IN_PATH = re.compile(r"/models/([^/:]+):")
 
 
 class Whole(Record):
@@ -54,39 +62,40 @@ def answer(request: HttpRequest) -> Whole | Streamed:
                     body=model_list.anthropic() if is_anthropic else model_list.openai(),
                 )
             case "POST" if wire:
-                return _ask(wire, request.body)
+                return _ask(wire, request)
         url = f"{request.method} {request.path}"
         raise Refusal(404, f"Unknown request URL: {url}", code="unknown_url")
     except Refusal as refusal:
-        speaker = anthropic_messages.WIRE if is_anthropic else openai_chat.WIRE
+        speaker = anthropic_messages.WIRE if is_anthropic else wire or openai_chat.WIRE
         body = speaker.problem(refusal.status, refusal.message, refusal.code)
         return Whole(status=refusal.status, body=body)
 
 
-def _ask(wire: Wire, body: bytes | bytearray) -> Whole | Streamed:
-    question = _question(wire, body)
+def _ask(wire: Wire, request: HttpRequest) -> Whole | Streamed:
+    question = _question(wire, request)
     headers = (f"{wire.request_id_header}: {REQUEST_ID}",)
-    if question.body.get("stream"):
+    if wire.whole is None or question.body.get("stream"):
         reply = wire.stream(question)
         return Streamed(reply=reply, rate=question.script.rate, headers=headers)
     return Whole(status=200, body=wire.whole(question), headers=headers)
 
 
-def _question(wire: Wire, data: bytes | bytearray) -> Question:
-    body = _json_object(data)
+def _question(wire: Wire, request: HttpRequest) -> Question:
+    body = _json_object(request.body)
     for name in wire.required:
         if name not in body:
             raise Refusal(
                 400, f"Missing required parameter: '{name}'.", code="missing_required_parameter"
             )
-    model = str(body["model"])
+    named = _MODEL_IN_PATH.search(request.path)
+    model = named[1] if named else str(body["model"])
     try:
         script = parse(model)
     except UnknownModel as problem:
         raise Refusal(
             404, f"The model '{model}' does not exist.", code="model_not_found"
         ) from problem
-    tokens = len(data) // _BYTES_PER_TOKEN
+    tokens = len(request.body) // _BYTES_PER_TOKEN
     return Question(model=model, script=script, body=body, prompt_tokens=tokens)
 
 

@@ -1,8 +1,9 @@
 """A model server for benchmarks: ``python -m bench.mock_server`` prints its port and serves.
 
-Speaks OpenAI chat completions, OpenAI responses and Anthropic messages on 127.0.0.1; the model id
-is the script (``bench.protocols.script``). ``GET /__log`` gives every exchange since the last
-``POST /__reset``. Ends when its standard input closes or on ``POST /__stop``.
+Speaks OpenAI chat completions, OpenAI responses, Anthropic messages and Google Gemini on
+127.0.0.1; the model id is the script (``bench.protocols.script``). ``GET /__log`` gives every
+exchange since the last ``POST /__reset``. Ends when its standard input closes or on
+``POST /__stop``.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ class Result(Record):
     figures: tuple[Figure, ...] = ()
     problem: str = ""
     """Why there are no figures."""
+    skipped: str = ""
+    """Why none were wanted."""
 
 
 def figure(metric: Metric, measured: Sequence[float], floors: Sequence[float]) -> Figure:

@@ -59,6 +59,8 @@ class Scenario(Record):
     measured: Command
     floor: Command
     metrics: tuple[Metric, ...]
+    needs: str = ""
+    """A package that is not among the dependencies; the scenario is skipped without it."""
 
 
 def cpu_ms(seen: Observation) -> float:

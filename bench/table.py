@@ -17,6 +17,8 @@ HEADER = _ROW.format(
 
 def lines(result: Result) -> Iterator[str]:
     """One line per figure; the scenario's name stands in the first."""
+    if result.skipped:
+        yield f"{result.name:<15} skipped: {result.skipped}"
     if result.problem:
         yield f"{result.name:<15} could not be measured: {result.problem}"
     for number, figure in enumerate(result.figures):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
 from bench.measure import CannotMeasure, measure
 from bench.mock_process import ROOT, MockProcess
@@ -23,6 +24,9 @@ def run_scenario(
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
     """Measure ``scenario`` in ``repeat`` rounds after one that does not count."""
+    if scenario.needs and not is_installed(scenario.needs):
+        reason = f"{scenario.needs} is not installed; not measured: {scenario.about}"
+        return Result(name=scenario.name, rounds=0, skipped=reason)
     metrics = scenario.metrics
     measured: list[list[float]] = []
     floors: list[list[float]] = []
@@ -49,6 +53,14 @@ def observe(words: Sequence[str], server: MockProcess) -> Observation:
         reason = "".join(f": {line}" for line in last)
         raise CannotMeasure(f"{' '.join(words)} ended with {run.exit_code}{reason}")
     return Observation(run=run, exchanges=tuple(server.log()))
+
+
+def is_installed(package: str) -> bool:
+    """Whether this environment has a package that is not among the dependencies."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
 
 
 def _values(command: Command, metrics: Sequence[Metric], server: MockProcess) -> list[float]:

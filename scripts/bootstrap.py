@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -117,7 +118,7 @@ def requirements(kind: str) -> list[str]:
     if kind == "core":
         return core
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
-    return [*core, *groups["dev"]]
+    return [*core, *groups["dev"], *groups["oracles"]]
 
 
 def constrained(*wanted: str) -> list[str]:
@@ -157,8 +158,16 @@ def installers(wanted: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
 
 def run(command: list[str]) -> bool:
     """Whether ``command`` succeeded; what it says goes to standard error."""
-    finished = subprocess.run(command, env=clean_environment(), check=False, stdout=sys.stderr)
-    return finished.returncode == 0
+    # A group of its own: Ctrl+C is for us alone, and no traceback of pip reaches the person.
+    installer = subprocess.Popen(
+        command, env=clean_environment(), stdout=sys.stderr, start_new_session=True
+    )
+    try:
+        return installer.wait() == 0
+    except BaseException:
+        os.killpg(installer.pid, signal.SIGKILL)
+        installer.wait()
+        raise
 
 
 def has_module(python: str, module: str) -> bool:

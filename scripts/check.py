@@ -22,6 +22,10 @@ TRAPS = range(1, 296)
 TRAP_MARK = re.compile(r"mark\.trap\(([\d,\s]+)\)")
 
 
+QUICK = ("-m", "not slow", "--hypothesis-profile=quick")
+"""What ``--quick`` leaves out: slow tests, and most examples of each property."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """One static check: a name for the person and a command below ``.venv/bin``."""
@@ -56,7 +60,7 @@ def main() -> int:
     tally = Tally()
     if not selection:
         run_stages(tally)
-    run_pytest(tally, [*(["-m", "not slow"] if quick else []), *selection])
+    run_pytest(tally, [*(QUICK if quick else ()), *selection])
     if not selection:
         report_traps()
     print(f"took {time.monotonic() - started:.0f} s")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("pi", deadline=None, print_blob=True)
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=15)
 settings.load_profile("pi")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -51,9 +51,10 @@ class Wire(Record):
     """Body fields without which the real service answers 400."""
     request_id_header: str
     stream: Callable[[Question], Reply]
-    whole: Callable[[Question], Json]
     problem: Callable[[int, str, str | None], Json]
     """The error body for a status, a message and, where the protocol has one, a code."""
+    whole: Callable[[Question], Json] | None = None
+    """None where every answer to this path is a stream."""
 
 
 def event(data: Json, *, name: str = "") -> bytes:

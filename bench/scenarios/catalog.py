@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from bench.scenario import Scenario
-from bench.scenarios import bare, startup
+from bench.scenarios import bare, providers, startup
 
-SCENARIOS: tuple[Scenario, ...] = (*startup.SCENARIOS, *bare.SCENARIOS)
+SCENARIOS: tuple[Scenario, ...] = (
+    *startup.SCENARIOS,
+    *providers.SCENARIOS,
+    *bare.SCENARIOS,
+)

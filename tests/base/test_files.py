@@ -375,13 +375,14 @@ async def test_a_holder_whose_lock_was_taken_stops_refreshing_it(tmp_path: Path)
 
 def test_a_stale_lock_that_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     lock = tmp_path / "file.lock"
-    lock.touch()
+    lock.mkdir()
+    (lock / "something").touch()
     os.utime(lock, (1, 1))
 
     with pytest.raises(FileProblem) as caught, DirectoryLock(tmp_path / "file"):
         pass
 
-    assert caught.value.message == f"Cannot take over the stale lock {lock}: Not a directory."
+    assert caught.value.message == f"Cannot take over the stale lock {lock}: Directory not empty."
 
 
 # The other program
@@ -504,3 +505,15 @@ def test_no_change_is_lost_when_both_write_the_same_file(
     assert [process.wait(timeout=100) for process in ours] == [0, 0]
     assert [node.returncode for node in theirs] == [0, 0]
     assert file.read_text() == "200"
+
+
+@pytest.mark.trap(69)
+def test_a_file_in_the_place_of_a_lock_is_set_aside(tmp_path: Path) -> None:
+    damaged = tmp_path / "auth.json.lock"
+    damaged.write_text("not a lock")
+
+    with DirectoryLock(tmp_path / "auth.json"):
+        assert damaged.is_dir()
+
+    assert not damaged.exists()
+    assert (tmp_path / "auth.json.lock.damaged").read_text() == "not a lock"

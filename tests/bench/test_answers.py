@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from bench.answers import Streamed, Whole, answer
 from bench.http_requests import HttpRequest
 

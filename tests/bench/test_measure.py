@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from bench.measure import CannotMeasure, clean_environment, measure, resident_memory, running
 
 

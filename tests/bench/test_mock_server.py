@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+
 from bench.mock_process import ROOT, MockProcess
 from tests.bench.conversation import call
 

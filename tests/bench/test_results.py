@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from bench.results import Figure, Result, figure
 from bench.scenario import Metric, Target, cpu_ms
 from bench.table import HEADER, describe, lines

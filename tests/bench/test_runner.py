@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from bench.runner import main
 from bench.scenarios.catalog import SCENARIOS
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from bench.measure import CannotMeasure
 from bench.terminal import terminal
 

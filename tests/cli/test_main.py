@@ -44,3 +44,20 @@ def test_python_dash_m_pi_is_the_same_program() -> None:
     )
 
     assert (finished.returncode, finished.stdout) == (0, f"{pi.__version__}\n")
+
+
+def test_an_unknown_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dance"]) == 1
+
+    assert capsys.readouterr().err == "Error: Unknown command: dance\nSee `pi --help`.\n"
+
+
+def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: pytest.CaptureFixture[str]) -> None:
+    bad: dict[str, str] = {"HOME": "\0"}
+
+    assert main(["models"], bad) == 1
+    assert capsys.readouterr().err == (
+        "Error: ValueError('embedded null byte') (PI_DEBUG=1 shows where)\n"
+    )
+    with pytest.raises(ValueError, match="null byte"):
+        main(["models"], {**bad, "PI_DEBUG": "1"})

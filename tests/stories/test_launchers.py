@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,33 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
     shutil.rmtree(checkout / ".venv" / "lib")
     fourth = run([checkout / "pi", "--version"], tmp_path, env)
     assert (fourth.returncode, fourth.stdout) == (0, f"{pi.__version__}\n"), fourth.stderr
+
+
+def test_an_interrupted_install_is_said_in_one_line_and_started_over(
+    checkout: Path, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    program(tools, "uv", "echo started >&2; sleep 60")
+    env = environment(tmp_path)
+    env["PATH"] = f"{tools}:{env['PATH']}"
+    child = subprocess.Popen(
+        [checkout / "pi", "--version"],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert child.stderr is not None
+    assert [child.stderr.readline(), child.stderr.readline()][1] == "started\n"
+
+    os.killpg(child.pid, signal.SIGINT)  # what Ctrl+C does
+
+    output, errors = child.communicate(timeout=20)
+    assert (output, errors) == ("", "\npi: interrupted; the next ./pi starts the install over.\n")
+    assert child.returncode != 0
+    assert list(checkout.glob(".venv/ready-*")) == []
 
 
 @pytest.mark.slow

@@ -3,7 +3,11 @@
 PiError                 something went wrong that a person or a model can act on
 ├── FileProblem         a file cannot be read, written or locked            (pi.base.files)
 ├── SpawnFailed         a program could not be started                      (pi.base.processes)
-└── ProviderError       a model could not be asked                          (pi.ai.errors)
+├── HttpError           an HTTP exchange failed                             (pi.ai.http.errors)
+├── ProviderError       a model could not be asked                          (pi.ai.errors)
+├── ToolFailed          a tool tells the model what went wrong              (pi.agent.tool)
+├── AgentBusy, …        an agent was asked for what it cannot do            (pi.agent.errors)
+└── CompactionFailed    a conversation could not be shortened               (pi.agent.compaction)
 
 Anything else that is raised is a bug: it is shown as one and never swallowed.
 """

@@ -301,10 +301,13 @@ class DirectoryLock(_Lock):
         Looking and removing cannot be one step, so nothing else happens between them.
         """
         age = self._age()
-        if age is None or age <= self._stale:
+        if age is None or (age <= self._stale and self._lock.is_dir()):
             return False
         try:
-            self._lock.rmdir()
+            if self._lock.is_dir():
+                self._lock.rmdir()
+            else:  # a damaged lock: nobody holds a file
+                self._lock.replace(f"{self._lock}.damaged")
         except FileNotFoundError:
             return False  # somebody else was faster
         except OSError as error:

@@ -3,6 +3,8 @@
 Everything here is deterministic and works offline. Nothing in the product imports it.
 """
 
+from pi.ai.providers.faux import FauxProvider as ScriptedProvider
+from pi.ai.providers.faux import Reply, call, calls, says, thinks
 from pi.testing.clock import FakeClock
 
-__all__ = ["FakeClock"]
+__all__ = ["FakeClock", "Reply", "ScriptedProvider", "call", "calls", "says", "thinks"]

@@ -1,0 +1,1 @@
+"""Makes the bundled model catalog: ``python -m scripts.catalog.generate``."""

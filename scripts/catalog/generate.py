@@ -1,0 +1,122 @@
+"""Write the bundled catalog: ``python -m scripts.catalog.generate [--facts FILE] [--check]``.
+
+Without ``--facts`` the public lists are fetched. Only providers that a source speaks of are
+written; the files of the others stay as they are. ``--check`` writes nothing and fails when the
+files differ from what would be written. ``--overrides-from FILE`` rewrites overrides.json from a
+facts file that already knows every quirk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest
+from pi.ai.json_text import json_text
+from pi.ai.messages import Json
+from pi.ai.models.catalog import DATA
+from pi.ai.models.relaxed_json import parse_relaxed
+from scripts.catalog.overrides import catalog_entries, quirks_of
+from scripts.catalog.sources import SOURCES, Facts, Listing, Sources, from_facts
+
+OVERRIDES = Path(__file__).parent / "overrides.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Generate, or check; 0 when all went well."""
+    parser = argparse.ArgumentParser(prog="generate", description=__doc__)
+    parser.add_argument("--facts", type=Path)
+    parser.add_argument("--overrides-from", type=Path)
+    parser.add_argument("--out", type=Path, default=DATA)
+    parser.add_argument("--check", action="store_true")
+    chosen = parser.parse_args(arguments)
+    if chosen.overrides_from is not None:
+        OVERRIDES.write_text(
+            render_overrides(quirks_of(from_facts(read_json(chosen.overrides_from)))),
+            encoding="utf-8",
+        )
+    try:
+        listing = from_facts(read_json(chosen.facts)) if chosen.facts else asyncio.run(fetch())
+        files = {
+            f"{provider}.json": render(entries)
+            for provider, entries in catalog_entries(listing, read_json(OVERRIDES)).items()
+        }
+    except (HttpError, OSError, ValueError) as problem:
+        print(f"generate: {problem}", file=sys.stderr)
+        return 1
+    return check(chosen.out, files) if chosen.check else write(chosen.out, files)
+
+
+async def fetch(sources: Sources = SOURCES) -> Listing:
+    """What the public lists say now; the more special list wins where two speak of a provider."""
+    listing: Listing = {}
+    async with HttpClient(environ=os.environ) as http:
+        for name, (url, understand) in sources.items():
+            response = await http.request(HttpRequest(url=url, redirects=3))
+            if response.status != 200:
+                raise ValueError(f"{name}: {url} answered with status {response.status}")
+            listing |= understand(response.json())
+    return listing
+
+
+def render(entries: list[Facts]) -> bytes:
+    """One line per model, so that a change of one model is a change of one line."""
+    return b"[\n" + b",\n".join(map(msgspec.json.encode, entries)) + b"\n]\n"
+
+
+def render_overrides(overrides: dict[str, Json]) -> str:
+    """One line per model here too: the file is kept by hand."""
+    providers = []
+    for provider, override in overrides.items():
+        models = ",\n".join(
+            f"  {json_text(name)}: {json_text(change)}"
+            for name, change in override["models"].items()
+        )
+        models = f"\n{models}\n " if models else ""
+        providers.append(
+            f' {json_text(provider)}: {{\n  "default": {json_text(override["default"])},\n'
+            f'  "models": {{{models}}}\n }}'
+        )
+    return "{\n" + ",\n".join(providers) + "\n}\n"
+
+
+def write(folder: Path, files: dict[str, bytes]) -> int:
+    """Write the files and say how much there is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    models = sum(content.count(b"\n") - 2 for content in files.values())
+    print(f"{len(files)} providers, {models} models")
+    return 0
+
+
+def check(folder: Path, files: dict[str, bytes]) -> int:
+    """Name the files that are not what would be written."""
+    stale = [
+        name
+        for name, content in files.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content
+    ]
+    for name in stale:
+        print(f"generate: {folder / name} is not up to date", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def read_json(path: Path) -> Any:
+    """The JSON in ``path``; ``ValueError`` with its name when it is none."""
+    try:
+        return parse_relaxed(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from problem
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""Credentials that a cloud's own tools have put on this machine: whether they seem to be there.
+
+Only what was set up on purpose counts: variables that exist for nothing else. The chains
+themselves are run by the wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+AWS_SIGNS = (
+    ("AWS_PROFILE",),
+    ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+    ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",),
+    ("AWS_CONTAINER_CREDENTIALS_FULL_URI",),
+    ("AWS_WEB_IDENTITY_TOKEN_FILE",),
+)
+GOOGLE_SIGNS = (
+    ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
+    ("GCLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
+)
+
+NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}
+
+
+def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
+    """Whether the chain of ``cloud`` will probably find something, without asking it."""
+    if cloud == "aws":
+        return _any_set(AWS_SIGNS, environ)
+    if not _any_set(GOOGLE_SIGNS, environ):
+        return False
+    from pi.ai.auth.google_adc import credential_file  # loads the HTTP client
+
+    return credential_file(environ) is not None
+
+
+def _any_set(signs: tuple[tuple[str, ...], ...], environ: Mapping[str, str]) -> bool:
+    return any(all(environ.get(name) for name in names) for names in signs)

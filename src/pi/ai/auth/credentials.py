@@ -1,0 +1,70 @@
+"""What is kept about a provider: an API key, or the tokens of a login.
+
+The JSON form is an entry of pi's ``auth.json``.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from pi.ai.messages import Json
+from pi.base.records import Record, field
+
+NEVER = 9007199254740991
+"""``expires`` of what stays valid: the largest number that JavaScript counts exactly."""
+
+
+class ApiKeyCredential(Record):
+    """A key, variables, or both."""
+
+    key: str | None = None
+    """In the syntax of ``pi.ai.auth.values``: literal, ``$NAME`` or ``!command``."""
+    env: dict[str, str] = field(default_factory=dict)
+    """Variables of this provider; they beat those of the process."""
+    extra: Json = field(default_factory=dict)
+    """Fields of somebody else, kept when the entry is written."""
+
+
+class OAuthCredential(Record):
+    """The tokens that a login gave."""
+
+    access: str
+    refresh: str
+    expires: int
+    """Milliseconds since 1970, usually some minutes before the real end."""
+    extra: Json = field(default_factory=dict)
+    """What the vendor needs besides, and fields of somebody else."""
+
+
+Credential: TypeAlias = ApiKeyCredential | OAuthCredential
+
+_KINDS: dict[str, tuple[type[ApiKeyCredential | OAuthCredential], tuple[str, ...]]] = {
+    "api_key": (ApiKeyCredential, ("key", "env")),
+    "oauth": (OAuthCredential, ("access", "refresh", "expires")),
+}
+
+
+def decode(entry: object) -> Credential:
+    """The credential of an entry; ``ValueError`` says what is wrong with it."""
+    if not isinstance(entry, dict):
+        raise ValueError("it is not an object")
+    if entry.get("type") not in _KINDS:
+        raise ValueError('its "type" is neither "api_key" nor "oauth"')
+    kind, names = _KINDS[entry["type"]]
+    known = {name: entry[name] for name in names if entry.get(name) is not None}
+    if isinstance(known.get("expires"), float):
+        known["expires"] = int(known["expires"])
+    extra = {name: value for name, value in entry.items() if name not in (*names, "type")}
+    return msgspec.convert({**known, "extra": extra}, kind)
+
+
+def encode(credential: Credential) -> Json:
+    """The entry of a credential; decoding it gives the same one."""
+    match credential:
+        case ApiKeyCredential(key=key, env=env):
+            known: Json = {"type": "api_key", "key": key, "env": env or None}
+        case OAuthCredential(access=access, refresh=refresh, expires=expires):
+            known = {"type": "oauth", "access": access, "refresh": refresh, "expires": expires}
+    return {name: value for name, value in known.items() if value is not None} | credential.extra

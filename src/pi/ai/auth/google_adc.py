@@ -1,0 +1,282 @@
+"""Google's application default credentials: access tokens without a key in the environment.
+
+The chain is Google's: the file that ``GOOGLE_APPLICATION_CREDENTIALS`` names, the one that
+``gcloud auth application-default login`` writes, the metadata server of Google's own machines.
+Files are understood by ``google-auth`` (the extra ``vertex``), imported when there is one. Its
+traffic goes through our HTTP client, so proxies and certificates apply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import CancelledError as Withdrawn
+from concurrent.futures import Future
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import HttpResponse
+from pi.ai.http.timeouts import Timeouts
+from pi.ai.messages import Json
+
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
+PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
+METADATA_HOST = "metadata.google.internal"
+METADATA_SECONDS = 3.0
+"""Elsewhere than at Google nobody answers, and the person is waiting."""
+REFRESH_SECONDS = 30.0
+
+_LOG_IN = "Run `gcloud auth application-default login`, or set GOOGLE_CLOUD_API_KEY."
+
+Token: TypeAlias = tuple[str, str | None]
+"""An access token, and the project it belongs to where that is known."""
+
+
+async def access_token(environ: Mapping[str, str], http: HttpClient) -> Token:
+    """A fresh token; ``GoogleCredentials`` keeps one between requests."""
+    return await GoogleCredentials().access_token(environ, http)
+
+
+class GoogleCredentials:
+    """Application default credentials, to be asked for a token before every request.
+
+    The token of a file is kept until shortly before it expires; one refresh serves all who wait,
+    and a new login is seen at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._loaded: _Loaded | None = None
+
+    async def access_token(self, environ: Mapping[str, str], http: HttpClient) -> Token:
+        """A valid token, and the project of the environment, else of the credentials.
+
+        Raises ``AuthenticationFailed`` when there are no credentials or Google refuses them, and
+        ``ProviderUnavailable`` when Google cannot be asked.
+        """
+        path = credential_file(environ)
+        if path is None:
+            return await _metadata_token(environ)
+        async with self._lock:
+            self._loaded = loaded = await asyncio.to_thread(_load, path, self._loaded)
+            if not loaded.credentials.valid:
+                await _refresh(loaded.credentials, http)
+        return loaded.credentials.token, _project(environ) or loaded.project
+
+
+def credential_file(environ: Mapping[str, str]) -> Path | None:
+    """The file that holds credentials: the named one, or that of ``gcloud`` if it is there."""
+    if named := environ.get(FILE_VARIABLE):
+        return Path(named).expanduser()
+    path = _gcloud_folder(environ) / "application_default_credentials.json"
+    return path if path.is_file() else None
+
+
+def _gcloud_folder(environ: Mapping[str, str]) -> Path:
+    if folder := environ.get("CLOUDSDK_CONFIG"):
+        return Path(folder)
+    if sys.platform == "win32":
+        return Path(environ.get("APPDATA", "C:\\")) / "gcloud"
+    return Path(environ.get("HOME", "/")) / ".config" / "gcloud"
+
+
+def _project(environ: Mapping[str, str]) -> str | None:
+    return next((environ[name] for name in PROJECT_VARIABLES if environ.get(name)), None)
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Credentials of a file as it was when it was read."""
+
+    path: Path
+    changed_ns: int
+    credentials: Any
+    project: str | None
+
+
+def _load(path: Path, before: _Loaded | None) -> _Loaded:
+    """The credentials in ``path``; those from ``before`` while the file is the same."""
+    try:
+        changed_ns = path.stat().st_mtime_ns
+        if before is not None and (before.path, before.changed_ns) == (path, changed_ns):
+            return before
+        info = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        credentials = _understood(info)
+    except OSError as problem:
+        why = problem.strerror
+    except (ValueError, KeyError) as problem:  # also what google-auth finds malformed
+        why = str(problem)
+    else:
+        project = info.get("project_id") or info.get("quota_project_id")
+        return _Loaded(path, changed_ns, credentials, project)
+    raise AuthenticationFailed(f"Cannot use the Google credentials in {path}: {why}", hint=_LOG_IN)
+
+
+def _understood(info: Json) -> Any:
+    """The credentials object of google-auth for what a file says."""
+    match info:
+        case {"type": "service_account"}:
+            kind = _library("google.oauth2.service_account").Credentials
+            return kind.from_service_account_info(info, scopes=SCOPES)
+        case {"type": "authorized_user"}:
+            return _library("google.oauth2.credentials").Credentials.from_authorized_user_info(info)
+        case {"type": "impersonated_service_account"}:
+            kind = _library("google.auth.impersonated_credentials").Credentials
+            return kind.from_impersonated_service_account_info(info, scopes=SCOPES)
+        case {"type": "external_account", "credential_source": {"environment_id": _}}:
+            return _library("google.auth.aws").Credentials.from_info(info, scopes=SCOPES)
+        case {"type": "external_account"}:
+            return _library("google.auth.identity_pool").Credentials.from_info(info, scopes=SCOPES)
+        case _:
+            raise ValueError(f"credentials of type {info.get('type')!r} are not supported.")
+
+
+def _library(name: str) -> Any:
+    """A module of google-auth, which comes with an extra and costs its import only here."""
+    try:
+        return import_module(name)
+    except ImportError as problem:
+        raise AuthenticationFailed(
+            "Google credentials need the package google-auth.",
+            hint="Run `pip install 'pi-harness[vertex]'`, or set GOOGLE_CLOUD_API_KEY.",
+        ) from problem
+
+
+# Refreshing --------------------------------------------------------------------------------------
+
+
+async def _refresh(credentials: Any, http: HttpClient) -> None:
+    """Get a new token. google-auth waits for its answers, so it does that in a thread."""
+    exceptions = _library("google.auth.exceptions")
+    bridge = _Bridge(http, asyncio.get_running_loop(), exceptions.TransportError)
+    try:
+        await asyncio.to_thread(credentials.refresh, bridge)
+    except asyncio.CancelledError:
+        bridge.withdraw()
+        raise
+    except exceptions.GoogleAuthError as problem:
+        why = problem.args[0] if problem.args else type(problem).__name__
+        if problem.retryable or isinstance(problem, exceptions.TransportError):
+            text = f"Google could not be asked for a token: {why}"
+            raise ProviderUnavailable(text) from problem
+        text = f"Google refused the credentials: {why}"
+        raise AuthenticationFailed(text, hint=_LOG_IN) from problem
+
+
+@dataclass(frozen=True)
+class _Response:
+    """A response as google-auth reads it."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+class _Bridge:
+    """google-auth's transport: called in a thread, it asks our client in the event loop."""
+
+    def __init__(
+        self, http: HttpClient, loop: asyncio.AbstractEventLoop, problem: type[Exception]
+    ) -> None:
+        self._http = http
+        self._loop = loop
+        self._problem = problem
+        self._lock = threading.Lock()
+        self._withdrawn = False
+        self._asked: Future[HttpResponse] | None = None
+
+    def __call__(
+        self,
+        url: str,
+        method: str = "GET",
+        body: bytes | str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        **_: object,
+    ) -> _Response:
+        """One exchange; raises google-auth's ``TransportError``."""
+        seconds = timeout or REFRESH_SECONDS
+        request = HttpRequest(
+            url=url,
+            method=method,
+            headers=tuple((headers or {}).items()),
+            body=body.encode() if isinstance(body, str) else body or b"",
+            timeouts=Timeouts(connect=seconds, first_byte=seconds, idle=seconds),
+        )
+        try:
+            response = self._begin(request).result()
+        except (HttpError, Withdrawn) as problem:
+            raise self._problem(str(problem)) from problem
+        return _Response(response.status, dict(response.headers), response.body)
+
+    def withdraw(self) -> None:
+        """End the exchange under way, and let no other begin."""
+        with self._lock:
+            self._withdrawn = True
+            if self._asked is not None:
+                self._asked.cancel()
+
+    def _begin(self, request: HttpRequest) -> Future[HttpResponse]:
+        with self._lock:
+            if self._withdrawn:
+                raise Withdrawn("Nobody waits for the token any more.")
+            exchange = self._http.request(request)
+            self._asked = asyncio.run_coroutine_threadsafe(exchange, self._loop)
+            return self._asked
+
+
+# Google's own machines ---------------------------------------------------------------------------
+
+
+async def _metadata_token(environ: Mapping[str, str]) -> Token:
+    """The token of the machine's service account, from its metadata server.
+
+    Never through a proxy: it would answer for its own machine.
+    """
+    if environ.get("NO_GCE_CHECK") == "true":
+        raise AuthenticationFailed("There are no Google credentials here.", hint=_LOG_IN)
+    base = f"http://{environ.get('GCE_METADATA_HOST') or METADATA_HOST}/computeMetadata/v1"
+    async with HttpClient(environ={}, proxy="") as direct:
+        try:
+            scopes = ",".join(SCOPES)
+            url = f"{base}/instance/service-accounts/default/token?scopes={scopes}"
+            token = (await _metadata(direct, url)).json()["access_token"]
+            project = _project(environ)
+            if project is None:
+                project = (await _metadata(direct, f"{base}/project/project-id")).text.strip()
+        except (HttpError, KeyError, TypeError) as problem:
+            raise AuthenticationFailed(
+                "There are no Google credentials here.", hint=_LOG_IN
+            ) from problem
+    return str(token), project or None
+
+
+async def _metadata(client: HttpClient, url: str) -> HttpResponse:
+    seconds = METADATA_SECONDS
+    response = await client.request(
+        HttpRequest(
+            url=url,
+            headers=(("Metadata-Flavor", "Google"),),
+            timeouts=Timeouts(connect=seconds, first_byte=seconds, idle=seconds),
+        )
+    )
+    if response.status != 200:
+        raise AuthenticationFailed(
+            f"Google's metadata server answered {response.status}: {response.text[:200]}",
+            hint="Check the service account of this machine and its scopes.",
+        )
+    return response

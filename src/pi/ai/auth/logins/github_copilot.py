@@ -1,0 +1,130 @@
+"""Log in to GitHub Copilot: device code at GitHub, then a short-lived Copilot token."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import msgspec
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.errors import LoginFailed
+from pi.ai.auth.login_ui import LoginUI, Progress, Prompt
+from pi.ai.auth.oauth.device import device_login
+from pi.ai.auth.oauth.tokens import ask, bearer, refusal
+from pi.ai.errors import BadAnswer, ProviderError
+from pi.ai.http.client import HttpClient
+from pi.ai.messages import Json
+from pi.ai.request import Access
+from pi.base.clock import Clock
+from pi.base.records import Meta, Record, replace
+
+ENTERPRISE = "enterpriseUrl"
+"""Extra field: the domain of a company's own GitHub."""
+MODELS = "availableModelIds"
+"""Extra field: what this plan may use."""
+
+_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d+)?")
+_PROXY = re.compile(r"(?:^|;)proxy-ep=(?:proxy\.)?([A-Za-z0-9.-]+)(?:;|$)")
+
+
+class _CopilotToken(Record, rename=None):
+    token: Annotated[str, Meta(min_length=1)]
+    expires_at: float
+    """Seconds since 1970."""
+
+
+async def login(
+    ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """Sign a person in at github.com or at their company's own GitHub."""
+    question = "Domain of your GitHub Enterprise, or nothing for github.com:"
+    answer = await ui.ask(Prompt(kind="text", message=question, placeholder="company.ghe.com"))
+    domain = enterprise_domain(answer)
+    extra = {ENTERPRISE: domain} if domain else {}
+    tokens = await device_login(ui, http, clock, at_domain(domain, settings))
+    ui.notify(Progress(message="Asking for the Copilot token…"))
+    github = OAuthCredential(access="", refresh=tokens.access_token, expires=0, extra=extra)
+    credential = await refresh(github, http, clock, settings)
+    models = await _models(credential, http, settings)
+    return replace(credential, extra={**credential.extra, **models})
+
+
+async def refresh(
+    credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """A new Copilot token for the same GitHub login."""
+    settings = at_domain(credential.extra.get(ENTERPRISE), settings)
+    headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
+    answer = await ask(http, settings.key_url, headers=headers)
+    if not answer.ok:
+        raise refusal(answer, clock)
+    try:
+        copilot = msgspec.convert(answer.body, _CopilotToken, strict=False)
+    except msgspec.ValidationError as problem:
+        raise BadAnswer(f"GitHub's Copilot token cannot be used: {problem}.") from problem
+    return replace(
+        credential,
+        access=copilot.token,
+        expires=round((copilot.expires_at - settings.margin) * 1000),
+    )
+
+
+def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
+    """The token, and the server that it is for."""
+    return replace(bearer(credential, settings), base_url=base_url(credential, settings))
+
+
+def base_url(credential: OAuthCredential, settings: LoginSettings) -> str:
+    """Where this plan's models are: the token says it, else the company's domain."""
+    if found := _PROXY.search(credential.access):
+        return f"https://api.{found[1]}"
+    if domain := credential.extra.get(ENTERPRISE):
+        return f"https://copilot-api.{domain}"
+    return settings.base_url
+
+
+def enterprise_domain(text: str) -> str | None:
+    """The host of what a person typed, an address or a bare domain; ``None`` for github.com."""
+    host = text.strip().lower().rpartition("://")[2].partition("/")[0]
+    if host in ("", "github.com"):
+        return None
+    if not _DOMAIN.fullmatch(host):
+        raise LoginFailed(f"{text!r} is not a domain.", hint="Type e.g. company.ghe.com.")
+    return host
+
+
+def at_domain(domain: str | None, settings: LoginSettings) -> LoginSettings:
+    """The endpoints of a company's own GitHub."""
+    if domain is None:
+        return settings
+    return replace(
+        settings,
+        device_url=settings.device_url.replace("//github.com/", f"//{domain}/"),
+        token_url=settings.token_url.replace("//github.com/", f"//{domain}/"),
+        key_url=settings.key_url.replace("//api.github.com/", f"//api.{domain}/"),
+    )
+
+
+async def _models(credential: OAuthCredential, http: HttpClient, settings: LoginSettings) -> Json:
+    """The models that this plan may use, to be stored; nothing if the server does not say."""
+    headers = {**settings.headers, "Authorization": f"Bearer {credential.access}"}
+    try:
+        answer = await ask(http, f"{base_url(credential, settings)}/models", headers=headers)
+    except ProviderError:
+        return {}  # a login without the list is better than none
+    rows = answer.body.get("data") if answer.ok else None
+    if not isinstance(rows, list):
+        return {}
+    return {MODELS: [row["id"] for row in rows if _usable(row)]}
+
+
+def _usable(row: object) -> bool:
+    match row:
+        case {"id": str(), "policy": {"state": "disabled"}}:
+            return False
+        case {"id": str()}:
+            return True
+        case _:
+            return False

@@ -1,0 +1,133 @@
+"""Log in to ChatGPT for its Codex models: PKCE in the browser, or OpenAI's own device code."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.login_ui import DeviceCode, LoginUI, Progress
+from pi.ai.auth.oauth.browser import browser_login
+from pi.ai.auth.oauth.device import INTERVAL, Wait, not_yet, poll, prefers_device
+from pi.ai.auth.oauth.tokens import (
+    Answer,
+    Tokens,
+    ask,
+    bearer,
+    credential_of,
+    refresh_tokens,
+    refusal,
+    request_tokens,
+)
+from pi.ai.errors import BadAnswer
+from pi.ai.http.client import HttpClient
+from pi.ai.request import Access
+from pi.base.clock import Clock
+from pi.base.records import Meta, Record, replace
+
+ACCOUNT = "accountId"
+"""Extra field, and the variable in which the wire finds whom the requests belong to."""
+CLAIM = "https://api.openai.com/auth"
+CODE_SECONDS = 900.0
+R = TypeVar("R", bound=Record)
+
+_NOT_YET = (403, 404)
+"""How OpenAI says that a device code was not confirmed so far."""
+
+
+class _Begun(Record, rename=None):
+    device_auth_id: str
+    user_code: str
+    interval: float = INTERVAL
+
+
+class _Confirmed(Record, rename=None):
+    authorization_code: Annotated[str, Meta(min_length=1)]
+    code_verifier: str
+
+
+async def login(
+    ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """Sign a person in the way they choose."""
+    flow = _device_login if await prefers_device(ui) else browser_login
+    credential = credential_of(await flow(ui, http, clock, settings), clock, settings)
+    if not account_id(credential.access):
+        raise BadAnswer("OpenAI's token names no ChatGPT account.", hint="Log in once more.")
+    return _with_account(credential)
+
+
+async def refresh(
+    credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """The credential with new tokens of the same account."""
+    return _with_account(await refresh_tokens(credential, http, clock, settings))
+
+
+def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
+    """The token, and the account it belongs to."""
+    account = credential.extra.get(ACCOUNT)
+    return replace(bearer(credential, settings), env={ACCOUNT: account} if account else {})
+
+
+def _with_account(credential: OAuthCredential) -> OAuthCredential:
+    account = account_id(credential.access)
+    named = {ACCOUNT: account} if account else {}
+    return replace(credential, extra={**credential.extra, **named})
+
+
+def account_id(token: str) -> str | None:
+    """The ChatGPT account that a token was issued for."""
+    try:
+        payload = token.split(".")[1]
+        claims = msgspec.json.decode(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        account = claims[CLAIM]["chatgpt_account_id"]
+    except (ValueError, LookupError, TypeError):  # msgspec's and base64's errors are ValueErrors
+        return None
+    return account if isinstance(account, str) else None
+
+
+async def _device_login(
+    ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> Tokens:
+    """OpenAI's device code gives a code and a verifier, which are traded for tokens as usual."""
+    fields = {"client_id": settings.client_id}
+    answer = await ask(http, settings.device_url, fields, encoding="json", headers=settings.headers)
+    if not answer.ok:
+        raise refusal(answer, clock)
+    begun = _read(answer, _Begun)
+    page = DeviceCode(user_code=begun.user_code, url=settings.device_page, expires_in=CODE_SECONDS)
+    ui.notify(page)
+    ui.notify(Progress(message="Waiting until the code is confirmed…"))
+
+    async def confirmed() -> _Confirmed | Wait:
+        fields = {"device_auth_id": begun.device_auth_id, "user_code": begun.user_code}
+        answer = await ask(
+            http, settings.device_token_url, fields, encoding="json", headers=settings.headers
+        )
+        if answer.status in _NOT_YET:
+            return Wait()
+        return _read(answer, _Confirmed) if answer.ok else not_yet(answer, clock)
+
+    code = await poll(confirmed, clock=clock, interval=begun.interval, expires_in=CODE_SECONDS)
+    return await request_tokens(
+        http,
+        clock,
+        settings,
+        {
+            "grant_type": "authorization_code",
+            "code": code.authorization_code,
+            "code_verifier": code.code_verifier,
+            "redirect_uri": settings.device_redirect,
+        },
+    )
+
+
+def _read(answer: Answer, kind: type[R]) -> R:
+    try:
+        return msgspec.convert(answer.body, kind, strict=False)
+    except msgspec.ValidationError as problem:
+        raise BadAnswer(f"OpenAI's answer cannot be used: {problem}.") from problem

@@ -1,0 +1,58 @@
+"""Log in to OpenRouter: PKCE in the browser gives an API key that stays valid."""
+
+from __future__ import annotations
+
+import os
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.credentials import NEVER, OAuthCredential
+from pi.ai.auth.errors import GrantRefused
+from pi.ai.auth.login_ui import LoginUI, Progress
+from pi.ai.auth.oauth.browser import browser_code, page_url
+from pi.ai.auth.oauth.callback import CallbackListener
+from pi.ai.auth.oauth.pkce import new_pkce
+from pi.ai.auth.oauth.tokens import ask, refusal
+from pi.ai.errors import BadAnswer
+from pi.ai.http.client import HttpClient
+from pi.ai.request import Access
+from pi.base.clock import Clock
+from pi.base.ids import uuid7
+
+
+async def login(
+    ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """Sign a person in."""
+    pkce = new_pkce()
+    # OpenRouter returns no state: what nobody can guess is the path.
+    path = f"{settings.redirect_path}/{uuid7(clock.now_ms(), os.urandom)}"
+    async with CallbackListener(path=path, state=None, port=settings.redirect_port) as listener:
+        parameters = {
+            "callback_url": listener.redirect_uri,
+            "code_challenge": pkce.challenge,
+            "code_challenge_method": "S256",
+        }
+        url = page_url(settings.authorize_url, parameters)
+        code = await browser_code(ui, listener, url, clock=clock, state=None)
+    ui.notify(Progress(message="Asking for the key…"))
+    fields = {"code": code, "code_verifier": pkce.verifier, "code_challenge_method": "S256"}
+    answer = await ask(http, settings.key_url, fields, encoding="json", headers=settings.headers)
+    if not answer.ok:
+        raise refusal(answer, clock)
+    key = answer.body.get("key")
+    if not isinstance(key, str) or not key:
+        raise BadAnswer("OpenRouter's answer holds no key.")
+    return OAuthCredential(access=key, refresh="", expires=NEVER)
+
+
+async def refresh(
+    credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """Never needed: the key has no end, and nothing that could renew it."""
+    raise GrantRefused("An OpenRouter key cannot be renewed.")
+
+
+def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
+    """The key."""
+    headers = dict(settings.request_headers)
+    return Access(api_key=credential.access, headers=headers, kind="api_key")

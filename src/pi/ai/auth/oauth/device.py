@@ -1,0 +1,146 @@
+"""The device authorization grant (RFC 8628): a code typed in on another screen.
+
+No browser is opened here; whoever shows the notice may offer to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, NamedTuple, TypeVar
+
+import msgspec
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.errors import LoginFailed
+from pi.ai.auth.login_ui import Choice, DeviceCode, LoginUI, Progress, Prompt
+from pi.ai.auth.oauth.tokens import Answer, Tokens, ask, granted, refusal
+from pi.ai.errors import BadAnswer, RateLimited
+from pi.ai.http.client import HttpClient
+from pi.base.clock import Clock
+from pi.base.records import Meta, Record
+
+GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+INTERVAL = 5.0
+"""Seconds between two questions, unless the server says otherwise; also what it slows down by."""
+SHORTEST_INTERVAL = 1.0
+
+T = TypeVar("T")
+WebAddress = Annotated[str, Meta(pattern="^https?://")]
+"""A page that a browser may be sent to."""
+
+
+class Wait(NamedTuple):
+    """The person has not confirmed yet: ask again, ``longer`` seconds later than so far."""
+
+    longer: float = 0.0
+
+
+class Grant(Record, rename=None):
+    """What the server says at the beginning."""
+
+    device_code: str
+    user_code: str
+    verification_uri: WebAddress
+    verification_uri_complete: WebAddress | None = None
+    expires_in: float = 900.0
+    interval: float = INTERVAL
+
+
+async def prefers_device(ui: LoginUI) -> bool:
+    """Ask the person, where a vendor has both ways."""
+    choices = (
+        Choice(id="browser", label="In the browser on this machine"),
+        Choice(id="device", label="With a code on any device"),
+    )
+    prompt = Prompt(kind="select", message="How do you want to log in?", choices=choices)
+    return await ui.ask(prompt) == "device"
+
+
+async def device_login(
+    ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> Tokens:
+    """Show the person a code and wait until they have confirmed it."""
+    grant = await _begin(http, clock, settings)
+    ui.notify(
+        DeviceCode(
+            user_code=grant.user_code,
+            url=grant.verification_uri,
+            direct_url=grant.verification_uri_complete or "",
+            expires_in=grant.expires_in,
+        )
+    )
+    ui.notify(Progress(message="Waiting until the code is confirmed…"))
+    fields = {
+        "grant_type": GRANT,
+        "device_code": grant.device_code,
+        "client_id": settings.client_id,
+    }
+
+    async def tokens() -> Tokens | Wait:
+        answer = await ask(http, settings.token_url, fields, headers=settings.headers)
+        return granted(answer) if answer.ok else not_yet(answer, clock)
+
+    return await poll(tokens, clock=clock, interval=grant.interval, expires_in=grant.expires_in)
+
+
+async def poll(
+    question: Callable[[], Awaitable[T | Wait]],
+    *,
+    clock: Clock,
+    interval: float,
+    expires_in: float,
+) -> T:
+    """Ask until there is an answer or the code is too old, and never before ``interval``."""
+    deadline = clock.monotonic() + expires_in
+    interval = max(interval, SHORTEST_INTERVAL)
+    while (left := deadline - clock.monotonic()) > 0:
+        await clock.sleep(min(interval, left))
+        try:
+            answer = await question()
+        except RateLimited:  # also a server or network that is down: it may come back in time
+            answer = Wait(longer=INTERVAL)
+        if not isinstance(answer, Wait):
+            return answer
+        interval += answer.longer
+    raise _too_late()
+
+
+def not_yet(answer: Answer, clock: Clock) -> Wait:
+    """How to go on after an answer without tokens; raises if the login is over."""
+    match answer.code:
+        case "authorization_pending":
+            return Wait()
+        case "slow_down":
+            return Wait(longer=INTERVAL)
+        case "access_denied" | "authorization_declined":
+            raise LoginFailed("The login was refused in the browser.")
+        case "expired_token":
+            raise _too_late()
+        case code if code and answer.status in (200, 400, 401):
+            raise LoginFailed(f"The server refused the login: {code}.")
+        case _:
+            raise refusal(answer, clock)
+
+
+async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> Grant:
+    fields = {"client_id": settings.client_id, "scope": settings.scope, **settings.device_params}
+    given = {name: value for name, value in fields.items() if value}
+    answer = await ask(http, settings.device_url, given, headers=settings.headers)
+    if not answer.ok:
+        raise refusal(answer, clock)
+    return grant_of(answer.body)
+
+
+def grant_of(body: Mapping[str, object]) -> Grant:
+    """The beginning of a login out of a server's words."""
+    told = {name: value for name, value in body.items() if value is not None}
+    if "verification_url" in told:  # an older draft, still spoken
+        told.setdefault("verification_uri", told["verification_url"])
+    try:
+        return msgspec.convert(told, Grant, strict=False)
+    except msgspec.ValidationError as problem:
+        raise BadAnswer(f"The server's device code cannot be used: {problem}.") from problem
+
+
+def _too_late() -> LoginFailed:
+    return LoginFailed("The code was not confirmed in time.", hint="Start the login again.")

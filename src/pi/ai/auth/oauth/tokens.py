@@ -1,0 +1,191 @@
+"""Talking to a token endpoint: requests, tokens, and refusals told apart from bad days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from pi.ai import error_codes
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.errors import GrantRefused
+from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
+from pi.ai.failures import from_http, from_status
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import HttpError
+from pi.ai.http.headers import Headers
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.timeouts import Timeouts
+from pi.ai.messages import Json
+from pi.ai.request import Access
+from pi.ai.user_agent import user_agent
+from pi.base.clock import Clock
+from pi.base.records import Meta, Record, replace
+
+LARGEST_ANSWER = 1024 * 1024
+TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=30.0)
+
+FINAL_CODES = frozenset({
+    "access_denied", "bad_refresh_token", "bad_verification_code", "device_flow_disabled",
+    "expired_token", "incorrect_client_credentials", "invalid_client", "invalid_grant",
+    "invalid_request", "invalid_scope", "invalid_token", "refresh_token_expired",
+    "refresh_token_invalidated", "refresh_token_reused", "token_expired", "unauthorized_client",
+    "unsupported_grant_type",
+})  # fmt: skip
+"""Codes after which only the person can help: RFC 6749, RFC 8628, GitHub's and OpenAI's own."""
+
+
+class Tokens(Record, rename=None):
+    """What a token endpoint grants."""
+
+    access_token: Annotated[str, Meta(min_length=1)]
+    refresh_token: str = ""
+    id_token: str = ""
+    expires_in: float = 3600.0
+    """Seconds; servers that do not say mean about an hour."""
+
+
+class Answer(NamedTuple):
+    """A response of which at least the head makes sense."""
+
+    status: int
+    headers: Headers
+    raw: bytes
+    body: Json
+    """Empty when it is not a JSON object, e.g. the page of a firewall."""
+
+    @property
+    def code(self) -> str:
+        """The server's name for the problem, or nothing; some send it with status 200."""
+        if isinstance(error := self.body.get("error"), str):
+            return error
+        if error is None and self.status < 400:
+            return ""
+        return next(iter(error_codes.codes(error_codes.unwrapped(self.body))), "")
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is what was asked for."""
+        return 200 <= self.status < 300 and bool(self.body) and not self.code
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is a no that stays one: in OAuth's words, or at least in JSON with a 401."""
+        if self.status == 429 or self.status >= 500:
+            return False
+        return self.code in FINAL_CODES or (self.status == 401 and bool(self.body))
+
+
+async def ask(
+    http: HttpClient,
+    url: str,
+    fields: Mapping[str, str] | None = None,
+    *,
+    encoding: Literal["form", "json"] = "form",
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Post ``fields``, or get ``url`` without them. Raises ``ProviderError`` without an answer."""
+    sent = {"User-Agent": user_agent(), "Accept": "application/json", **(headers or {})}
+    body = b""
+    if fields is not None:
+        sent["Content-Type"], body = _encoded(fields, encoding)
+    request = HttpRequest(
+        url=url,
+        method="GET" if fields is None else "POST",
+        headers=tuple(sent.items()),
+        body=body,
+        timeouts=TIMEOUTS,
+    )
+    try:
+        response = await http.request(request, limit=LARGEST_ANSWER)
+    except HttpError as problem:
+        raise from_http(problem) from problem
+    return Answer(response.status, response.headers, response.body, _object(response.body))
+
+
+def refusal(answer: Answer, clock: Clock) -> ProviderError:
+    """Why there is no grant: ``GrantRefused`` if that is final, else something that may pass.
+
+    A bare 403, the page of a firewall, a rate limit or a broken server is not final: the same
+    refresh may go well a minute later.
+    """
+    error = error_codes.unwrapped(answer.body)
+    said = answer.body.get("error_description") or error_codes.message_in(error)
+    if answer.is_final:
+        words = dict.fromkeys(filter(None, (answer.code, str(said))))
+        message = ": ".join(words) or "it gave no reason"
+        return GrantRefused(
+            f"The server refused: {message}", status=answer.status, code=answer.code
+        )
+    problem = from_status(answer.status, answer.headers, answer.raw, clock)
+    if isinstance(problem, RateLimited):
+        return problem
+    return ProviderUnavailable(problem.message, status=answer.status, code=answer.code)
+
+
+async def request_tokens(
+    http: HttpClient, clock: Clock, settings: LoginSettings, fields: Mapping[str, str]
+) -> Tokens:
+    """Trade a code or a refresh token for new tokens; the client id is added."""
+    answer = await ask(
+        http,
+        settings.token_url,
+        {"client_id": settings.client_id, **fields},
+        encoding=settings.token_encoding,
+        headers=settings.headers,
+    )
+    if not answer.ok:
+        raise refusal(answer, clock)
+    return granted(answer)
+
+
+def granted(answer: Answer) -> Tokens:
+    """The tokens in an answer that is ``ok``."""
+    given = {name: value for name, value in answer.body.items() if value is not None}
+    try:
+        return msgspec.convert(given, Tokens, strict=False)
+    except msgspec.ValidationError as problem:
+        raise BadAnswer(f"The server's tokens cannot be used: {problem}.") from problem
+
+
+async def refresh_tokens(
+    credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
+) -> OAuthCredential:
+    """``credential`` with new tokens; what the server does not send again stays."""
+    fields = {"grant_type": "refresh_token", "refresh_token": credential.refresh}
+    tokens = await request_tokens(http, clock, settings, fields)
+    new = credential_of(tokens, clock, settings)
+    return replace(new, refresh=new.refresh or credential.refresh, extra=credential.extra)
+
+
+def credential_of(tokens: Tokens, clock: Clock, settings: LoginSettings) -> OAuthCredential:
+    """Tokens as they are stored, their end a margin before the real one."""
+    lifetime = tokens.expires_in - settings.margin
+    return OAuthCredential(
+        access=tokens.access_token,
+        refresh=tokens.refresh_token,
+        expires=clock.now_ms() + round(lifetime * 1000),
+    )
+
+
+def bearer(credential: OAuthCredential, settings: LoginSettings) -> Access:
+    """The access token as it is, and the headers that go with it."""
+    return Access(api_key=credential.access, headers=dict(settings.request_headers), kind="oauth")
+
+
+def _encoded(fields: Mapping[str, str], encoding: str) -> tuple[str, bytes]:
+    if encoding == "json":
+        return "application/json", msgspec.json.encode(dict(fields))
+    from urllib.parse import urlencode  # slow to load, and most starts do not log in
+
+    return "application/x-www-form-urlencoded", urlencode(fields).encode()
+
+
+def _object(body: bytes) -> Json:
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}

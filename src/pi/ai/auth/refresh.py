@@ -1,0 +1,137 @@
+"""Renewing a login before it ends: once, however many tasks and processes want it.
+
+Look, take the lock, look again, ask the server, compare, store. Nothing is ever deleted, and
+nothing is printed: what goes wrong is raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.login import Login
+from pi.ai.auth.storage import AuthStorage, Turn
+from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable, RateLimited
+from pi.ai.providers.provider import Provider
+from pi.base.clock import Clock
+from pi.base.files import LockedByAnother
+
+if TYPE_CHECKING:  # listing models must not load the HTTP client
+    from pi.ai.http.client import HttpClient
+
+EARLY = 300.0
+"""Seconds before its end at which a login is renewed."""
+REFRESH_SECONDS = 30.0
+"""How long a server may take; then the lock is given up, so that others can try."""
+
+
+async def fresh(
+    provider: Provider,
+    credential: OAuthCredential,
+    *,
+    login: Login,
+    settings: LoginSettings,
+    storage: AuthStorage,
+    http: HttpClient,
+    clock: Clock,
+    min_expiry: float = 0.0,
+    limit: float = REFRESH_SECONDS,
+) -> OAuthCredential:
+    """``credential``, or a renewed one if less than five minutes or ``min_expiry`` seconds remain.
+
+    Raises ``AuthenticationFailed`` when the person has to log in again, and another
+    ``ProviderError`` when the server cannot be asked now and the credential is too old to go on.
+    """
+    if _left(credential, clock) >= max(EARLY, min_expiry):
+        return credential
+    renewal = _Renewal(provider, credential, login, settings, http, clock, max(EARLY, min_expiry))
+    try:
+        return await storage.refreshes.run(provider.id, partial(renewal.run, storage, limit))
+    except AuthenticationFailed as refused:
+        raise AuthenticationFailed(
+            f"The login to {provider.name} could not be renewed: {refused.message}",
+            hint=f"Log in again with /login {provider.id}. The stored login was left as it is, and"
+            " no other key was used in its place.",
+            status=refused.status,
+            code=refused.code,
+        ) from refused
+    except (ProviderError, LockedByAnother) as problem:
+        if _left(credential, clock) > min_expiry:
+            return credential  # there are minutes left for another try
+        raise _not_now(provider, problem) from problem
+
+
+@dataclass(frozen=True)
+class _Renewal:
+    """One attempt, made by the first task that wants it."""
+
+    provider: Provider
+    seen: OAuthCredential
+    login: Login
+    settings: LoginSettings
+    http: HttpClient
+    clock: Clock
+    wanted: float
+
+    async def run(self, storage: AuthStorage, limit: float) -> OAuthCredential:
+        """The credential that is in the store afterwards."""
+        async with storage.turn() as turn:
+            current = self._stored(turn)
+            if not self._is_due(current):
+                return current
+            new = await self._ask(current, limit)
+            with suppress(LockedByAnother):
+                return await self._commit(turn, current, new)
+        # The turn was lost meanwhile, e.g. because the machine slept: it takes another one.
+        async with storage.turn() as turn:
+            return await self._commit(turn, current, new)
+
+    def _stored(self, turn: Turn) -> OAuthCredential:
+        current = turn.get(self.provider.id)
+        if not isinstance(current, OAuthCredential):
+            raise AuthenticationFailed("it is no longer stored.")
+        return current
+
+    def _is_due(self, current: OAuthCredential) -> bool:
+        """Whether nobody else has renewed it since we looked."""
+        left = _left(current, self.clock)
+        return left <= 0 or (current == self.seen and left < self.wanted)
+
+    async def _ask(self, current: OAuthCredential, limit: float) -> OAuthCredential:
+        try:
+            async with asyncio.timeout(limit):
+                return await self.login.refresh(current, self.http, self.clock, self.settings)
+        except TimeoutError as problem:
+            message = f"The server did not answer within {limit:g} seconds."
+            raise ProviderUnavailable(message) from problem
+
+    async def _commit(
+        self, turn: Turn, old: OAuthCredential, new: OAuthCredential
+    ) -> OAuthCredential:
+        """Store ``new`` in the place of ``old``, and of nothing else."""
+        current = self._stored(turn)
+        if current != old:
+            return current
+        await turn.put(self.provider.id, new)
+        return new
+
+
+def _left(credential: OAuthCredential, clock: Clock) -> float:
+    """Seconds until its end."""
+    return (credential.expires - clock.now_ms()) / 1000
+
+
+def _not_now(provider: Provider, problem: ProviderError | LockedByAnother) -> ProviderUnavailable:
+    message = f"The login to {provider.name} could not be renewed now: {problem.message}"
+    hint = f"Try again; if it goes on, log in again with /login {provider.id}."
+    if isinstance(problem, LockedByAnother):
+        return ProviderUnavailable(message, hint=problem.hint)
+    wait = problem.retry_after if isinstance(problem, RateLimited) else None
+    return ProviderUnavailable(
+        message, hint=hint, status=problem.status, code=problem.code, retry_after=wait
+    )

@@ -1,0 +1,220 @@
+"""Which credential opens a provider's door: given, stored, configured, or of the environment.
+
+The first that is there counts. What is there and does not work is an error and never a reason to
+take the next one: that might be somebody else's money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.ai.auth import ambient
+from pi.ai.auth.clients import NO_CLIENTS, login_settings
+from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
+from pi.ai.auth.login import load_login
+from pi.ai.auth.refresh import fresh
+from pi.ai.auth.resolved import MODELS_JSON, Resolved, unused_sources
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.auth.values import RememberedCommands, expand, may_expand, why_not
+from pi.ai.errors import AuthenticationFailed
+from pi.ai.messages import Json
+from pi.ai.providers.provider import Provider
+from pi.ai.request import Access
+from pi.base.clock import Clock
+from pi.base.files import FileProblem
+from pi.base.records import replace
+
+if TYPE_CHECKING:  # listing models must not load the HTTP client
+    from pi.ai.http.client import HttpClient
+
+
+async def resolve(
+    provider: Provider,
+    *,
+    storage: AuthStorage,
+    environ: Mapping[str, str],
+    http: HttpClient,
+    clock: Clock,
+    explicit_key: str | None = None,
+    configured_key: str | None = None,
+    base_url: str | None = None,
+    min_expiry: float = 0.0,
+    clients: Mapping[str, Json] = NO_CLIENTS,
+    cwd: Path = Path(),
+) -> Resolved | None:
+    """The credential to use; ``None`` when there is none at all.
+
+    ``configured_key`` is that of models.json, ``base_url`` the model's own address if it is not
+    the provider's, ``clients`` the setting of that name, ``min_expiry`` how many seconds a token
+    must live. Raises ``AuthenticationFailed`` for what is there and does not work, and another
+    ``ProviderError`` for what may pass.
+    """
+    try:
+        stored = await storage.get(provider.id)
+    except FileProblem as problem:
+        if not explicit_key:
+            raise AuthenticationFailed(problem.message, hint=problem.hint) from problem
+        stored = None
+    variables = _variables(environ, stored)
+    found: Resolved | None
+    if explicit_key:
+        found = Resolved(access=_key(explicit_key), source="--api-key")
+    elif isinstance(stored, OAuthCredential):
+        found = await _logged_in(
+            provider, stored, storage, http, clock, min_expiry=min_expiry, clients=clients
+        )
+        found = replace(found, unused=unused_sources(provider, variables, configured_key))
+    elif stored is not None and stored.key:
+        found = await _expanded(
+            provider, stored.key, storage.where, variables, cwd, storage.commands
+        )
+    elif configured_key:
+        found = await _expanded(provider, configured_key, MODELS_JSON, variables, cwd)
+    else:
+        found = _from_environment(provider, variables, stored, clients)
+    if found is None:
+        return None
+    return replace(found, access=_placed(found.access, provider, stored, variables, base_url))
+
+
+def is_configured(
+    provider: Provider,
+    *,
+    storage: AuthStorage,
+    environ: Mapping[str, str],
+    configured_key: str | None = None,
+) -> bool:
+    """Whether there seem to be credentials, without network, commands or waiting."""
+    try:
+        stored = storage.peek(provider.id)
+    except FileProblem:
+        stored = None  # resolve() says what is wrong with it
+    variables = _variables(environ, stored)
+    if not all(variables.get(name) for name in provider.needed_variables):
+        return False
+    if isinstance(stored, OAuthCredential):
+        return provider.login is not None
+    key = (stored.key if stored is not None else None) or configured_key
+    if key:
+        return may_expand(key, variables)
+    return _from_environment(provider, variables, stored, NO_CLIENTS) is not None
+
+
+def fill_in(url: str, variables: Mapping[str, str]) -> str:
+    """``url`` with each ``{NAME}`` replaced by that variable."""
+    for name, value in variables.items():
+        url = url.replace(f"{{{name}}}", value)
+    return url
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+async def _logged_in(
+    provider: Provider,
+    stored: OAuthCredential,
+    storage: AuthStorage,
+    http: HttpClient,
+    clock: Clock,
+    *,
+    min_expiry: float,
+    clients: Mapping[str, Json],
+) -> Resolved:
+    login, settings = load_login(provider), login_settings(provider, clients)
+    try:
+        credential = await fresh(
+            provider,
+            stored,
+            login=login,
+            settings=settings,
+            storage=storage,
+            http=http,
+            clock=clock,
+            min_expiry=min_expiry,
+        )
+    except FileProblem as problem:
+        raise AuthenticationFailed(
+            f"The login to {provider.name} could not be renewed: {problem.message}",
+            hint=problem.hint,
+        ) from problem
+    access = login.access(credential, settings)
+    return Resolved(access=access, source=storage.where, subscription=settings.subscription)
+
+
+async def _expanded(
+    provider: Provider,
+    text: str,
+    source: str,
+    variables: Mapping[str, str],
+    cwd: Path,
+    remembered: RememberedCommands | None = None,
+) -> Resolved:
+    key = await expand(text, environ=variables, cwd=cwd, remembered=remembered)
+    if key is None:
+        raise AuthenticationFailed(
+            f"The API key for {provider.name} in {source} has no value: "
+            f"{why_not(text, variables)}.",
+            hint="Correct it, or remove it to use the environment.",
+        )
+    return Resolved(access=_key(key), source=source)
+
+
+def _from_environment(
+    provider: Provider,
+    variables: Mapping[str, str],
+    stored: ApiKeyCredential | None,
+    clients: Mapping[str, Json],
+) -> Resolved | None:
+    cloud, own = provider.ambient, stored.env if stored is not None else {}
+    if cloud and ambient.is_there(cloud, own):
+        variables = own  # a profile that was chosen beats what lies about in the environment
+    for name in provider.token_variables:
+        if token := variables.get(name):
+            headers = login_settings(provider, clients).request_headers
+            access = Access(api_key=token, headers=headers, kind="oauth")
+            return Resolved(access=access, source=name)
+    for name in provider.key_variables:
+        if key := variables.get(name):
+            return Resolved(access=_key(key), source=name)
+    # An entry that only has variables says on purpose: use the cloud's chain with these.
+    if cloud and (own or ambient.is_there(cloud, variables)):
+        return Resolved(access=Access(kind="ambient"), source=ambient.NAMES[cloud])
+    if not provider.needs_key:
+        return Resolved(access=Access(kind="none"), source="")
+    return None
+
+
+def _variables(environ: Mapping[str, str], stored: Credential | None) -> dict[str, str]:
+    own = stored.env if isinstance(stored, ApiKeyCredential) else {}
+    return {**environ, **own}
+
+
+def _key(key: str) -> Access:
+    return Access(api_key=key, kind="api_key")
+
+
+def _placed(
+    access: Access,
+    provider: Provider,
+    stored: Credential | None,
+    variables: Mapping[str, str],
+    base_url: str | None,
+) -> Access:
+    """``access`` with the provider's variables, and its address where these are part of it."""
+    missing = [name for name in provider.needed_variables if not variables.get(name)]
+    if missing:
+        raise AuthenticationFailed(
+            f"{provider.name} also needs {' and '.join(missing)}.",
+            hint="Set it in the environment, or in the env of the provider's entry in auth.json.",
+        )
+    needed = {name: variables[name] for name in provider.needed_variables}
+    own = stored.env if isinstance(stored, ApiKeyCredential) else {}
+    url = base_url or provider.base_url
+    filled = fill_in(url, needed)
+    return replace(
+        access,
+        env={**needed, **own, **access.env},
+        base_url=access.base_url or (filled if filled != url else None),
+    )

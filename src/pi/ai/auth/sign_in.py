@@ -1,0 +1,96 @@
+"""Getting a credential from a person into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pi.ai.auth.clients import NO_CLIENTS, SETTING, login_settings
+from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
+from pi.ai.auth.errors import LoginCancelled, StoreDamaged
+from pi.ai.auth.login import load_login
+from pi.ai.auth.login_ui import Choice, Info, LoginUI, Prompt
+from pi.ai.auth.resolved import Resolved, unused_sources
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.auth.values import escape
+from pi.ai.messages import Json
+from pi.ai.providers.provider import Provider
+from pi.base.clock import Clock
+
+if TYPE_CHECKING:  # typing in a key must not load the HTTP client
+    from pi.ai.http.client import HttpClient
+
+
+async def sign_in(
+    provider: Provider,
+    ui: LoginUI,
+    *,
+    storage: AuthStorage,
+    environ: Mapping[str, str],
+    http: HttpClient,
+    clock: Clock,
+    configured_key: str | None = None,
+    clients: Mapping[str, Json] = NO_CLIENTS,
+) -> OAuthCredential:
+    """Log in through the provider's login; what it gave is stored when this returns.
+
+    The person is told what is not known about the login, and at the end who pays from now on.
+    """
+    login, settings = load_login(provider), login_settings(provider, clients)
+    replaced = await _stored_before(storage, ui, provider)
+    if settings.unknown:
+        place = f'"{SETTING}": {{"{provider.id}": …}}'
+        ui.notify(Info(message=f"{settings.unknown} (In settings.json: {place})"))
+    credential = await login.login(ui, http, clock, settings)
+    await storage.set(provider.id, credential)
+    resolved = Resolved(
+        access=login.access(credential, settings),
+        source=storage.where,
+        subscription=settings.subscription,
+        unused=unused_sources(provider, environ, configured_key),
+    )
+    ui.notify(Info(message=f"Saved in {storage.where}.{replaced} {resolved.who_pays()}"))
+    return credential
+
+
+async def sign_in_with_key(
+    provider: Provider, ui: LoginUI, *, storage: AuthStorage
+) -> ApiKeyCredential:
+    """Ask for an API key and for the variables that belong to it, and store them."""
+    replaced = await _stored_before(storage, ui, provider)
+    key = (await ui.ask(Prompt(kind="secret", message=f"API key for {provider.name}:"))).strip()
+    if not key:
+        raise LoginCancelled("No key was given.")
+    env = {
+        name: (await ui.ask(Prompt(kind="text", message=f"{name}:"))).strip()
+        for name in provider.needed_variables
+    }
+    credential = ApiKeyCredential(key=escape(key), env=env)
+    await storage.set(provider.id, credential)
+    ui.notify(Info(message=f"Saved in {storage.where}.{replaced}"))
+    return credential
+
+
+async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) -> str:
+    """What will be replaced, as a sentence; makes sure that there is something to save to.
+
+    Asked before the login, not after: nobody wants to log in twice.
+    """
+    try:
+        match (await storage.list()).get(provider.id):
+            case ApiKeyCredential():
+                return " It replaces the API key that was stored."
+            case OAuthCredential():
+                return " It replaces the login that was stored."
+            case None:
+                return ""
+    except StoreDamaged as problem:
+        choices = (
+            Choice(id="aside", label="Move it aside and start with an empty one"),
+            Choice(id="stop", label="Leave it and stop here"),
+        )
+        prompt = Prompt(kind="select", message=problem.message, choices=choices)
+        if await ui.ask(prompt) != "aside":
+            raise LoginCancelled(problem.message, hint=problem.hint) from problem
+    ui.notify(Info(message=f"The old credentials are now in {await storage.set_aside()}."))
+    return ""

@@ -1,0 +1,124 @@
+"""Values of ``auth.json`` and ``models.json`` that may come from elsewhere.
+
+=================== ===========================================
+``sk-123``          itself
+``$NAME ${NAME}``   that variable, anywhere in the text
+``!command``        what the shell command prints
+``$$  $!``          a plain ``$`` or ``!``
+=================== ===========================================
+
+A variable that is unset or empty, and a command that fails or prints nothing, give ``None``.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+
+from pi.ai.auth.single_flight import SingleFlight
+from pi.base.errors import PiError
+
+log = logging.getLogger(__name__)
+
+COMMAND_SECONDS = 60.0
+"""A password manager may have to ask the person first."""
+MOST_OUTPUT = 64 * 1024
+
+_REFERENCE = re.compile(
+    r"\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*))", re.ASCII
+)
+
+
+class RememberedCommands:
+    """Outputs of commands that have succeeded, so that each runs once per environment."""
+
+    def __init__(self) -> None:
+        self._outputs: dict[Hashable, str] = {}
+        self._running: SingleFlight[str | None] = SingleFlight()
+
+    async def output(self, command: str, *, environ: Mapping[str, str], cwd: Path) -> str | None:
+        """What ``command`` printed, now or earlier."""
+        key = command, frozenset(environ.items())
+        if key not in self._outputs:
+            output = await self._running.run(key, lambda: _output(command, environ, cwd))
+            if output is None:
+                return None
+            self._outputs[key] = output
+        return self._outputs[key]
+
+
+async def expand(
+    text: str,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path = Path(),
+    remembered: RememberedCommands | None = None,
+) -> str | None:
+    """The value that ``text`` stands for.
+
+    A command runs anew each time, or once if its output shall be ``remembered``.
+    """
+    if not text.startswith("!"):
+        return _interpolated(text, environ)
+    if remembered is not None:
+        return await remembered.output(text[1:], environ=environ, cwd=cwd)
+    return await _output(text[1:], environ, cwd)
+
+
+def may_expand(text: str, environ: Mapping[str, str]) -> bool:
+    """Whether ``text`` has a value, as far as that can be said without running a command."""
+    return text.startswith("!") or _interpolated(text, environ) is not None
+
+
+def why_not(text: str, environ: Mapping[str, str]) -> str:
+    """Why ``text`` has no value, as the end of a sentence; the text itself may be secret."""
+    if text.startswith("!"):
+        return "its command failed or printed nothing: run it in a terminal to see why"
+    unset = [name for name in _names(text) if not environ.get(name)]
+    if not unset:
+        return "it is empty"
+    return f"{' and '.join(unset)} {'is' if len(unset) == 1 else 'are'} not set"
+
+
+def escape(literal: str) -> str:
+    """A text that stands for exactly ``literal``: for keys that a person typed."""
+    escaped = literal.replace("$", "$$")
+    return f"${escaped}" if escaped.startswith("!") else escaped
+
+
+def _names(text: str) -> list[str]:
+    found = _REFERENCE.finditer(text)
+    return [name for match in found if (name := match["braced"] or match["bare"])]
+
+
+def _interpolated(text: str, environ: Mapping[str, str]) -> str | None:
+    if not all(environ.get(name) for name in _names(text)):
+        return None
+    value = _REFERENCE.sub(
+        lambda match: match["plain"] or environ[match["braced"] or match["bare"]], text
+    )
+    return value or None
+
+
+async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | None:
+    from pi.base import processes  # costs the event loop's import, and few keys are commands
+
+    shell = ("cmd.exe", "/d", "/s", "/c") if sys.platform == "win32" else ("/bin/sh", "-c")
+    try:
+        finished = await processes.run(
+            [*shell, command],
+            cwd=cwd,
+            env=processes.without(environ, ()),
+            timeout=COMMAND_SECONDS,
+            max_output=MOST_OUTPUT,
+        )
+    except PiError as problem:
+        log.info("a command for a key could not be started: %s", problem)
+        return None
+    if not finished.ok:
+        log.info("a command for a key ended with %s", finished.exit_code)
+        return None
+    return finished.output.decode("utf-8", "replace").strip() or None

@@ -1,0 +1,323 @@
+"""An answer while it grows: wires say what arrived, and this keeps message and events in step.
+
+A wire names each block by a key of its own (an index, an item id). The builder opens a block when
+its key is first seen, gives it a content index, queues the event, and closes what is open at the
+end, so that no wire can emit a delta without a start or forget an end. Cost per delta does not
+depend on the length of the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Literal, TypeAlias
+
+from pi.ai.errors import ProviderError
+from pi.ai.events import (
+    Done,
+    Failed,
+    Start,
+    StreamEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from pi.ai.messages import AssistantMessage, Json, StopReason, Text, Thinking, ToolCall, Usage
+from pi.ai.models.model import Model
+from pi.ai.partial_json import parse_arguments, parse_partial
+from pi.ai.pricing import priced
+from pi.base.records import UNSET, UnsetType
+
+INVALID_ARGUMENTS = "invalid_tool_arguments"
+"""Type of the diagnostic that names a call whose arguments are not JSON."""
+
+MOST_SHOWN = 2000
+"""Characters of such arguments that the diagnostic keeps."""
+
+CompleteReason: TypeAlias = Literal["stop", "length", "toolUse", "deferred"]
+
+FindModel: TypeAlias = Callable[[str], Model | None]
+"""The same provider's model with that id."""
+
+
+class TextBlock:
+    """A text block that grows."""
+
+    __slots__ = ("index", "open", "parts", "signature")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.open = True
+        self.parts: list[str] = []
+        self.signature: str | UnsetType = UNSET
+
+    @property
+    def text(self) -> str:
+        """What has arrived; joined once, however often it is read."""
+        if len(self.parts) > 1:
+            self.parts = ["".join(self.parts)]
+        return self.parts[0] if self.parts else ""
+
+    def block(self) -> Text:
+        """The block as a value."""
+        return Text(text=self.text, text_signature=self.signature)
+
+    def end(self) -> StreamEvent:
+        """The event that closes it."""
+        return TextEnd(content_index=self.index, content=self.text)
+
+
+class ThinkingBlock(TextBlock):
+    """A thought that grows."""
+
+    __slots__ = ("redacted",)
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.redacted = False
+
+    def block(self) -> Thinking:  # type: ignore[override]
+        """The block as a value."""
+        return Thinking(
+            thinking=self.text,
+            thinking_signature=self.signature,
+            redacted=self.redacted or UNSET,
+        )
+
+    def end(self) -> StreamEvent:
+        """The event that closes it."""
+        return ThinkingEnd(content_index=self.index, content=self.text)
+
+
+class ToolCallBlock(TextBlock):
+    """A tool call whose arguments grow as JSON text."""
+
+    __slots__ = ("_arguments", "id", "name", "namespace", "thought_signature")
+
+    def __init__(self, index: int, id: str, name: str) -> None:
+        super().__init__(index)
+        self.id = id
+        self.name = name
+        self._arguments: Json | None = None
+        self.thought_signature: str | UnsetType = UNSET
+        self.namespace: str | UnsetType = UNSET
+
+    @property
+    def arguments(self) -> Json | None:
+        """Set by wires that know them as an object; fixed once the call is complete."""
+        return self._arguments
+
+    @arguments.setter
+    def arguments(self, arguments: Json | None) -> None:
+        if self.open:
+            self._arguments = arguments
+
+    @property
+    def broken(self) -> bool:
+        """Whether the arguments are no JSON object, even with the usual slips mended."""
+        return self.arguments is None and parse_arguments(self.text) is None
+
+    def block(self) -> ToolCall:  # type: ignore[override]
+        """The block as a value; arguments that are not complete yet as far as they go."""
+        arguments = self.arguments
+        if arguments is None:
+            arguments = parse_arguments(self.text)
+        if arguments is None:
+            arguments = parse_partial(self.text)
+        return ToolCall(
+            id=self.id,
+            name=self.name,
+            arguments=arguments,
+            thought_signature=self.thought_signature,
+            namespace=self.namespace,
+        )
+
+    def end(self) -> StreamEvent:
+        """The event that closes it."""
+        return ToolCallEnd(content_index=self.index, tool_call=self.block())
+
+
+class MessageBuilder:
+    """Builds one answer. Wires call it; the stream takes its events and shows its message."""
+
+    def __init__(self, model: Model, *, now_ms: int, find_model: FindModel | None = None) -> None:
+        self.model = model
+        self.usage = Usage()
+        self.cost_factor = 1.0
+        """What the service tier multiplies the price by."""
+        self.charged: float | None = None
+        """The total that the server itself reported, in dollars."""
+        self.response_id: str | UnsetType = UNSET
+        self.response_model: str | UnsetType = UNSET
+        self.raw_stop_reason: str | UnsetType = UNSET
+        self.thinking_level: str | UnsetType = UNSET
+        self.diagnostics: list[Json] = []
+        self.failure: ProviderError | None = None
+        self.final: AssistantMessage | None = None
+        """The finished message; nothing can be added to it any more."""
+        self._now_ms = now_ms
+        self._find_model = find_model
+        self._blocks: list[TextBlock] = []
+        self._by_key: dict[Hashable, TextBlock] = {}
+        self._events: list[StreamEvent] = []
+        self._started = False
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The server accepted the request; told once, also when it is mended and repeated."""
+        if not self._started:
+            self._started = True
+            self._events.append(Start())
+
+    def text(self, key: Hashable, delta: str) -> TextBlock:
+        """More words of the text block ``key``."""
+        block = self._by_key.get(key)
+        if block is None or (delta and not block.open):  # some go on after they said "end"
+            block = self._open(key, TextBlock(len(self._blocks)))
+            self._events.append(TextStart(content_index=block.index))
+        if delta:
+            block.parts.append(delta)
+            self._events.append(TextDelta(content_index=block.index, delta=delta))
+        return block
+
+    def thinking(self, key: Hashable, delta: str) -> ThinkingBlock:
+        """More of the thought ``key``."""
+        block = self._by_key.get(key)
+        if block is None or (delta and not block.open):
+            block = self._open(key, ThinkingBlock(len(self._blocks)))
+            self._events.append(ThinkingStart(content_index=block.index))
+        assert isinstance(block, ThinkingBlock)
+        if delta:
+            block.parts.append(delta)
+            self._events.append(ThinkingDelta(content_index=block.index, delta=delta))
+        return block
+
+    def tool_call(self, key: Hashable, id: str, name: str) -> ToolCallBlock:
+        """The tool call ``key``, opened when it is new.
+
+        A missing or repeated ``id`` is replaced: results find their call by it.
+        """
+        block = self._by_key.get(key)
+        if block is None:
+            if not id or any(other.id == id for other in self._calls()):
+                id = f"call_{self._now_ms:x}_{len(self._blocks)}"
+            block = self._open(key, ToolCallBlock(len(self._blocks), id, name))
+            self._events.append(ToolCallStart(content_index=block.index, id=id, tool_name=name))
+        assert isinstance(block, ToolCallBlock)
+        return block
+
+    def arguments(self, key: Hashable, delta: str) -> None:
+        """More JSON text of the arguments of the tool call ``key``, which must be known."""
+        block = self._by_key[key]
+        if delta and block.open:
+            block.parts.append(delta)
+            self._events.append(ToolCallDelta(content_index=block.index, delta=delta))
+
+    def find(self, key: Hashable) -> TextBlock | None:
+        """The block that was opened under ``key``."""
+        return self._by_key.get(key)
+
+    def end(self, key: Hashable) -> None:
+        """The block ``key`` is complete; ending one that is not open does nothing."""
+        block = self._by_key.get(key)
+        if block is not None and block.open:
+            block.open = False
+            self._events.append(block.end())
+
+    # How it ends -------------------------------------------------------------------------------
+
+    def finish(self, reason: CompleteReason) -> None:
+        """The answer is complete."""
+        if self.final is not None:
+            return
+        self._note_broken_calls()
+        self._end_all()
+        self.final = self.message(reason)
+        self._events.append(Done(reason=reason, message=self.final))
+
+    def fail(self, error: ProviderError) -> None:
+        """The answer ends early because of ``error``."""
+        self.failure = error
+        self._end_with("error", error.message)
+
+    def abort(self) -> None:
+        """The answer ends early because nobody wants it any more."""
+        self._end_with("aborted", "Request was aborted")
+
+    # What there is -----------------------------------------------------------------------------
+
+    def take(self) -> list[StreamEvent]:
+        """The events since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    @property
+    def empty(self) -> bool:
+        """Whether no block has been opened."""
+        return not self._blocks
+
+    def priced_usage(self) -> Usage:
+        """The tokens so far and what they cost."""
+        served = self.model
+        if isinstance(self.response_model, str) and self._find_model is not None:
+            served = self._find_model(self.response_model) or self.model
+        return priced(self.usage, served.cost, factor=self.cost_factor, charged=self.charged)
+
+    def message(self, reason: StopReason = "pending", error: str | None = None) -> AssistantMessage:
+        """The answer as far as it has come, with its cost."""
+        return AssistantMessage(
+            content=tuple(block.block() for block in self._blocks),
+            api=self.model.api,
+            provider=self.model.provider,
+            model=self.model.id,
+            response_model=UNSET if self.response_model == self.model.id else self.response_model,
+            response_id=self.response_id,
+            provider_thinking_level=self.thinking_level,
+            diagnostics=tuple(self.diagnostics) or UNSET,
+            usage=self.priced_usage(),
+            stop_reason=reason,
+            error_message=UNSET if error is None else error,
+            raw_stop_reason=self.raw_stop_reason,
+            timestamp=self._now_ms,
+        )
+
+    # -------------------------------------------------------------------------------------------
+
+    def _calls(self) -> Iterator[ToolCallBlock]:
+        return (block for block in self._blocks if isinstance(block, ToolCallBlock))
+
+    def _open(self, key: Hashable, block: TextBlock) -> TextBlock:
+        self._blocks.append(block)
+        self._by_key[key] = block
+        return block
+
+    def _note_broken_calls(self) -> None:
+        """Say which calls have arguments that are not JSON: they must be refused, not run."""
+        self.diagnostics += [
+            {
+                "type": INVALID_ARGUMENTS,
+                "timestamp": self._now_ms,
+                "details": {"toolCallId": block.id, "text": block.text[:MOST_SHOWN]},
+            }
+            for block in self._calls()
+            if block.broken
+        ]
+
+    def _end_all(self) -> None:
+        for block in self._blocks:
+            if block.open:
+                block.open = False
+                self._events.append(block.end())
+
+    def _end_with(self, reason: Literal["error", "aborted"], error: str) -> None:
+        if self.final is not None:
+            return
+        self._end_all()
+        self.final = self.message(reason, error)
+        self._events.append(Failed(reason=reason, error=self.final))

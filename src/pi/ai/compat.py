@@ -1,0 +1,90 @@
+"""The old flat API: functions on one shared collection, for code that has not moved yet.
+
+New code makes its own collection with ``pi.ai.factory.create_models`` and closes it. This module
+keeps one per process, with the process's environment and the usual agent directory, made on first
+use; ``reset`` closes and forgets it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import agent_directory, create_models
+from pi.ai.messages import AssistantMessage, Context
+from pi.ai.models.model import Model
+from pi.ai.models_collection import ModelProvider, Models
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.base.clock import SystemClock
+
+_shared: list[Models] = []
+
+
+def models() -> Models:
+    """The shared collection."""
+    if not _shared:
+        folder = agent_directory(os.environ)
+        _shared.append(
+            create_models(
+                storage=AuthStorage(folder / "auth.json"),
+                environ=os.environ,
+                clock=SystemClock(),
+                cwd=Path.cwd(),
+                folder=folder,
+            )
+        )
+    return _shared[0]
+
+
+def get_model(provider: str, model_id: str) -> Model | None:
+    """The model of ``provider`` with exactly this id."""
+    return models().get_model(provider, model_id)
+
+
+def get_models(provider: str | None = None) -> tuple[Model, ...]:
+    """All models, or those of one provider."""
+    return models().get_models(provider)
+
+
+def get_providers() -> tuple[str, ...]:
+    """The ids of all providers."""
+    return tuple(row.id for row in models().get_providers())
+
+
+def register_provider(provider: ModelProvider) -> None:
+    """Add a provider to the shared collection."""
+    models().register(provider)
+
+
+def stream(model: Model, context: Context, options: StreamOptions | None = None) -> EventStream:
+    """Ask ``model`` exactly as ``options`` say."""
+    return models().stream(model, context, options)
+
+
+def stream_simple(
+    model: Model, context: Context, options: StreamOptions | None = None
+) -> EventStream:
+    """Ask ``model`` with a thinking level it has and an answer that fits its window."""
+    return models().stream_simple(model, context, options)
+
+
+async def complete(
+    model: Model, context: Context, options: StreamOptions | None = None
+) -> AssistantMessage:
+    """The whole answer of ``stream``."""
+    return await stream(model, context, options).result()
+
+
+async def complete_simple(
+    model: Model, context: Context, options: StreamOptions | None = None
+) -> AssistantMessage:
+    """The whole answer of ``stream_simple``."""
+    return await stream_simple(model, context, options).result()
+
+
+async def reset() -> None:
+    """Close the shared collection and forget it."""
+    while _shared:
+        await _shared.pop().close()

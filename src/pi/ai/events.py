@@ -1,0 +1,108 @@
+"""What a model streams while it answers.
+
+A stream is one ``Start`` (unless not even the request could be made), any number of block
+events, then exactly one ``Done`` or ``Failed``. Block events carry only what is new; the message
+so far is the stream's ``partial``. The JSON form is the one of JSON mode and RPC.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pi.ai.messages import AssistantMessage, ToolCall
+from pi.base.records import Record
+
+
+class Start(Record, tag="start"):
+    """The request was accepted and the answer begins."""
+
+
+class TextStart(Record, tag="text_start"):
+    """A text block opens at ``content_index``."""
+
+    content_index: int
+
+
+class TextDelta(Record, tag="text_delta"):
+    """More words of a text block."""
+
+    content_index: int
+    delta: str
+
+
+class TextEnd(Record, tag="text_end"):
+    """A text block is complete."""
+
+    content_index: int
+    content: str
+
+
+class ThinkingStart(Record, tag="thinking_start"):
+    """A thinking block opens."""
+
+    content_index: int
+
+
+class ThinkingDelta(Record, tag="thinking_delta"):
+    """More of a thought."""
+
+    content_index: int
+    delta: str
+
+
+class ThinkingEnd(Record, tag="thinking_end"):
+    """A thought is complete."""
+
+    content_index: int
+    content: str
+
+
+class ToolCallStart(Record, tag="toolcall_start"):
+    """The model begins to ask for a tool."""
+
+    content_index: int
+    id: str
+    tool_name: str
+
+
+class ToolCallDelta(Record, tag="toolcall_delta"):
+    """More of a call's arguments, as a piece of JSON text."""
+
+    content_index: int
+    delta: str
+
+
+class ToolCallEnd(Record, tag="toolcall_end"):
+    """A call is complete."""
+
+    content_index: int
+    tool_call: ToolCall
+
+
+class Done(Record, tag="done"):
+    """The answer is complete."""
+
+    reason: Literal["stop", "length", "toolUse", "deferred"]
+    message: AssistantMessage
+
+
+class Failed(Record, tag="error"):
+    """The answer ended early; ``error`` holds what had arrived and why it ended."""
+
+    reason: Literal["error", "aborted"]
+    error: AssistantMessage
+
+
+Delta: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta
+BlockEvent: TypeAlias = (
+    TextStart
+    | TextDelta
+    | TextEnd
+    | ThinkingStart
+    | ThinkingDelta
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+)
+StreamEvent: TypeAlias = Start | BlockEvent | Done | Failed

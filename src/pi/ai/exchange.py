@@ -1,0 +1,170 @@
+"""One request over HTTP and the events of its answer: the rim that all wires share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadAnswer
+from pi.ai.failures import from_body, from_http, from_status
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import ResponseStream
+from pi.ai.http.timeouts import Timeouts
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.sse import ServerEvent, SseReader
+from pi.ai.stream import Flush
+from pi.base.clock import Clock
+
+MOST_OF_AN_ERROR = 64 * 1024
+"""Bytes of an error page that are read."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """The world, as far as wires touch it."""
+
+    http: HttpClient
+    clock: Clock
+    environ: Mapping[str, str]
+    closing: AsyncExitStack = field(default_factory=AsyncExitStack)
+    """What wires keep open between requests registers here how to close it."""
+
+    async def close(self) -> None:
+        """Close what requests have left open."""
+        await self.closing.aclose()
+        await self.http.close()
+
+
+class Decoder(Protocol):
+    """Understands the events of one wire and tells the builder. Pure."""
+
+    finished: bool
+    """Set by the wire's last event, or by its error: nothing after it is read."""
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take one event. Raises ``ProviderError`` for an error that came inside the stream."""
+        ...
+
+    def end(self) -> None:
+        """The stream ended although the wire's last event never came: finish or raise."""
+        ...
+
+
+class Frames(Protocol):
+    """Cuts a body into events."""
+
+    first_bytes: bytes
+
+    def feed(self, chunk: bytes) -> Iterable[ServerEvent]:
+        """The events that ``chunk`` completes."""
+        ...
+
+    def finish(self) -> Iterable[ServerEvent]:
+        """The event that the body ended with."""
+        ...
+
+
+async def agreed_payload(call: Call, payload: Json) -> Json:
+    """``payload``, or what the caller's hook makes of it."""
+    if call.options.on_payload is None:
+        return payload
+    replacement = await call.options.on_payload(payload, call.model)
+    return payload if replacement is None else replacement
+
+
+async def send(
+    call: Call,
+    payload: Json,
+    *,
+    url: str,
+    headers: Mapping[str, str],
+    decoder: Decoder,
+    builder: MessageBuilder,
+    flush: Flush,
+    services: Services,
+    frames: Frames | None = None,
+) -> None:
+    """Post ``payload`` and feed the answer to ``decoder`` until it has finished.
+
+    Raises ``ProviderError`` for whatever goes wrong; what had arrived is in the builder.
+    """
+    request = HttpRequest(
+        method="POST",
+        url=url,
+        headers=final_headers(call, headers),
+        body=json_bytes(payload),
+        timeouts=timeouts(call),
+    )
+    try:
+        async with services.http.stream(request) as response:
+            await _report(call, response)
+            if not 200 <= response.status < 300:
+                body = await response.read_prefix(MOST_OF_AN_ERROR)
+                raise from_status(response.status, response.headers, body, services.clock)
+            builder.start()
+            await _read(response, frames or SseReader(), decoder, flush)
+    except HttpError as problem:
+        raise from_http(problem) from problem
+
+
+async def _read(response: ResponseStream, frames: Frames, decoder: Decoder, flush: Flush) -> None:
+    feed = decoder.feed
+    some = False
+    async for chunk in response.chunks():
+        for name, data in frames.feed(chunk):
+            feed(name, data)
+            some = True
+            if decoder.finished:
+                return
+        flush()
+    for name, data in frames.finish():
+        feed(name, data)
+        some = True
+        if decoder.finished:
+            return
+    if not some:
+        raise from_body(frames.first_bytes) or BadAnswer(
+            "The server closed the connection without an answer."
+        )
+    decoder.end()
+
+
+async def _report(call: Call, response: ResponseStream) -> None:
+    if call.options.on_response is not None:
+        await call.options.on_response(response.status, dict(response.headers), call.model)
+
+
+def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The wire's headers, overlaid by the model's, the credential's and the caller's.
+
+    The caller takes a header away by giving it as ``None``.
+    """
+    merged: dict[str, tuple[str, str]] = {}
+    layers: tuple[Mapping[str, str | None], ...] = (
+        headers,
+        call.model.headers or {},
+        call.access.headers,
+        call.options.headers or {},
+    )
+    for layer in layers:
+        for name, value in layer.items():
+            if value is None:
+                merged.pop(name.lower(), None)
+            else:
+                merged[name.lower()] = (name, value)
+    return tuple(merged.values())
+
+
+def timeouts(call: Call) -> Timeouts | None:
+    """The caller's patience, where it has said so; ``0`` means for ever."""
+    if call.options.timeout_ms is None:
+        return None
+    seconds = call.options.timeout_ms / 1000
+    return Timeouts(first_byte=seconds, idle=seconds)

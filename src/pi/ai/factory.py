@@ -1,0 +1,145 @@
+"""Puts the provider layer together: all built-in providers, the person's own, and what runs here.
+
+The only file of the layer that knows everyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.ai.auth.authentication import Authentication
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.messages import Json
+from pi.ai.models.catalog import bundled_models
+from pi.ai.models.custom import CustomModels, CustomProvider, customised
+from pi.ai.models.model import Model
+from pi.ai.models_collection import ModelProvider, Models
+from pi.ai.providers.built_in import WireProvider
+from pi.ai.providers.copilot import CopilotProvider
+from pi.ai.providers.demo import demo_provider
+from pi.ai.providers.discovered import local_providers
+from pi.ai.providers.local import LocalProvider
+from pi.ai.providers.provider import Provider
+from pi.ai.providers.radius import GatewayProvider
+from pi.ai.providers.rows import BUILT_IN
+from pi.base.clock import Clock
+from pi.base.records import Record, replace
+
+if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+    from pi.ai.exchange import Services
+
+LOOPBACK = "127.0.0.1,localhost,::1"
+
+
+class Network(Record):
+    """How to reach the world, as settings say it; the environment speaks where they are silent."""
+
+    proxy: str | None = None
+    extra_ca: str = ""
+    client_certificate: str = ""
+    client_key: str = ""
+
+
+def agent_directory(environ: Mapping[str, str]) -> Path:
+    """Where a person's credentials, models and weights are kept."""
+    default = Path(environ.get("HOME") or Path.home()) / ".pi" / "agent"
+    return Path(environ.get("PI_CODING_AGENT_DIR") or default).expanduser()
+
+
+def create_models(
+    *,
+    storage: AuthStorage,
+    environ: Mapping[str, str],
+    clock: Clock,
+    cwd: Path,
+    folder: Path,
+    custom: CustomModels | None = None,
+    network: Network | None = None,
+    clients: Mapping[str, Json] | None = None,
+    report: Callable[[str], None] = lambda text: None,
+) -> Models:
+    """Every model there is: the usual way to get a collection.
+
+    ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
+    is told what a person should know while they wait.
+    """
+    own = custom.providers if custom else ()
+    return Models(
+        _providers(own, environ=environ, folder=folder, report=report),
+        auth=Authentication(storage, environ=environ, cwd=cwd, custom=own, clients=clients),
+        clock=clock,
+        make_services=partial(make_services, environ, clock, network or Network()),
+    )
+
+
+def weights_folder(folder: Path) -> Path:
+    """Where below ``folder`` the weights of the embedded model are."""
+    return folder / "weights"
+
+
+def make_services(environ: Mapping[str, str], clock: Clock, network: Network) -> Services:
+    """The world as wires touch it. Servers on this machine are never asked through a proxy."""
+    # Here, not above: no HTTP client before the first request.
+    from pi.ai.exchange import Services
+    from pi.ai.http.client import HttpClient
+    from pi.ai.http.tls import TlsSettings
+
+    excepted = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    http = HttpClient(
+        environ={**environ, "no_proxy": f"{excepted},{LOOPBACK}"},
+        proxy=network.proxy,
+        tls=TlsSettings(
+            extra_ca=network.extra_ca,
+            client_certificate=network.client_certificate,
+            client_key=network.client_key,
+        ),
+    )
+    return Services(http=http, clock=clock, environ=environ)
+
+
+def _providers(
+    own: tuple[CustomProvider, ...],
+    *,
+    environ: Mapping[str, str],
+    folder: Path,
+    report: Callable[[str], None],
+) -> list[ModelProvider]:
+    changes = {provider.id: provider for provider in own}
+    rows = {row.id: row for row in BUILT_IN}
+    providers: list[ModelProvider] = [
+        GatewayProvider(row) if row.id == "radius" else _wire_provider(row, changes.get(row.id))
+        for row in rows.values()
+    ]
+    providers += [
+        _wire_provider(_custom_row(provider), provider)
+        for provider in own
+        if provider.id not in rows
+    ]
+    providers += local_providers(environ)
+    providers.append(LocalProvider(weights_folder(folder), environ=environ, report=report))
+    providers.append(demo_provider(str(folder / "tour")))
+    return providers
+
+
+def _wire_provider(row: Provider, change: CustomProvider | None) -> WireProvider:
+    kind = CopilotProvider if row.id == "github-copilot" else WireProvider
+    if change is None:
+        return kind(row, partial(bundled_models, row.id))
+    named = replace(row, name=change.name or row.name, base_url=change.base_url or row.base_url)
+    return kind(named, partial(_customised, change))
+
+
+def _customised(change: CustomProvider) -> tuple[Model, ...]:
+    return customised(change, bundled_models(change.id))
+
+
+def _custom_row(provider: CustomProvider) -> Provider:
+    return Provider(
+        id=provider.id,
+        name=provider.name or provider.id,
+        base_url=provider.base_url or "",
+        login="radius" if provider.oauth == "radius" else None,
+    )

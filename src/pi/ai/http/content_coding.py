@@ -1,0 +1,70 @@
+"""Compressed bodies back to plain bytes, however they were split on the way. Pure."""
+
+from __future__ import annotations
+
+import zlib
+
+_STEP = 1 << 20
+_GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15  # window sizes, by which zlib knows the format
+
+
+class Inflater:
+    """Undoes gzip or deflate in bounded steps, so that a small body cannot fill the memory.
+
+    ``feed`` what arrived, ``take`` until it gives nothing, ask ``finished`` at the end. Broken
+    data raises ``zlib.error``.
+    """
+
+    def __init__(self, window: int | None) -> None:
+        self._window = window
+        self._decoder: zlib._Decompress | None = None
+        self._input = b""
+        self._more_inside = False
+
+    def feed(self, data: bytes) -> None:
+        """Add compressed bytes."""
+        self._input += data
+
+    def take(self) -> bytes:
+        """The next plain bytes, none when more input is needed."""
+        while self._input or self._more_inside:
+            decoder = self._decoder
+            if decoder is None or decoder.eof:  # a gzip body may be several members end to end
+                if (decoder := self._new_decoder()) is None:
+                    return b""
+                self._decoder = decoder
+            plain = decoder.decompress(self._input, _STEP)
+            self._input = decoder.unconsumed_tail or decoder.unused_data
+            self._more_inside = len(plain) == _STEP and not decoder.eof
+            if plain:
+                return plain
+        return b""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the body ended where its format says; an empty body did."""
+        return not self._input and (self._decoder is None or self._decoder.eof)
+
+    def _new_decoder(self) -> zlib._Decompress | None:
+        if self._window is None:
+            if len(self._input) < 2:
+                return None
+            self._window = _deflate_window(self._input)
+        return zlib.decompressobj(self._window)
+
+
+def inflater_for(coding: str) -> Inflater:
+    """What undoes a content coding; ``ValueError`` for one that we never ask for."""
+    match coding:
+        case "gzip" | "x-gzip":
+            return Inflater(_GZIP)
+        case "deflate":
+            return Inflater(None)
+        case unknown:
+            raise ValueError(f"the content coding {unknown!r} is unknown")
+
+
+def _deflate_window(start: bytes) -> int:
+    """Tell zlib data from the raw deflate data that some servers send under the same name."""
+    is_zlib = start[0] & 0x0F == 8 and int.from_bytes(start[:2], "big") % 31 == 0
+    return _ZLIB if is_zlib else _RAW_DEFLATE

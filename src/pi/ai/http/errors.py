@@ -1,0 +1,78 @@
+"""Why an HTTP exchange failed.
+
+HttpError
+├── InvalidRequest      the URL or a header cannot be sent: a bug or a wrong setting of ours
+├── ConnectFailed       no connection to the host: name, network, refused
+├── TlsFailed           a certificate or the TLS versions do not fit
+├── ProxyFailed         the proxy setting or the proxy itself says no
+├── TimedOut            ``kind`` says which of the three timeouts ran out
+├── ConnectionLost      closed or reset before the answer began
+│   └── BodyTruncated   closed or reset in the middle of the answer
+└── BadResponse         the answer is not HTTP/1.1, or breaks a limit
+
+``retryable`` says whether the same request may go well a moment later. Messages are one line and
+name the host, never the URL: a URL may hold a key.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pi.ai.http.timeouts import TimeoutKind
+from pi.base.errors import PiError
+
+
+class HttpError(PiError):
+    """An exchange with a server did not come to a whole response."""
+
+    retryable = False
+
+
+class InvalidRequest(HttpError):
+    """The request cannot be put on the wire as it is."""
+
+
+class ConnectFailed(HttpError):
+    """The host could not be reached."""
+
+    retryable = True
+
+
+class TlsFailed(HttpError):
+    """The two sides do not trust or do not understand each other."""
+
+
+class ProxyFailed(HttpError):
+    """The proxy cannot be used, or refuses to serve us."""
+
+
+class TimedOut(HttpError):
+    """Nothing happened for as long as the timeout called ``kind`` allows."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, kind: TimeoutKind) -> None:
+        super().__init__(message)
+        self.kind: TimeoutKind = kind
+
+
+class ConnectionLost(HttpError):
+    """The connection ended before the response was whole."""
+
+    retryable = True
+
+
+class BodyTruncated(ConnectionLost):
+    """The response began and then stopped early."""
+
+
+class BadResponse(HttpError):
+    """What arrived is not a response that we accept."""
+
+
+def os_reason(problem: OSError) -> str:
+    """The operating system's words for ``problem``, in one line."""
+    if problem.errno is not None and problem.errno > 0:
+        return os.strerror(problem.errno)
+    words = problem.strerror or str(problem) or type(problem).__name__
+    return " ".join(words.split())

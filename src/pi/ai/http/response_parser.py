@@ -1,0 +1,124 @@
+"""Bytes of one response to status, headers and body. Pure: the socket is elsewhere."""
+
+from __future__ import annotations
+
+from httptools import (
+    HttpParserCallbackError,
+    HttpParserError,
+    HttpParserUpgrade,
+    HttpResponseParser,
+)
+
+from pi.ai.http.headers import Headers
+from pi.base.records import Record
+
+MAX_HEAD_BYTES = 128 * 1024
+MAX_HEADER_FIELDS = 256
+
+
+class Malformed(Exception):
+    """What was fed is not a response that we accept; the text says why."""
+
+
+class ResponseHead(Record):
+    """The part of a response before its body."""
+
+    status: int
+    headers: Headers
+
+
+class ResponseParser:
+    """Reads one response; feed it what arrives, then look at ``head``, ``body``, ``complete``.
+
+    Informational responses (1xx) and trailers are read over. ``bodiless`` is for the answers to
+    HEAD and CONNECT, whose headers may promise a body that never comes.
+    """
+
+    def __init__(self, *, bodiless: bool = False) -> None:
+        self.head: ResponseHead | None = None
+        self.body: list[bytes] = []
+        """Pieces that arrived and were not taken yet."""
+        self.complete = False
+        self.started = False
+        """Whether any byte arrived."""
+        self.keep_alive = False
+        """Whether the connection is clean for another exchange once this one is complete."""
+        self._bodiless = bodiless
+        self._ends_with_connection = False
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
+        # llhttp hands the pieces of a body straight to the list: no Python frame per chunk.
+        self.on_body = self.body.append
+        self._parser = HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes; raise ``Malformed`` when they cannot belong to a response."""
+        self.started = True
+        if self.complete:
+            self.keep_alive = False  # more than was promised: where the next answer begins is open
+            return
+        if self.head is None:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            raise Malformed("it switches to a protocol that was not asked for") from None
+        except HttpParserError as problem:
+            self._refuse(problem)
+        if self.head is None and self._head_bytes > MAX_HEAD_BYTES:
+            raise Malformed(f"its headers are larger than {MAX_HEAD_BYTES} bytes")
+        if self._bodiless and self.body:
+            self.body.clear()
+            self.keep_alive = False
+
+    def end(self) -> bool:
+        """Take the end of the connection; whether the response is complete with it."""
+        if self.head is not None and self._ends_with_connection:
+            self.complete = True
+        return self.complete
+
+    def on_message_begin(self) -> None:
+        """llhttp: a response begins, which must not happen after the one we wait for."""
+        if self.complete:
+            raise Malformed("it is followed by another response")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """llhttp: one header field, or one trailer field, which nobody wants."""
+        if self.head is None:
+            self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """llhttp: the head is there; keep it unless it is an informational one."""
+        fields, self._fields = self._fields, []
+        status = self._parser.get_status_code()
+        if status < 200:
+            return
+        if len(fields) > MAX_HEADER_FIELDS:
+            raise Malformed(f"it has more than {MAX_HEADER_FIELDS} header fields")
+        if sum(len(name) + len(value) for name, value in fields) > MAX_HEAD_BYTES:
+            raise Malformed(f"its headers are larger than {MAX_HEAD_BYTES} bytes")
+        headers = Headers(
+            (name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in fields
+        )
+        coding = headers.get("transfer-encoding", "identity").lower()
+        if coding not in ("chunked", "identity"):
+            raise Malformed(f"its transfer coding {coding!r} is unknown")
+        self.head = ResponseHead(status=status, headers=headers)
+        self.keep_alive = self._parser.should_keep_alive()
+        self._ends_with_connection = coding != "chunked" and "content-length" not in headers
+        self.complete = self._bodiless
+
+    def on_message_complete(self) -> None:
+        """llhttp: the body has ended, or an informational response has."""
+        self.complete = self.head is not None
+
+    def _refuse(self, problem: HttpParserError) -> None:
+        if self.complete:
+            self.keep_alive = False  # the response is whole; only what follows it is odd
+        elif isinstance(problem, HttpParserCallbackError) and problem.__context__ is not None:
+            raise problem.__context__
+        else:
+            raise Malformed(str(problem)) from None

@@ -1,0 +1,112 @@
+"""All models that make pictures, and the one call that asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from pi.ai.errors import AuthenticationFailed, ProviderError
+from pi.ai.images.picture import ImageModel, ImageRequest, ImageResult
+from pi.ai.images.shapes import SHAPES, Answer
+from pi.ai.models_collection import Authenticator
+from pi.ai.pricing import priced
+from pi.ai.providers.provider import Provider
+from pi.ai.request import StreamOptions
+from pi.base.clock import Clock
+from pi.base.records import replace
+
+if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+    from pi.ai.exchange import Services
+
+
+class ImagesModels:
+    """Models that make pictures, routed by their owner like ``Models`` routes chat."""
+
+    def __init__(
+        self,
+        models: Iterable[ImageModel],
+        providers: Iterable[Provider],
+        *,
+        auth: Authenticator,
+        clock: Clock,
+        make_services: Callable[[], Services],
+    ) -> None:
+        self._models = tuple(models)
+        self._providers = {provider.id: provider for provider in providers}
+        self._auth = auth
+        self._clock = clock
+        self._make_services = make_services
+        self._services: Services | None = None
+
+    def get_models(self, provider: str | None = None) -> tuple[ImageModel, ...]:
+        """All models, or those of one provider."""
+        return tuple(model for model in self._models if provider in (None, model.provider))
+
+    def get_model(self, provider: str, model_id: str) -> ImageModel | None:
+        """The model of ``provider`` with exactly this id."""
+        for model in self.get_models(provider):
+            if model.id == model_id:
+                return model
+        return None
+
+    async def generate(
+        self, model: ImageModel, request: ImageRequest, options: StreamOptions | None = None
+    ) -> ImageResult:
+        """Pictures, or a result that says why there are none; only cancellation is raised."""
+        empty = ImageResult(provider=model.provider, model=model.id, timestamp=self._clock.now_ms())
+        try:
+            answer = await self._ask(model, request, options or StreamOptions())
+        except ProviderError as problem:
+            return replace(empty, stop_reason="error", error_message=problem.message)
+        return replace(
+            empty,
+            images=answer.images,
+            text=answer.text,
+            usage=priced(answer.usage, model.cost),
+        )
+
+    async def close(self) -> None:
+        """Close every connection that requests have left open."""
+        if self._services is not None:
+            await self._services.close()
+            self._services = None
+
+    async def _ask(
+        self, model: ImageModel, request: ImageRequest, options: StreamOptions
+    ) -> Answer:
+        # Here, not above: no HTTP client before the first request.
+        from pi.ai.failures import from_http, from_status
+        from pi.ai.http.errors import HttpError
+        from pi.ai.http.request import HttpRequest
+
+        shape = SHAPES.get(model.api)
+        provider = self._providers.get(model.provider)
+        if shape is None or provider is None:
+            raise ProviderError(f'Nobody makes pictures with "{model.provider}/{model.id}".')
+        if self._services is None:
+            self._services = self._make_services()
+        access = await self._auth.access(provider, None, options, self._services)
+        if access is None or access.api_key is None:
+            raise AuthenticationFailed(f"No API key for provider: {provider.id}")
+        question = shape.ask(model, request)
+        headers = {
+            "Content-Type": question.content_type,
+            **dict([shape.authorization(access.api_key)]),
+            **(model.headers or {}),
+            **access.headers,
+        }
+        base_url = (access.base_url or model.base_url).rstrip("/")
+        try:
+            response = await self._services.http.request(
+                HttpRequest(
+                    method="POST",
+                    url=base_url + question.path,
+                    headers=tuple(headers.items()),
+                    body=question.body,
+                )
+            )
+            if response.status != 200:
+                raise from_status(response.status, response.headers, response.body, self._clock)
+            return shape.understand(response.json())
+        except HttpError as problem:
+            raise from_http(problem) from problem

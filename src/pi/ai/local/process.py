@@ -1,0 +1,97 @@
+"""One running server for one model file: started on first use, stopped with us."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from pi.ai.errors import ProviderError, ProviderUnavailable
+from pi.base.errors import PiError
+from pi.base.processes import Child, allow_listed, spawn
+
+START_SECONDS = 120.0
+"""Even a large file on a slow disk has been read by then."""
+_ADDRESS = re.compile(rb"^(http://127\.0\.0\.1:\d+)\s*$")
+_KEPT_LINES = 5
+
+
+class LocalServer:
+    """Serves one GGUF file; ``address`` starts it when it is not running."""
+
+    def __init__(self, file: Path, *, context: int, environ: Mapping[str, str]) -> None:
+        self._file = file
+        self._context = context
+        self._environ = environ
+        self._stack = AsyncExitStack()
+        self._child: Child | None = None
+        self._address = ""
+        self._starting = asyncio.Lock()
+
+    async def address(self) -> str:
+        """The base URL of the running server."""
+        async with self._starting:
+            if self._child is None or not await self._is_running():
+                await self.close()
+                self._address = await self._start()
+            return self._address
+
+    async def close(self) -> None:
+        """End the server and whatever it has started."""
+        stack, self._stack, self._child = self._stack, AsyncExitStack(), None
+        await stack.aclose()
+
+    async def _is_running(self) -> bool:
+        assert self._child is not None
+        try:
+            await asyncio.wait_for(self._child.wait(), 0)
+        except TimeoutError:
+            return True
+        return False
+
+    async def _start(self) -> str:
+        threads = max((os.cpu_count() or 2) - 1, 1)
+        words = ["-m", "pi.ai.local.serve", str(self._file), str(self._context), str(threads)]
+        env = {**allow_listed(self._environ), "PYTHONUNBUFFERED": "1"}
+        try:
+            child = await spawn([sys.executable, *words], cwd=Path.cwd(), env=env, stdin="pipe")
+        except PiError as problem:
+            raise ProviderError(problem.message, hint=problem.hint) from problem
+        self._child = await self._stack.enter_async_context(child)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                address = await self._read_address(child)
+        except TimeoutError:
+            await self.close()
+            raise ProviderUnavailable(
+                f"The embedded model did not start within {START_SECONDS:g} seconds."
+            ) from None
+        self._stack.push_async_callback(_stop_listening, asyncio.create_task(_listen(child)))
+        return address
+
+    async def _read_address(self, child: Child) -> str:
+        said: list[bytes] = []
+        while line := await child.output.readline():
+            if found := _ADDRESS.match(line):
+                return found[1].decode()
+            said = [*said, line.strip()][-_KEPT_LINES:]
+        await self.close()
+        raise ProviderError(
+            f"The embedded model could not be started with {self._file}: "
+            f"{b' / '.join(said).decode(errors='replace') or 'no reason was given'}"
+        )
+
+
+async def _listen(child: Child) -> None:
+    """Take what the engine logs, so that a full pipe never stops it."""
+    while await child.output.read(65536):
+        pass
+
+
+async def _stop_listening(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})

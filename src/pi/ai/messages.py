@@ -1,0 +1,175 @@
+"""What is said in a conversation: messages, their blocks, and what they cost.
+
+The JSON form of each record is the one of session files and of the RPC protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from pi.base.records import UNSET, Record, UnsetType, field
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object of somebody else's making."""
+
+StopReason: TypeAlias = Literal[
+    "stop", "length", "toolUse", "error", "aborted", "deferred", "pending"
+]
+"""Why an answer ended; ``pending`` only while it is being streamed."""
+
+
+class Text(Record, tag="text"):
+    """Words for the reader."""
+
+    text: str
+    text_signature: str | UnsetType = UNSET
+    """Opaque mark that some providers want back unchanged."""
+
+
+class Thinking(Record, tag="thinking"):
+    """What the model thought before it answered."""
+
+    thinking: str
+    thinking_signature: str | UnsetType = UNSET
+    """Opaque proof that some providers want back unchanged on the next turn."""
+    redacted: bool | UnsetType = UNSET
+    """The provider keeps the words to itself; only the signature is real."""
+
+
+class Image(Record, tag="image"):
+    """A picture as base64 without a ``data:`` prefix."""
+
+    data: str
+    mime_type: str
+
+    @property
+    def data_url(self) -> str:
+        """The picture as a URL that holds all of it."""
+        return f"data:{self.mime_type};base64,{self.data}"
+
+
+class ToolCall(Record, tag="toolCall"):
+    """The model's wish to run a tool."""
+
+    id: str
+    name: str
+    arguments: Json
+    thought_signature: str | UnsetType = UNSET
+    namespace: str | UnsetType = UNSET
+
+
+class Tool(Record):
+    """A tool as it is declared to a model."""
+
+    name: str
+    description: str
+    parameters: Json
+    """JSON Schema of the arguments."""
+    constrained_sampling: Json | Literal[False] | UnsetType = UNSET
+
+
+class Cost(Record):
+    """US dollars."""
+
+    input: float = 0
+    output: float = 0
+    cache_read: float = 0
+    cache_write: float = 0
+    total: float = 0
+
+
+class Usage(Record):
+    """Tokens of one request and what they cost."""
+
+    input: int = 0
+    """Without what came from or went to a cache."""
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int | UnsetType = field(default=UNSET, name="cacheWrite1h")
+    """The part of ``cache_write`` that is kept for an hour."""
+    reasoning: int | UnsetType = UNSET
+    """The part of ``output`` that was thinking."""
+    total_tokens: int = 0
+    cost: Cost = Cost()
+
+
+class SystemMessage(Record, tag_field="role", tag="system"):
+    """Instructions and tools, or a change of them: later messages patch earlier ones."""
+
+    content: str | tuple[Text, ...]
+    sections: dict[str, str | None] | UnsetType = UNSET
+    tools_added: tuple[Tool, ...] | UnsetType = UNSET
+    tools_removed: tuple[Json, ...] | UnsetType = UNSET
+    timestamp: int = 0
+
+
+class UserMessage(Record, tag_field="role", tag="user"):
+    """What the person, or a program in their place, says."""
+
+    content: str | tuple[Text | Image, ...]
+    timestamp: int = 0
+
+
+class AssistantMessage(Record, tag_field="role", tag="assistant"):
+    """A model's answer, finished or not."""
+
+    content: tuple[Text | Thinking | ToolCall, ...] = ()
+    api: str = ""
+    provider: str = ""
+    model: str = ""
+    response_model: str | UnsetType = UNSET
+    """The model that really answered, where it is not the one that was asked."""
+    response_id: str | UnsetType = UNSET
+    provider_thinking_level: str | UnsetType = UNSET
+    diagnostics: tuple[Json, ...] | UnsetType = UNSET
+    usage: Usage = Usage()
+    stop_reason: StopReason = "stop"
+    deferred: Json | UnsetType = UNSET
+    error_message: str | UnsetType = UNSET
+    raw_stop_reason: str | UnsetType = UNSET
+    end_turn: bool | UnsetType = UNSET
+    timestamp: int = 0
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls in the order in which the model made them."""
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    @property
+    def text(self) -> str:
+        """All words for the reader, joined."""
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+
+class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
+    """What a tool call came to."""
+
+    tool_call_id: str
+    tool_name: str
+    content: tuple[Text | Image, ...]
+    details: Any | UnsetType = UNSET
+    usage: Usage | UnsetType = UNSET
+    is_error: bool = False
+    timestamp: int = 0
+
+    @property
+    def text(self) -> str:
+        """The words without the pictures, every block on lines of its own."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+
+Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage
+
+
+class Context(Record):
+    """What a model is asked: instructions, the conversation so far, the tools it may call."""
+
+    system_prompt: str | UnsetType = UNSET
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] | UnsetType = UNSET
+
+
+def blocks(content: str | tuple[Text | Image, ...]) -> tuple[Text | Image, ...]:
+    """A message's content as blocks, however it was written."""
+    return (Text(text=content),) if isinstance(content, str) else content

@@ -1,0 +1,1 @@
+"""What models there are: their limits, prices and quirks. Knows no wire and no provider."""

@@ -1,0 +1,189 @@
+"""``models.json``: a person's own providers and models, and changes to the bundled ones. Pure.
+
+A file that breaks the schema is reported and ignored whole; a provider that makes no sense is
+reported and ignored alone. Nothing here touches the disk or looks up a variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from pi.ai.messages import Json
+from pi.ai.models.model import Model
+from pi.ai.models.relaxed_json import parse_relaxed
+from pi.base.records import Record, field, replace
+
+_EXPECTED = re.compile(r"Expected `([^`]+)`.*?(?: - at `\$(.*)`)?$", re.DOTALL)
+_JSON_TYPES = {"int": "number", "float": "number", "str": "string", "bool": "boolean"}
+_PROVIDER_FIELDS: Mapping[str, tuple[type, str]] = {
+    **dict.fromkeys(("name", "baseUrl", "api", "apiKey", "oauth"), (str, "string")),
+    **dict.fromkeys(("headers", "compat", "modelOverrides"), (dict, "object")),
+    "models": (list, "array"),
+}
+_MEANINGFUL = ("baseUrl", "headers", "compat", "modelOverrides", "models", "apiKey")
+
+
+class CustomProvider(Record):
+    """What the file says of one provider."""
+
+    id: str
+    name: str | None = None
+    base_url: str | None = None
+    api: str | None = None
+    api_key: str | None = None
+    """In value syntax: a literal, ``$NAME`` or ``!command``; looked up when a request is made."""
+    oauth: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    """Sent with every request; values in value syntax."""
+    compat: Json = field(default_factory=dict)
+    models: tuple[Json, ...] = ()
+    overrides: dict[str, Json] = field(default_factory=dict)
+
+
+class CustomModels(Record):
+    """The file, as far as it is valid, and what is wrong with the rest."""
+
+    providers: tuple[CustomProvider, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomModels:
+    """What ``text``, the content of ``path``, adds to or changes of the ``built_in`` providers."""
+    try:
+        document = parse_relaxed(text)
+    except ValueError as problem:
+        return CustomModels(problems=(f"Failed to parse models.json: {problem}\n\nFile: {path}",))
+    faults = list(_schema_faults(document))
+    if faults:
+        lines = "".join(f"\n  - {fault}" for fault in faults)
+        return CustomModels(problems=(f"Invalid models.json schema:{lines}\n\nFile: {path}",))
+    known = set(built_in)
+    providers, problems = [], []
+    for name, raw in document["providers"].items():
+        if fault := _sense_fault(raw, built_in=name in known):
+            problems.append(f'Provider "{name}": {fault}')
+        else:
+            providers.append(_provider(name, raw))
+    return CustomModels(providers=tuple(providers), problems=tuple(problems))
+
+
+def customised(custom: CustomProvider, bundled: tuple[Model, ...]) -> tuple[Model, ...]:
+    """The provider's models: the bundled ones as changed, then the person's own."""
+    changed = {model.id: _overridden(_retargeted(model, custom), custom) for model in bundled}
+    for raw in custom.models:
+        model = _own_model(raw, custom, bundled)
+        changed[model.id] = _overridden(model, custom)
+    return tuple(changed.values())
+
+
+def _provider(name: str, raw: Json) -> CustomProvider:
+    return CustomProvider(
+        id=name,
+        name=raw.get("name"),
+        base_url=raw.get("baseUrl"),
+        api=raw.get("api"),
+        api_key=raw.get("apiKey"),
+        oauth=raw.get("oauth"),
+        headers=raw.get("headers", {}),
+        compat=raw.get("compat", {}),
+        models=tuple(raw.get("models", ())),
+        overrides=raw.get("modelOverrides", {}),
+    )
+
+
+def _retargeted(model: Model, custom: CustomProvider) -> Model:
+    if custom.base_url is not None:
+        model = replace(model, base_url=custom.base_url)
+    if custom.compat:
+        model = replace(model, compat={**(model.compat or {}), **custom.compat})
+    return model
+
+
+def _own_model(raw: Json, custom: CustomProvider, bundled: tuple[Model, ...]) -> Model:
+    template = bundled[0] if bundled else None
+    shared: Json = {"name": raw["id"], "provider": custom.id}
+    shared["api"] = custom.api or (template.api if template else "")
+    shared["baseUrl"] = custom.base_url or (template.base_url if template else "")
+    merged = shared | raw
+    if custom.compat:
+        merged["compat"] = custom.compat | raw.get("compat", {})
+    return msgspec.convert(merged, Model)
+
+
+def _overridden(model: Model, custom: CustomProvider) -> Model:
+    change = custom.overrides.get(model.id)
+    if change is None:
+        return model
+    plain: Json = msgspec.to_builtins(model)
+    for key, value in change.items():
+        if key in ("id", "api", "baseUrl", "provider"):
+            continue
+        if key in ("cost", "compat", "headers"):
+            value = plain.get(key, {}) | value
+        plain[key] = value
+    return msgspec.convert(plain, Model)
+
+
+# What may be wrong --------------------------------------------------------------------------------
+
+
+def _schema_faults(document: object) -> Iterable[str]:
+    if not isinstance(document, dict) or not isinstance(document.get("providers"), dict):
+        yield "providers: must be object"
+        return
+    for provider, raw in document["providers"].items():
+        where = f"providers.{provider}"
+        if not isinstance(raw, dict):
+            yield f"{where}: must be object"
+            continue
+        wrong = [
+            f"{where}.{name}: must be {word}"
+            for name, (kind, word) in _PROVIDER_FIELDS.items()
+            if name in raw and not isinstance(raw[name], kind)
+        ]
+        yield from wrong
+        if raw.get("apiKey") == "":
+            yield f"{where}.apiKey: must not be empty"
+        if wrong:
+            continue
+        for at, model in enumerate(raw.get("models", ())):
+            yield from _model_faults(f"{where}.models.{at}", model, needs_id=True)
+        for model_id, change in raw.get("modelOverrides", {}).items():
+            yield from _model_faults(f"{where}.modelOverrides.{model_id}", change, needs_id=False)
+
+
+def _model_faults(where: str, raw: object, *, needs_id: bool) -> Iterable[str]:
+    if not isinstance(raw, dict):
+        yield f"{where}: must be object"
+        return
+    if needs_id and not isinstance(raw.get("id"), str):
+        yield f"{where}.id: must be string"
+        return
+    try:
+        msgspec.convert({"id": "", "name": "", "api": "", "provider": ""} | raw, Model)
+    except msgspec.ValidationError as problem:
+        yield where + _explain(str(problem))
+
+
+def _explain(problem: str) -> str:
+    """msgspec's sentence as ``.path.to.field: must be type``."""
+    found = _EXPECTED.search(problem)
+    if found is None:
+        return f": {problem}"
+    kind = found[1].split(" | ")[0]
+    path = re.sub(r"\[(\d+)\]", r".\1", found[2] or "").replace("[...]", "")
+    return f"{path}: must be {_JSON_TYPES.get(kind, kind)}"
+
+
+def _sense_fault(raw: Json, *, built_in: bool) -> str:
+    if not any(name in raw for name in _MEANINGFUL):
+        return "must have at least one of baseUrl, headers, compat, modelOverrides, models."
+    for model in raw.get("models", ()):
+        if not built_in and not (model.get("api") or raw.get("api")):
+            return f'model "{model["id"]}" needs an "api", of its own or of the provider.'
+        if not built_in and not (model.get("baseUrl") or raw.get("baseUrl")):
+            return f'model "{model["id"]}" needs a "baseUrl", of its own or of the provider.'
+    return ""

@@ -1,0 +1,30 @@
+"""A provider: who serves models, where, and what opens the door."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pi.base.records import Record
+
+
+class Provider(Record):
+    """One row of the provider table; adding an OpenAI-compatible provider is one such row."""
+
+    id: str
+    name: str
+    base_url: str = ""
+    """Where its models are served, unless a model says otherwise. ``{NAME}`` is filled in from
+    the provider's variables, e.g. an account id."""
+    key_variables: tuple[str, ...] = ()
+    """Environment variables that may hold an API key; the first that is set wins."""
+    token_variables: tuple[str, ...] = ()
+    """Environment variables that may hold a bearer token; they are looked at before keys."""
+    needed_variables: tuple[str, ...] = ()
+    """Further variables without which requests cannot be made, such as an account id."""
+    ambient: Literal["aws", "google"] | None = None
+    """The cloud whose own credential chain is asked when there is neither key nor login."""
+    login: str | None = None
+    """Module below ``pi.ai.auth.logins`` that signs in a person."""
+    needs_key: bool = True
+    """False for servers on this machine, which usually take any key."""
+    default_model: str = ""

@@ -1,0 +1,120 @@
+"""An answer as it arrives: an async iterator of events that never raises.
+
+One task per stream reads from the provider and queues what came; the consumer takes it without a
+task switch per event. Failures are the last event. Cancelling the consumer closes the connection
+and keeps what had arrived.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadAnswer, ProviderError
+from pi.ai.events import StreamEvent
+from pi.ai.messages import AssistantMessage, Usage
+
+log = logging.getLogger(__name__)
+
+Flush: TypeAlias = Callable[[], None]
+"""Hands the builder's new events to the consumer."""
+
+Answer: TypeAlias = Callable[[MessageBuilder, Flush], Awaitable[None]]
+"""Fills the builder until its message is final; may raise ``ProviderError``."""
+
+
+class EventStream:
+    """The events of one answer, and its message.
+
+    The request is made when the stream is first iterated or its ``result`` awaited. Whoever stops
+    iterating early calls ``aclose`` (``contextlib.aclosing`` does).
+    """
+
+    def __init__(self, builder: MessageBuilder, answer: Answer) -> None:
+        self._builder = builder
+        self._answer = answer
+        self._ready: deque[StreamEvent] = deque()
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._counted = builder.usage
+        self._usage = builder.usage
+
+    @property
+    def partial(self) -> AssistantMessage:
+        """The message so far, built when it is read; the final one once the stream has ended."""
+        return self._builder.final or self._builder.message()
+
+    @property
+    def usage(self) -> Usage:
+        """What the answer has cost so far; cheap to read for every delta."""
+        if self._builder.usage is not self._counted:
+            self._counted = self._builder.usage
+            self._usage = self._builder.priced_usage()
+        return self._usage
+
+    @property
+    def failure(self) -> ProviderError | None:
+        """Why the answer failed, as a typed error."""
+        return self._builder.failure
+
+    def __aiter__(self) -> EventStream:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        while not self._ready:
+            if self._builder.final is not None:
+                raise StopAsyncIteration
+            await self._wait_for_more()
+        return self._ready.popleft()
+
+    async def result(self) -> AssistantMessage:
+        """The finished message; with ``stop_reason`` ``error`` or ``aborted`` if it failed."""
+        while self._builder.final is None:
+            await self._wait_for_more()
+        return self._builder.final
+
+    def abort(self) -> None:
+        """End the answer now: what had arrived is kept, and the last event says ``aborted``."""
+        if self._task is None:
+            self._builder.abort()
+            self._flush()
+        else:
+            self._task.cancel()
+
+    async def aclose(self) -> None:
+        """Abort and wait until the connection is closed."""
+        self.abort()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _wait_for_more(self) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._produce(), name="answer")
+        self._changed.clear()
+        try:
+            await self._changed.wait()
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+
+    async def _produce(self) -> None:
+        try:
+            await self._answer(self._builder, self._flush)
+            if self._builder.final is None:
+                raise BadAnswer("The answer ended without saying so.")
+        except asyncio.CancelledError:
+            self._builder.abort()  # the consumer, who asked for it, re-raises
+        except ProviderError as error:
+            self._builder.fail(error)
+        except Exception as bug:
+            log.exception("reading the answer of %s failed", self._builder.model.id)
+            self._builder.fail(ProviderError(f"pi could not read the answer: {bug!r}"))
+        self._flush()
+
+    def _flush(self) -> None:
+        self._ready.extend(self._builder.take())
+        self._changed.set()

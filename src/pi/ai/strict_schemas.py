@@ -1,0 +1,123 @@
+"""Schemas of tools for strict sampling: the model can only write arguments that fit them. Pure.
+
+Servers take such schemas in a small dialect of JSON Schema, in which every object is closed, and
+never beside tools that are not strict. A schema that the dialect cannot express has no strict form:
+a model that may not say what the tool allows is worse than one that may say too much, as whoever
+runs the tool checks its arguments anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json, Tool
+from pi.base.records import Record
+
+T = TypeVar("T")
+
+_UNSAYABLE = frozenset({"allOf", "oneOf", "not", "if", "dependentSchemas", "patternProperties"})
+_DESCRIBING = frozenset({"type", "enum", "const", "description", "title", "default", "format"})
+_PARTS = frozenset({"properties", "anyOf", "items"})
+_NAMED_PARTS = frozenset({"properties", "$defs", "definitions"})
+"""Keywords whose value holds schemas by name."""
+
+
+class Dialect(Record):
+    """What a server's strict schemas may say."""
+
+    unsayable: frozenset[str] = _UNSAYABLE
+    """Keywords that are refused and cannot be left out without changing the meaning."""
+    kept: frozenset[str] | None = None
+    """The only keywords that are taken, so that others are left out; ``None`` takes all."""
+    optional_properties: bool = False
+
+
+CLAUDE = Dialect(
+    unsayable=_UNSAYABLE | {"$ref"}, kept=_DESCRIBING | _PARTS, optional_properties=True
+)
+OPENAI = Dialect()
+
+
+def strict_schemas(tools: Sequence[Tool], dialect: Dialect) -> dict[str, Json]:
+    """The strict schemas of ``tools`` by name: of all of them, or else none."""
+    schemas: dict[str, Json] = {}
+    for tool in tools:
+        schema = strict_schema(tool.parameters, dialect) if _wish(tool) else None
+        if schema is None:
+            return {}
+        schemas[tool.name] = schema
+    return schemas
+
+
+def refuse_loosening(tools: Iterable[Tool]) -> None:
+    """Raise ``BadRequest`` if one of ``tools`` may not be sent without a strict schema."""
+    for tool in tools:
+        if _wish(tool) == "require":
+            raise BadRequest(
+                f"The tool {tool.name} requires strict arguments, which this request cannot have.",
+                hint="Choose a model with strict tools, and only tools that allow them.",
+            )
+
+
+def strict_schema(parameters: Json, dialect: Dialect) -> Json | None:
+    """``parameters`` with every object closed; ``None`` where that cannot say the same."""
+    if parameters.get("type") != "object" or "anyOf" in parameters:
+        return None
+    try:
+        return _strict(parameters, dialect)
+    except (_NotStrict, RecursionError):
+        return None
+
+
+class _NotStrict(Exception):
+    """A part of a schema has no strict form."""
+
+
+def _wish(tool: Tool) -> str:
+    match tool.constrained_sampling:
+        case {"type": "json_schema", "strict": "prefer" | "require" as wish}:
+            return str(wish)
+        case _:
+            return ""
+
+
+def _strict(schema: Any, dialect: Dialect) -> Json:
+    if not isinstance(schema, dict) or schema.keys() & dialect.unsayable:
+        raise _NotStrict
+    strict = {
+        keyword: _strict_part(keyword, value, dialect)
+        for keyword, value in schema.items()
+        if dialect.kept is None or keyword in dialect.kept
+    }
+    if schema.get("type") == "object" or "properties" in schema:
+        strict |= _closing(schema, dialect)
+    return strict
+
+
+def _strict_part(keyword: str, value: Any, dialect: Dialect) -> Any:
+    if keyword in _NAMED_PARTS:
+        return {name: _strict(part, dialect) for name, part in _checked(value, dict).items()}
+    if keyword == "anyOf":
+        return [_strict(part, dialect) for part in _checked(value, list)]
+    return _strict(value, dialect) if keyword == "items" else value
+
+
+def _closing(schema: Json, dialect: Dialect) -> Json:
+    """The keywords that close an object."""
+    properties = _checked(schema.get("properties"), dict)
+    required = _checked(schema.get("required", []), list)
+    if schema.get("type") != "object" or schema.get("additionalProperties", False) is not False:
+        raise _NotStrict
+    if dialect.optional_properties:
+        return {"required": required, "additionalProperties": False}
+    if len(required) != len(properties) or not all(name in required for name in properties):
+        raise _NotStrict  # the model would have to send something for an optional property
+    return {"additionalProperties": False}
+
+
+def _checked(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise _NotStrict
+    return value

@@ -1,0 +1,64 @@
+"""Anthropic's Messages API, also as others serve it.
+
+``compat`` holds the quirks of servers; ``request`` puts the body together from ``history``,
+``tools`` and ``thinking``; ``response`` decodes; ``repairs`` says what to change after
+a refusal that would otherwise come back on every later turn.
+"""
+
+from __future__ import annotations
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.ai.wire.anthropic_messages.compat import compat_of
+from pi.ai.wire.anthropic_messages.repairs import Repairs, next_repair
+from pi.ai.wire.anthropic_messages.request import encode, headers, url
+from pi.ai.wire.anthropic_messages.response import MessagesDecoder
+from pi.ai.wire.anthropic_messages.thinking import plan_thinking, provider_level
+
+
+async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
+    """Ask, and fill ``builder`` until its message is final.
+
+    A refused signature or tool schema is left out and the question asked again at once. A
+    diagnostic of the message says so, that the session may leave it out from the start next time.
+    """
+    compat = compat_of(call)
+    if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
+        builder.thinking_level = level
+    repairs = Repairs()
+    while True:
+        payload = await agreed_payload(call, encode(call, repairs))
+        try:
+            await _ask(call, payload, builder, flush, services)
+            return
+        except BadRequest as refusal:
+            repair = next_repair(refusal, payload, repairs)
+            if repair is None:
+                raise
+            kind, repairs = repair
+            builder.diagnostics.append(
+                {
+                    "type": kind,
+                    "timestamp": services.clock.now_ms(),
+                    "error": {"message": refusal.message},
+                }
+            )
+
+
+async def _ask(
+    call: Call, payload: Json, builder: MessageBuilder, flush: Flush, services: Services
+) -> None:
+    await send(
+        call,
+        {name: value for name, value in payload.items() if name != "betas"},
+        url=url(call),
+        headers=headers(call, payload.get("betas", ())),
+        decoder=MessagesDecoder(builder),
+        builder=builder,
+        flush=flush,
+        services=services,
+    )

@@ -1,0 +1,57 @@
+"""The quirks of servers that speak this wire, as flags. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pi.ai.flags import host_of, is_within, read_flags
+from pi.ai.request import Call
+from pi.base.records import Record
+
+
+class Fallback(Record):
+    """A model that the server may ask when the chosen one declines."""
+
+    model: str
+
+
+class Compat(Record):
+    """What a server can do; the defaults are those of Anthropic's own API for an older model."""
+
+    supports_eager_tool_input_streaming: bool = True
+    supports_long_cache_retention: bool = True
+    supports_cache_control_on_tools: bool = True
+    supports_strict_tools: bool = False
+    supports_temperature: bool = True
+    force_adaptive_thinking: bool = False
+    """The model takes an effort instead of a budget."""
+    allow_empty_signature: bool = False
+    """Thinking without a signature is replayed as thinking."""
+    supports_mid_convo_system_messages: bool = False
+    supports_mid_convo_tool_changes: bool = False
+    supports_mid_convo_effort: bool = False
+    send_session_affinity_headers: bool | None = None
+    session_affinity_format: Literal["openrouter"] | None = None
+    allowed_fallback_models: tuple[Fallback, ...] = ()
+
+    @property
+    def changes_tools_in_place(self) -> bool:
+        """Whether tools come and go through system messages instead of a new list of tools."""
+        return self.supports_mid_convo_tool_changes and self.supports_mid_convo_system_messages
+
+    @property
+    def session_header(self) -> str | None:
+        """The header that keeps a session on one server, where there is one."""
+        wanted = self.send_session_affinity_headers
+        if wanted is None:
+            wanted = self.session_affinity_format is not None
+        if not wanted:
+            return None
+        return "x-session-id" if self.session_affinity_format else "x-session-affinity"
+
+
+def compat_of(call: Call) -> Compat:
+    """The flags of the call's model; what it leaves open follows from the base URL."""
+    at_openrouter = is_within(host_of(call), "openrouter.ai")
+    known = {"sessionAffinityFormat": "openrouter"} if at_openrouter else {}
+    return read_flags(call.model, Compat, known)

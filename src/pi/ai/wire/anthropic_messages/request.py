@@ -1,0 +1,149 @@
+"""A call → the request of ``/v1/messages``. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.ai.handoff import plain_id, prepare
+from pi.ai.messages import AssistantMessage, Json, Message
+from pi.ai.request import Call
+from pi.ai.transcript import fold
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.anthropic_messages.compat import Compat, compat_of
+from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
+from pi.ai.wire.anthropic_messages.repairs import Repairs
+from pi.ai.wire.anthropic_messages.thinking import ThinkingPlan, efforts, plan_thinking
+from pi.ai.wire.anthropic_messages.tools import (
+    Offer,
+    declarations,
+    is_forced,
+    offer,
+    tool_choice,
+)
+
+VERSION = "2023-06-01"
+
+OAUTH = "oauth-2025-04-20"
+FINE_GRAINED_STREAMING = "fine-grained-tool-streaming-2025-05-14"
+INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
+CHANGING_EFFORT = "mid-conversation-output-config-2026-07-01"
+CHANGING_TOOLS = "mid-conversation-tool-changes-2026-07-01"
+FALLBACK_MODELS = "server-side-fallback-2026-06-01"
+
+NO_REPAIRS = Repairs()
+
+
+def url(call: Call) -> str:
+    """Where the request goes."""
+    return f"{call.base_url}/v1/messages?beta=true"
+
+
+def headers(call: Call, betas: Sequence[str] = ()) -> dict[str, str]:
+    """The headers of the request, with the features of ``betas`` asked for."""
+    named: dict[str, str] = {"anthropic-version": VERSION}
+    if call.access.api_key is not None and not _brings_authorization(call):
+        if call.access.kind == "oauth":
+            named["Authorization"] = f"Bearer {call.access.api_key}"
+            betas = (OAUTH, *betas)
+        else:
+            named["x-api-key"] = call.access.api_key
+    named["User-Agent"] = user_agent()
+    named["anthropic-dangerous-direct-browser-access"] = "true"
+    named["content-type"] = "application/json"
+    if betas:
+        named["anthropic-beta"] = ",".join(betas)
+    session_header = compat_of(call).session_header
+    if session_header and call.options.session_id:
+        named[session_header] = call.options.session_id
+    return named
+
+
+def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
+    """The payload: the body of the request, and ``betas``, which go into a header instead."""
+    compat = compat_of(call)
+    instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
+    history = prepare(rest, call.model, plain_id)
+    offered = offer(call.messages, compat, dropped=repairs.tools)
+    choice = tool_choice(call.options.tool_choice, offered.names)
+    thoughtless = is_forced(choice) or (repairs.thinking and _misses_thought(history, compat))
+    plan = plan_thinking(call, compat, allowed=not thoughtless)
+    style = HistoryStyle(
+        model=call.model,
+        offer=offered,
+        efforts=efforts(call.model, compat, plan, history),
+        allow_empty_signature=compat.allow_empty_signature,
+        drop_thinking=repairs.thinking,
+    )
+    cache = cache_control(call, compat)
+    fields = {
+        "model": call.model.id,
+        "messages": encode_history(history, style, cache),
+        "max_tokens": call.max_tokens,
+        "stream": True,
+        "betas": _betas(compat, plan, offered),
+        "system": _system(instructions.prompt, cache),
+        "temperature": _temperature(call, compat, plan),
+        "tools": declarations(offered, compat, cache=cache, strict_allowed=not repairs.strict),
+        "tool_choice": choice,
+        "thinking": plan.thinking,
+        "output_config": _output_config(style.efforts.first if style.efforts else plan.effort),
+        "metadata": _metadata(call),
+        "fallbacks": [{"model": other.model} for other in compat.allowed_fallback_models],
+    }
+    return {name: value for name, value in fields.items() if value not in (None, [])}
+
+
+def cache_control(call: Call, compat: Compat) -> Json | None:
+    """The mark up to which the server keeps the prompt; ``None`` where it shall keep nothing."""
+    match call.options.cache_retention:
+        case "none":
+            return None
+        case "long" if compat.supports_long_cache_retention:
+            return {"type": "ephemeral", "ttl": "1h"}
+        case _:
+            return {"type": "ephemeral"}
+
+
+def _brings_authorization(call: Call) -> bool:
+    return any(name.lower() == "authorization" for name in call.access.headers)
+
+
+def _misses_thought(history: Sequence[Message], compat: Compat) -> bool:
+    """Whether thinking would need the thought that came before the latest calls."""
+    answers = (message for message in reversed(history) if isinstance(message, AssistantMessage))
+    latest = next(answers, None)
+    return latest is not None and bool(latest.tool_calls) and not compat.force_adaptive_thinking
+
+
+def _betas(compat: Compat, plan: ThinkingPlan, offered: Offer) -> list[str]:
+    wanted = {
+        FINE_GRAINED_STREAMING: offered.tools and not compat.supports_eager_tool_input_streaming,
+        INTERLEAVED_THINKING: plan.has_budget,
+        CHANGING_EFFORT: compat.supports_mid_convo_effort,
+        CHANGING_TOOLS: offered.in_place,
+        FALLBACK_MODELS: compat.allowed_fallback_models,
+    }
+    return [name for name, needed in wanted.items() if needed]
+
+
+def _system(prompt: str, cache: Json | None) -> list[Json]:
+    if not prompt.strip():
+        return []
+    block: Json = {"type": "text", "text": prompt}
+    return [block if cache is None else {**block, "cache_control": cache}]
+
+
+def _temperature(call: Call, compat: Compat, plan: ThinkingPlan) -> float | None:
+    if plan.active or not compat.supports_temperature:
+        return None
+    return call.options.temperature
+
+
+def _output_config(effort: str | None) -> Json | None:
+    return None if effort is None else {"effort": effort}
+
+
+def _metadata(call: Call) -> Json | None:
+    """Who asks; the server knows no other metadata."""
+    user = (call.options.metadata or {}).get("user_id")
+    return {"user_id": user} if isinstance(user, str) else None

@@ -1,0 +1,122 @@
+"""Tools as they are declared to the server, and their changes. Pure.
+
+Where the server can change tools in the middle of a conversation, the list that a conversation
+began with stays as it is: tools that came later are declared as deferred, and system messages
+offer or withdraw tools by name. Elsewhere the list is always the present one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from pi.ai.messages import Json, Message, SystemMessage, Tool
+from pi.ai.object_schema import object_schema
+from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.strict_schemas import CLAUDE, refuse_loosening, strict_schemas
+from pi.ai.transcript import final_tools, leading
+from pi.ai.wire.anthropic_messages.compat import Compat
+from pi.base.records import Record
+
+PLACEHOLDER: Json = {
+    "name": "__pi_deferred_placeholder__",
+    "description": "Reserved placeholder. Never available. Never call this.",
+    "input_schema": {"type": "object", "properties": {}, "required": []},
+    "defer_loading": True,
+}
+"""Declared from the first request on: the prompt differs once any tool is deferred."""
+
+
+class Offer(Record):
+    """The tools of a request."""
+
+    tools: tuple[Tool, ...] = ()
+    """Offered from the start."""
+    later: tuple[Tool, ...] = ()
+    """Declared, and offered by a message of the conversation."""
+    names: frozenset[str] = frozenset()
+    """What is offered by the end of the conversation."""
+    in_place: bool = False
+    """Whether messages of the conversation change what is offered."""
+
+
+def offer(
+    messages: Sequence[Message], compat: Compat, dropped: Collection[str] = frozenset()
+) -> Offer:
+    """The tools of a conversation, without those that the server has refused."""
+    system = [message for message in messages if isinstance(message, SystemMessage)]
+    present = tuple(tool for tool in final_tools(system) if tool.name not in dropped)
+    names = frozenset(tool.name for tool in present)
+    first = {tool.name for tool in final_tools(leading(messages))} - set(dropped)
+    if not first or not compat.changes_tools_in_place:
+        return Offer(tools=present, names=names)
+    # A tool that was declared again has its newest declaration from the start: there is no way to
+    # declare it twice.
+    known = {tool.name: tool for message in system for tool in message.tools_added or ()}
+    return Offer(
+        tools=tuple(tool for name, tool in known.items() if name in first),
+        later=tuple(
+            tool for name, tool in known.items() if name not in first and name not in dropped
+        ),
+        names=names,
+        in_place=True,
+    )
+
+
+def declarations(
+    offered: Offer, compat: Compat, *, cache: Json | None, strict_allowed: bool
+) -> list[Json]:
+    """The request's ``tools``; empty where there are none."""
+    if not offered.tools:
+        return []
+    tools = (*offered.tools, *offered.later)
+    strict_allowed = strict_allowed and compat.supports_strict_tools
+    strict = strict_schemas(tools, CLAUDE) if strict_allowed else {}
+    if not strict:
+        refuse_loosening(tools)
+    declared = [_declare(tool, compat, strict.get(tool.name)) for tool in offered.tools]
+    if cache is not None and compat.supports_cache_control_on_tools:
+        declared[-1]["cache_control"] = cache
+    if offered.in_place:
+        declared.append({**PLACEHOLDER})
+    declared += (
+        {**_declare(tool, compat, strict.get(tool.name)), "defer_loading": True}
+        for tool in offered.later
+    )
+    return declared
+
+
+def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -> Iterator[Json]:
+    """The blocks that take ``offered``, which is updated, to what ``message`` says."""
+    for removed in message.tools_removed or ():
+        if removed["name"] in offered:
+            offered.remove(removed["name"])
+            yield _change("tool_removal", removed["name"])
+    for added in message.tools_added or ():
+        if added.name in known and added.name not in offered:
+            offered.add(added.name)
+            yield _change("tool_addition", added.name)
+
+
+def tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Json | None:
+    """The request's ``tool_choice``; ``None`` leaves it out."""
+    choice = possible_choice(choice, names)
+    return {"type": choice} if isinstance(choice, str) else choice
+
+
+def is_forced(choice: Json | None) -> bool:
+    """Whether the model must call a tool, which it may not think about first."""
+    return choice is not None and choice.get("type") in ("any", "tool")
+
+
+def _declare(tool: Tool, compat: Compat, strict: Json | None) -> Json:
+    declared: Json = {"name": tool.name, "description": tool.description}
+    if compat.supports_eager_tool_input_streaming:
+        declared["eager_input_streaming"] = True
+    declared["input_schema"] = strict or object_schema(tool.parameters)
+    if strict:
+        declared["strict"] = True
+    return declared
+
+
+def _change(kind: str, name: str) -> Json:
+    return {"type": kind, "tool": {"type": "tool_reference", "name": name}}

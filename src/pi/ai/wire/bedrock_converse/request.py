@@ -1,0 +1,65 @@
+"""A call → the arguments of AWS's ``converse_stream``, the form in which hooks see it. Pure."""
+
+from __future__ import annotations
+
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.transcript import fold
+from pi.ai.wire.bedrock_converse.history import encode_messages, history_for
+from pi.ai.wire.bedrock_converse.thinking import thinking_fields, thinks_without_limits
+from pi.ai.wire.bedrock_converse.tools import tool_choice, tool_config
+from pi.ai.wire.bedrock_converse.traits import Traits, traits_of
+
+DEFAULT_CAP = 4096
+"""The largest answer where neither the caller nor the model names one; without any cap Bedrock
+reserves the model's whole output from the account's quota."""
+
+
+def encode(call: Call) -> Json:
+    """The payload; images and redacted thoughts are bytes."""
+    traits = traits_of(call.model)
+    instructions, rest = fold(call.messages, keep_later=False)
+    history = history_for(rest, call.model)
+    messages = encode_messages(history, traits)
+    system: list[Json] = [{"text": instructions.prompt}] if instructions.prompt.strip() else []
+    if (point := _cache_point(call, traits)) is not None:
+        if system:
+            system.append(point)
+        if messages and messages[-1]["role"] == "user":
+            messages[-1]["content"].append(point)
+    cap = call.max_tokens or DEFAULT_CAP
+    forced = _is_forced(tool_choice(call.options.tool_choice, instructions.tools))
+    fields = thinking_fields(call, traits, cap=cap, forced=forced)
+    parts: Json = {
+        "modelId": call.model.id,
+        "messages": messages,
+        "system": system,
+        "inferenceConfig": _inference(call, traits, cap, fields),
+        "toolConfig": tool_config(instructions.tools, history, call.options.tool_choice, traits),
+        "additionalModelRequestFields": fields,
+    }
+    return {name: part for name, part in parts.items() if part}
+
+
+def _cache_point(call: Call, traits: Traits) -> Json | None:
+    """The mark up to which the prompt is kept, for as long as is wanted and can be had."""
+    if traits.cache == "none" or call.options.cache_retention == "none":
+        return None
+    if call.options.cache_retention == "long" and traits.cache == "long":
+        return {"cachePoint": {"type": "default", "ttl": "1h"}}
+    return {"cachePoint": {"type": "default"}}
+
+
+def _is_forced(choice: Json | None) -> bool:
+    return choice is not None and "auto" not in choice
+
+
+def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:
+    if thinks_without_limits(thinking):
+        return {}
+    config: Json = {"maxTokens": cap}
+    # Claude takes no temperature while it thinks, and its newest models take none at all.
+    free = traits.temperature and "thinking" not in thinking
+    if call.options.temperature is not None and free:
+        config["temperature"] = call.options.temperature
+    return config

@@ -1,0 +1,206 @@
+"""Events of ``ConverseStream`` → an answer. Pure."""
+
+from __future__ import annotations
+
+import binascii
+
+import msgspec
+
+from pi.ai.block_keys import BlockKeys
+from pi.ai.builder import CompleteReason, MessageBuilder
+from pi.ai.errors import AnswerRefused, BadAnswer, ProviderError
+from pi.ai.failures import from_error_object
+from pi.ai.json_text import MOST_SHOWN, UNREADABLE, read_event
+from pi.ai.messages import Usage
+from pi.ai.wire.bedrock_converse.event_stream import EXCEPTION
+from pi.base.records import UNSET
+
+STOP_REASONS: dict[str, CompleteReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "toolUse",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+REFUSALS = frozenset({"guardrail_intervened", "content_filtered"})
+"""Stops by a filter: asking the same again gives the same."""
+BROKEN = frozenset({"malformed_model_output", "malformed_tool_use"})
+
+
+class _Shape(msgspec.Struct, rename="camel", gc=False):
+    """A part of an event, which may be null anywhere; what it does not name is skipped."""
+
+
+class _Reasoning(_Shape):
+    text: str | None = None
+    signature: str | None = None
+    redacted_content: str | None = None
+
+
+class _ToolUse(_Shape):
+    tool_use_id: str | None = None
+    name: str | None = None
+    input: str | None = None
+
+
+class _Part(_Shape):
+    text: str | None = None
+    reasoning_content: _Reasoning | None = None
+    tool_use: _ToolUse | None = None
+
+
+class _CacheDetail(_Shape):
+    ttl: str | None = None
+    input_tokens: int | None = None
+
+
+class _TokenUsage(_Shape):
+    input_tokens: int | None = None
+    """Without what came from or went to a cache."""
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    cache_details: list[_CacheDetail | None] | None = None
+
+
+class _Event(_Shape):
+    """The fields of all events: they share none with different meanings."""
+
+    content_block_index: int | None = None
+    delta: _Part | None = None
+    start: _Part | None = None
+    stop_reason: str | None = None
+    usage: _TokenUsage | None = None
+
+
+_NOTHING = _Event()
+_EVENTS = msgspec.json.Decoder(_Event)
+
+
+class ConverseDecoder:
+    """Understands the events of one answer.
+
+    A stop reason and the usage both come at the end, each in an event of its own: with the second
+    of them the answer is complete.
+    """
+
+    def __init__(self, builder: MessageBuilder) -> None:
+        self.finished = False
+        self._builder = builder
+        self._called = False
+        self._stopped: str | None = None
+        self._counted = False
+        self._keys = BlockKeys()
+        self._key = self._keys.key
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take one event."""
+        if name == "contentBlockDelta":
+            event = read_event(_EVENTS, data)
+            if event is not None and event.delta is not None:
+                self._take(event.content_block_index, event.delta)
+        elif name.startswith(EXCEPTION):
+            raise _failure(name.removeprefix(EXCEPTION), data)
+        else:
+            self._take_mark(name, read_event(_EVENTS, data) or _NOTHING)
+
+    def end(self) -> None:
+        """The stream ended: well if a stop reason came and only the usage did not."""
+        if self._stopped is None:
+            raise BadAnswer("Stream ended without messageStop")
+        self._complete(self._stopped)
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def _take_mark(self, name: str, event: _Event) -> None:
+        """What stands around the deltas."""
+        match name:
+            case "contentBlockStart" if event.start is not None:
+                self._open(event.content_block_index, event.start)
+            case "contentBlockStop":
+                self._close(event.content_block_index)
+            case "messageStop":
+                self._stopped = self._builder.raw_stop_reason = event.stop_reason or "end_turn"
+            case "metadata" if event.usage is not None:
+                self._count(event.usage)
+            case _:
+                return  # the start of the message, and events newer than this module
+        if self._stopped is not None and self._counted:
+            self._complete(self._stopped)
+
+    def _take(self, index: int | None, delta: _Part) -> None:
+        if delta.text:
+            self._builder.text(self._key("text", index), delta.text)
+        elif delta.reasoning_content is not None:
+            self._think(index, delta.reasoning_content)
+        elif delta.tool_use is not None:
+            key = self._key("call", index)
+            if self._builder.find(key) is not None:
+                self._builder.arguments(key, delta.tool_use.input or "")
+
+    def _think(self, index: int | None, delta: _Reasoning) -> None:
+        if not (delta.text or delta.signature or delta.redacted_content):
+            return
+        block = self._builder.thinking(self._key("thinking", index), delta.text or "")
+        if delta.signature:
+            block.signature = (block.signature or "") + delta.signature
+        if delta.redacted_content:
+            block.redacted = True
+            block.signature = _joined(block.signature or "", delta.redacted_content)
+
+    def _open(self, index: int | None, start: _Part) -> None:
+        if (call := start.tool_use) is not None:
+            self._called = True
+            key = self._key("call", index)
+            self._builder.tool_call(key, call.tool_use_id or "", call.name or "")
+
+    def _close(self, index: int | None) -> None:
+        for kind in ("text", "thinking", "call"):
+            self._builder.end(self._key(kind, index))
+        self._keys.end(index)
+
+    def _count(self, usage: _TokenUsage) -> None:
+        self._counted = True
+        details = usage.cache_details or ()
+        for_an_hour = [part.input_tokens or 0 for part in details if part and part.ttl == "1h"]
+        self._builder.usage = Usage(
+            input=usage.input_tokens or 0,
+            output=usage.output_tokens or 0,
+            cache_read=usage.cache_read_input_tokens or 0,
+            cache_write=usage.cache_write_input_tokens or 0,
+            cache_write_1h=sum(for_an_hour) if for_an_hour else UNSET,
+        )
+
+    # How it ends -------------------------------------------------------------------------------
+
+    def _complete(self, reason: str) -> None:
+        self.finished = True
+        if reason in REFUSALS:
+            raise AnswerRefused(
+                f"Provider stop reason: {reason}",
+                hint="Ask in other words, or check the guardrail of this account.",
+                code=reason,
+            )
+        if reason in BROKEN:
+            raise BadAnswer(f"Provider stop reason: {reason}", code=reason)
+        ours = STOP_REASONS.get(reason, "stop")
+        self._builder.finish("toolUse" if ours == "stop" and self._called else ours)
+
+
+def _failure(kind: str, data: bytes) -> ProviderError:
+    try:
+        told = msgspec.json.decode(data)
+    except UNREADABLE:
+        told = {"message": data[:MOST_SHOWN].decode("utf-8", "replace")}
+    return from_error_object({"__type": kind, **(told if isinstance(told, dict) else {})})
+
+
+def _joined(first: str, second: str) -> str:
+    """Two pieces of base64 as one; usually there is only one piece."""
+    if not first:
+        return second
+    try:
+        whole = binascii.a2b_base64(first) + binascii.a2b_base64(second)
+    except binascii.Error as problem:
+        raise BadAnswer("Bedrock sent a redacted thought that is not base64.") from problem
+    return binascii.b2a_base64(whole, newline=False).decode()

@@ -1,0 +1,68 @@
+"""The arguments of ``converse_stream`` → the HTTP request that AWS's SDK would make. Pure."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.bedrock_converse.credentials import AwsIdentity
+from pi.ai.wire.bedrock_converse.sigv4 import scope_at, sign
+from pi.base.records import Record
+
+SERVICE = "bedrock"
+DEFAULT_REGION = "us-east-1"
+
+_ARN_REGION = re.compile(r"arn:aws[a-z-]*:bedrock:([a-z0-9-]+):")
+_REGION = re.compile(r"(?<![a-z0-9-])[a-z]{2}(?:-[a-z]+)+-\d(?![a-z0-9-])")
+_AWS_HOST = re.compile(r"(https://bedrock-runtime(?:-fips)?)\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?")
+
+
+class RestRequest(Record):
+    """A request that is ready to be sent."""
+
+    url: str
+    headers: dict[str, str]
+    body: Json
+
+
+def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
+    """The request for ``payload``, signed for this moment unless a token opens the door.
+
+    The signature covers the bytes that ``json_bytes`` makes of the body.
+    """
+    model_id = payload.get("modelId") or call.model.id
+    body = {name: part for name, part in payload.items() if name != "modelId"}
+    region = _region(call, model_id, identity)
+    url = f"{_host(call, region)}/model/{quote(model_id, safe='')}/converse-stream"
+    headers = {"Content-Type": "application/json"}
+    if identity.token:
+        headers["Authorization"] = f"Bearer {identity.token}"
+    elif identity.keys is not None:
+        scope = scope_at(now_ms, region=region, service=SERVICE)
+        headers = sign("POST", url, headers, json_bytes(body), keys=identity.keys, scope=scope)
+    headers |= {"Accept": "application/vnd.amazon.eventstream", "User-Agent": user_agent()}
+    return RestRequest(url=url, headers=headers, body=body)
+
+
+def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
+    """Where the model is: its ARN knows best, then the user's settings, then the base URL."""
+    if found := _ARN_REGION.match(model_id):
+        return found[1]
+    if identity.region:
+        return identity.region
+    named = _REGION.search(call.base_url)
+    return named[0] if named else DEFAULT_REGION
+
+
+def _host(call: Call, region: str) -> str:
+    """The base URL; one of AWS's own follows the region."""
+    known = _AWS_HOST.fullmatch(call.base_url)
+    if call.base_url and known is None:
+        return call.base_url
+    service = known[1] if known else "https://bedrock-runtime"
+    suffix = ".cn" if region.startswith("cn-") else ""
+    return f"{service}.{region}.amazonaws.com{suffix}"

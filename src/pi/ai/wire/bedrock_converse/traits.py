@@ -1,0 +1,67 @@
+"""What a model on Bedrock takes, told from its name and its compat flags. Pure.
+
+Converse gives all models one form, but thinking, its replay and caching differ from maker to maker.
+The id of an inference profile may be an ARN that names no model; then the model's own name tells.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pi.ai.flags import read_flags
+from pi.ai.models.model import Model
+from pi.base.records import Record
+
+_CLAUDE = re.compile(r"claude(?:-[a-z]+)*?-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_NEWEST = (99, 0)
+
+
+class Compat(Record):
+    """The flags of this wire."""
+
+    supports_strict_mode: bool = False
+
+
+class Traits(Record):
+    """How requests to one model differ from those to another."""
+
+    strict_tools: bool = False
+    cache: Literal["none", "short", "long"] = "none"
+    """The longest time for which a cache point can keep the prompt."""
+    thinking: Literal["none", "effort", "budget", "nova", "openai", "gpt-oss"] = "none"
+    """In whose words thinking is asked for."""
+    interleaved: bool = False
+    """Thinking between tool calls must be asked for."""
+    thoughts: Literal["signed", "any", "never"] = "any"
+    """Which earlier thoughts may be sent back as such."""
+    temperature: bool = True
+
+
+def traits_of(model: Model) -> Traits:
+    """What ``model`` takes; ``BadRequest`` when its flags cannot be read."""
+    strict = read_flags(model, Compat).supports_strict_mode
+    name = "-".join(re.findall(r"[a-z0-9]+", f"{model.id} {model.name}".lower()))
+    if "claude" in name:
+        return _claude(name, strict=strict)
+    if "nova" in name:
+        thinking: Literal["nova", "none"] = "nova" if "nova-2" in name else "none"
+        return Traits(strict_tools=strict, cache="short", thinking=thinking)
+    if "gpt-oss" in name:
+        return Traits(strict_tools=strict, thinking="gpt-oss")
+    if "openai" in name:
+        return Traits(strict_tools=strict, thinking="openai")
+    return Traits(strict_tools=strict, thoughts="never" if "deepseek" in name else "any")
+
+
+def _claude(name: str, *, strict: bool) -> Traits:
+    found = _CLAUDE.search(name)
+    version = (int(found[1]), int(found[2] or 0)) if found else _NEWEST
+    return Traits(
+        strict_tools=strict,
+        cache="long" if version >= (4, 5) else "short" if version >= (3, 5) else "none",
+        thinking="effort" if version >= (4, 6) else "budget" if version >= (3, 7) else "none",
+        interleaved=(4, 0) <= version < (4, 6),
+        thoughts="signed",
+        temperature=version < (4, 7),
+    )

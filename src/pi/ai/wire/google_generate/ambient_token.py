@@ -1,0 +1,34 @@
+"""The token of a Vertex AI request that has no API key, from Google's own login on this machine."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from pi.ai.auth.google_adc import GoogleCredentials
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.request import Call
+from pi.ai.wire.google_generate.vertex import LOCATION_VARIABLES, PROJECT_VARIABLES
+from pi.base.records import replace
+
+_kept: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()
+"""Credentials by the client that renews them: a token serves for an hour."""
+
+
+async def with_ambient_token(call: Call, services: Services) -> Call:
+    """``call`` with a token and the place where to use it; as it is if it has a credential.
+
+    What the request says about project and location beats what the provider's entry says, and
+    that beats the environment.
+    """
+    access = call.access
+    if access.kind != "ambient" or access.api_key:
+        return call
+    environ = {**services.environ, **access.env, **(call.options.env or {})}
+    credentials = _kept.setdefault(services.http, GoogleCredentials())
+    token, project = await credentials.access_token(environ, services.http)
+    names = (*PROJECT_VARIABLES, *LOCATION_VARIABLES)
+    place = {name: environ[name] for name in names if environ.get(name)}
+    if project:
+        place = {PROJECT_VARIABLES[0]: project, **place}
+    return replace(call, access=replace(access, api_key=token, env={**access.env, **place}))

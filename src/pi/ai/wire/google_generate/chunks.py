@@ -1,0 +1,134 @@
+"""The events of ``streamGenerateContent`` as far as they matter, and how to read them. Pure.
+
+Typed decoding skips the rest of an event in C. Every field may be null, and an event whose fields
+have other types than Google documents is read piece by piece instead of being lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from pi.ai.json_text import UNREADABLE, read_json
+from pi.ai.messages import Json
+
+
+class Shape(msgspec.Struct, rename="camel", gc=False):
+    """A part of an event; what it does not name is skipped."""
+
+
+class FunctionCall(Shape):
+    """A wish to run a tool."""
+
+    name: str | None = None
+    args: Any = None
+    id: str | None = None
+
+
+class Part(Shape):
+    """A piece of an answer."""
+
+    text: str | None = None
+    thought: bool | None = None
+    thought_signature: str | None = None
+    function_call: FunctionCall | None = None
+
+
+class Content(Shape):
+    """What a candidate says in this event."""
+
+    parts: list[Part | None] | None = None
+
+
+class Candidate(Shape):
+    """One of the answers; we ask for one."""
+
+    content: Content | None = None
+    finish_reason: str | None = None
+    finish_message: str | None = None
+
+
+class UsageMetadata(Shape):
+    """Tokens so far."""
+
+    prompt_token_count: int | None = None
+    """All of the prompt, with what came from a cache."""
+    cached_content_token_count: int | None = None
+    tool_use_prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    """Without thoughts."""
+    thoughts_token_count: int | None = None
+
+
+class PromptFeedback(Shape):
+    """What the filter thinks of the prompt."""
+
+    block_reason: str | None = None
+    block_reason_message: str | None = None
+
+
+class Chunk(Shape):
+    """One event."""
+
+    candidates: list[Candidate | None] | None = None
+    usage_metadata: UsageMetadata | None = None
+    prompt_feedback: PromptFeedback | None = None
+    response_id: str | None = None
+    model_version: str | None = None
+    error: Any = None
+
+
+EMPTY = Chunk()
+
+_decode = msgspec.json.Decoder(Chunk).decode
+S = TypeVar("S", bound=Shape)
+
+
+def read_chunk(data: bytes) -> Chunk:
+    """The event that ``data`` holds; ``BadAnswer`` when it is not JSON."""
+    try:
+        return _decode(data)
+    except UNREADABLE:
+        return _salvaged(read_json(data))
+
+
+def _salvaged(event: Any) -> Chunk:
+    """What can be understood of an event with fields of the wrong types."""
+    if isinstance(event, list) and event:  # without ``alt=sse`` events come as a list
+        event = event[0]
+    if not isinstance(event, dict):
+        return EMPTY
+    candidates = event.get("candidates")
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    fields = {key: value for key, value in event.items() if not isinstance(value, dict | list)}
+    chunk = _fitting(fields, Chunk)
+    chunk.candidates = [_salvaged_candidate(first)] if isinstance(first, dict) else None
+    chunk.usage_metadata = _fitting(event.get("usageMetadata"), UsageMetadata)
+    chunk.prompt_feedback = _fitting(event.get("promptFeedback"), PromptFeedback)
+    chunk.error = event.get("error")
+    return chunk
+
+
+def _salvaged_candidate(candidate: Json) -> Candidate:
+    content = candidate.get("content")
+    found = content.get("parts") if isinstance(content, dict) else None
+    parts: list[Part | None] = []
+    if isinstance(found, list):
+        parts += (_fitting(part, Part) for part in found)
+    rest = {key: value for key, value in candidate.items() if key != "content"}
+    whole = _fitting(rest, Candidate)
+    whole.content = Content(parts=parts)
+    return whole
+
+
+def _fitting(value: Any, kind: type[S]) -> S:
+    """``value`` as ``kind``, without the fields that do not fit."""
+    kept: Json = {}
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        try:
+            msgspec.convert({name: inner}, kind, strict=False)
+        except msgspec.ValidationError:
+            continue
+        kept[name] = inner
+    return msgspec.convert(kept, kind, strict=False)

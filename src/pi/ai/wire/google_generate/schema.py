@@ -1,0 +1,110 @@
+"""The schema of a tool's arguments as ``parametersJsonSchema`` takes it. Pure; refuses nothing.
+
+The field takes JSON Schema, but servers stumble over references, boolean schemas and enums of
+other things than strings and numbers, and one such tool fails the whole request.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pi.ai.messages import Json
+
+MOST_INLINED = 500
+"""References that one document may spend: types that name each other multiply."""
+
+_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+"""Keywords whose value holds schemas by name: their keys are no keywords."""
+_SINGLE = frozenset({"items", "contains", "not", "if", "then", "else", "propertyNames"})
+_SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_WORDS = frozenset({"type", "required"})
+"""Keywords whose value is a word or a list of words."""
+_NOTES = frozenset({"definitions", "deprecated", "examples", "readOnly", "writeOnly"})
+"""Keywords that say nothing about a value; all that begin with ``$`` go with them."""
+
+
+def json_schema(schema: Json) -> Json:
+    """``schema`` with its references inlined, and without what servers refuse.
+
+    Every schema inside it is an object, and every keyword has a value of the right type.
+    """
+    return _Inliner(schema).plain(schema)
+
+
+class _Inliner:
+    """Writes the schemas of one document without references to each other."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._open: list[str] = []
+        """The references that are being followed: one of them again is a recursive type."""
+        self._left = MOST_INLINED
+
+    def plain(self, schema: Json) -> Json:
+        """``schema`` as it is sent."""
+        if isinstance(ref := schema.get("$ref"), str):
+            return self._followed(ref, {key: schema[key] for key in schema if key != "$ref"})
+        plain: Json = {}
+        for key, value in schema.items():
+            if key in ("enum", "const"):
+                plain.update(_enum([value] if key == "const" else value, schema))
+            elif not key.startswith("$") and key not in _NOTES:
+                kept = self._keyword(key, value)
+                if kept is not None:
+                    plain[key] = kept
+        return plain
+
+    def _followed(self, ref: str, beside: Json) -> Json:
+        """What ``ref`` names, overlaid by the keywords beside it; where it must end, any object."""
+        if ref in self._open or not self._left:
+            return {"type": "object", **self.plain(beside)}
+        self._left -= 1
+        self._open.append(ref)
+        plain = self.plain({**self._target(ref), **beside})
+        self._open.pop()
+        return plain
+
+    def _target(self, ref: str) -> Json:
+        """The schema at a local reference; an empty one for a reference that leads nowhere."""
+        value: Any = self._root if ref.startswith("#") else None
+        for step in ref.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            value = value.get(name) if isinstance(value, dict) else None
+        return value if isinstance(value, dict) else {}
+
+    def _keyword(self, key: str, value: Any) -> Any:
+        """A keyword's value with the schemas inside it made plain; ``None`` drops the keyword."""
+        if key in _NAMED:
+            named = value.items() if isinstance(value, dict) else ()
+            plain = {name: self._subschema(inner) for name, inner in named}
+            return {name: inner for name, inner in plain.items() if inner is not None}
+        if key in _SEVERAL:
+            several = map(self._subschema, value if isinstance(value, list) else ())
+            return [inner for inner in several if inner is not None] or None
+        if key in _SINGLE or (key == "additionalProperties" and isinstance(value, dict)):
+            return self._subschema(value)
+        if key in _WORDS and isinstance(value, list):
+            return [word for word in value if isinstance(word, str)] or None
+        if key in _WORDS:
+            return value if isinstance(value, str) else None
+        return value
+
+    def _subschema(self, schema: Any) -> Json | None:
+        """``true`` becomes a schema that allows anything, ``false`` none at all."""
+        if isinstance(schema, dict):
+            return self.plain(schema)
+        return {} if schema is True else None
+
+
+def _enum(values: Any, schema: Json) -> Json:
+    """The strings and numbers of an enum; without any, at least the type of its values."""
+    values = values if isinstance(values, list) else []
+    if kept := [value for value in values if _is_string_or_number(value)]:
+        return {"enum": kept}
+    if "type" not in schema and any(isinstance(value, bool) for value in values):
+        return {"type": "boolean"}
+    return {}
+
+
+def _is_string_or_number(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)

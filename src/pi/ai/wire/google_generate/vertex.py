@@ -1,0 +1,60 @@
+"""Vertex AI: whose models, in which project and place. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from pi.ai.errors import BadRequest
+from pi.ai.request import Access, Call
+
+PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
+LOCATION_VARIABLES = ("GOOGLE_CLOUD_LOCATION",)
+
+_HOST = "{location}-aiplatform.googleapis.com"
+"""What the base URL of Vertex's models holds until the place is known."""
+_CONTINENTS = ("eu", "us")
+"""Places of several regions; their host names are made differently."""
+
+
+def is_token(access: Access) -> bool:
+    """Whether the credential is an access token of Google's login, not an API key."""
+    return access.kind in ("ambient", "oauth")
+
+
+def models_url(call: Call) -> str:
+    """The address of Google's own models.
+
+    An API key belongs to a project already; a token needs project and location, which come from
+    the provider's variables.
+    """
+    if not is_token(call.access):
+        return f"{_versioned(call.base_url, 'global')}/publishers/google/models"
+    project = _variable(call, PROJECT_VARIABLES, "which project pays")
+    location = _variable(call, LOCATION_VARIABLES, "where to run, for example global")
+    base = _versioned(call.base_url, location)
+    return f"{base}/projects/{project}/locations/{location}/publishers/google/models"
+
+
+def _versioned(base: str, location: str) -> str:
+    """``base`` for a place, with the API's version unless it names one itself."""
+    base = base.replace(_HOST, _host(location))
+    return base if re.search(r"[^/]/v\d\w*$", base) else f"{base}/v1"
+
+
+def _host(location: str) -> str:
+    if location == "global":
+        return "aiplatform.googleapis.com"
+    if location in _CONTINENTS:
+        return f"aiplatform.{location}.rep.googleapis.com"
+    return _HOST.format(location=location)
+
+
+def _variable(call: Call, names: tuple[str, ...], meaning: str) -> str:
+    variables = {**call.access.env, **(call.options.env or {})}
+    for name in names:
+        if re.fullmatch(r"[\w:.-]+", value := variables.get(name, "")):
+            return value
+    raise BadRequest(
+        f"Vertex AI needs {names[0]} for a login without an API key.",
+        hint=f"Set {names[0]} to say {meaning}, or use an API key.",
+    )

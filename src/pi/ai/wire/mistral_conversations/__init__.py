@@ -1,0 +1,29 @@
+"""Mistral's chat completions.
+
+``request`` puts the payload together from ``history``; ``response`` decodes the chunks. Knows no
+other service that speaks a similar dialect.
+"""
+
+from __future__ import annotations
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.ai.wire.mistral_conversations.request import encode, headers, rest_body, url
+from pi.ai.wire.mistral_conversations.response import CompletionDecoder
+
+
+async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
+    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``."""
+    payload = await agreed_payload(call, encode(call))
+    await send(
+        call,
+        rest_body(payload),
+        url=url(call),
+        headers=headers(call),
+        decoder=CompletionDecoder(builder),
+        builder=builder,
+        flush=flush,
+        services=services,
+    )

@@ -1,0 +1,17 @@
+"""Ids of tool calls as Mistral wants them: exactly nine letters and digits. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+LENGTH = 9
+
+_VALID = re.compile(r"[A-Za-z0-9]{9}")
+
+
+def short_id(identifier: str) -> str:
+    """``identifier`` if Mistral takes it, else one that stands for it, always the same."""
+    if _VALID.fullmatch(identifier):
+        return identifier
+    return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:LENGTH]

@@ -1,0 +1,117 @@
+"""A call → Mistral's chat completion request. Pure.
+
+``encode`` gives the arguments of Mistral's SDK, the form in which payloads are shown to hooks;
+``rest_body`` turns them into the body of the REST API.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pi.ai.flags import read_flags
+from pi.ai.messages import Json, Tool
+from pi.ai.models.thinking import level_word
+from pi.ai.request import Call, ToolChoice, possible_choice
+from pi.ai.transcript import fold
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.mistral_conversations.history import encode_messages
+from pi.base.records import Record
+
+_CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
+
+
+class Compat(Record):
+    """The flags of this wire."""
+
+    supports_mid_convo_system_messages: bool = False
+
+
+def encode(call: Call) -> Json:
+    """The payload."""
+    flags = read_flags(call.model, Compat)
+    instructions, rest = fold(call.messages, keep_later=flags.supports_mid_convo_system_messages)
+    messages = encode_messages(rest, call.model)
+    if instructions.prompt:
+        messages.insert(0, {"role": "system", "content": instructions.prompt})
+    payload: Json = {"model": call.model.id, "stream": True, "messages": messages}
+    if instructions.tools:
+        payload["tools"] = [_declaration(tool) for tool in instructions.tools]
+        if (choice := _tool_choice(call.options.tool_choice, instructions.tools)) is not None:
+            payload["toolChoice"] = choice
+    payload["maxTokens"] = call.max_tokens
+    if call.options.temperature is not None:
+        payload["temperature"] = call.options.temperature
+    if call.cached_session is not None:
+        payload["promptCacheKey"] = call.cached_session
+    payload |= _thinking(call)
+    return payload | call.sampling
+
+
+def rest_body(payload: Json) -> Json:
+    """The body that the REST API takes for ``payload``: the same with other names."""
+    body = _renamed(payload)
+    body["messages"] = [_rest_message(message) for message in payload.get("messages", ())]
+    return body
+
+
+def url(call: Call) -> str:
+    """Where the answer streams from."""
+    return f"{call.base_url.removesuffix('/v1')}/v1/chat/completions"
+
+
+def headers(call: Call) -> dict[str, str]:
+    """Content type, who we are, the key, and what keeps a session on one server."""
+    named = {"Content-Type": "application/json", "User-Agent": user_agent()}
+    if call.access.api_key:
+        named["Authorization"] = f"Bearer {call.access.api_key}"
+    if call.cached_session is not None:
+        named["x-affinity"] = call.cached_session
+    return named
+
+
+def _declaration(tool: Tool) -> Json:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
+    return {"type": "function", "function": function}
+
+
+def _tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> str | Json | None:
+    """The wire's form of ``choice``; ``None`` leaves it out."""
+    match possible_choice(choice, [tool.name for tool in tools]):
+        case str(word):
+            return word
+        case {"type": "any"}:
+            return "any"
+        case {"name": name}:
+            return {"type": "function", "function": {"name": name}}
+        case _:
+            return None
+
+
+def _thinking(call: Call) -> Json:
+    """Magistral has a mode in which it thinks; other models take an effort, usually all or none."""
+    model, level = call.model, call.options.reasoning
+    if not model.reasoning:
+        return {}
+    if "magistral" in model.id:
+        return {} if level == "off" else {"promptMode": "reasoning"}
+    words = model.thinking_level_map or {}
+    if level in words:
+        return {"reasoningEffort": level_word(model, level)}
+    return {"reasoningEffort": "none" if level == "off" else "high"}
+
+
+def _rest_message(message: Json) -> Json:
+    renamed = _renamed(message)
+    if isinstance(content := message.get("content"), list):
+        renamed["content"] = [_renamed(part) for part in content]
+    return renamed
+
+
+def _renamed(fields: Json) -> Json:
+    return {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in fields.items()}

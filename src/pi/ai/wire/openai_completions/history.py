@@ -1,0 +1,222 @@
+"""The conversation as ``messages``. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from pi.ai.handoff import IMAGES_FOLLOW, LONGEST_ID, NO_OUTPUT, MakeId, is_own, plain_id
+from pi.ai.json_text import json_text
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    Message,
+    SystemMessage,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.ai.models.model import Model
+from pi.ai.transcript import render
+from pi.ai.wire.openai_completions.compat import Compat
+from pi.ai.wire.openai_completions.tools import ToolForms, declaration
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+"""Where servers put thoughts as text; a thought's signature names the one it came from."""
+REASONING_DETAILS = "reasoning_details"
+"""Where OpenRouter puts thoughts with their proofs."""
+
+SEE_IMAGE = "(see attached image)"
+PROCESSED = "I have processed the tool results."
+
+
+def id_maker(model: Model) -> MakeId:
+    """Tool-call ids for ``model``: its own as they were, others in letters that all accept."""
+
+    def make_id(identifier: str, message: AssistantMessage) -> str:
+        if is_own(message, model) and len(identifier) <= LONGEST_ID:
+            return identifier
+        return plain_id(identifier, message)
+
+    return make_id
+
+
+class History:
+    """Turns prepared messages into those of the request, with the quirks of one server.
+
+    ``late_tools`` are declared in the conversation, at the place where they were added.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        compat: Compat,
+        forms: ToolForms,
+        late_tools: Mapping[str, Tool],
+    ) -> None:
+        self._role = "developer" if model.reasoning and compat.supports_developer_role else "system"
+        self._compat = compat
+        self._forms = forms
+        self._late_tools = late_tools
+
+    def encode(self, prompt: str, messages: Sequence[Message]) -> list[Json]:
+        """The instructions and the conversation."""
+        encoded = self._system(prompt)
+        images: list[Image] = []
+        for message in messages:
+            if not isinstance(message, ToolResultMessage):
+                # Pictures come after all results of a batch: nothing may stand between those.
+                self._show(encoded, images)
+            match message:
+                case SystemMessage():
+                    encoded += self._system(render([message]))
+                    encoded += self._additions(message)
+                case UserMessage():
+                    self._say(encoded, _user_content(message))
+                case AssistantMessage():
+                    encoded += self._assistant(message)
+                case ToolResultMessage():
+                    encoded.append(self._result(message))
+                    images += [block for block in message.content if isinstance(block, Image)]
+        self._show(encoded, images)
+        return encoded
+
+    def _system(self, text: str) -> list[Json]:
+        return [{"role": self._role, "content": text}] if text else []
+
+    def _additions(self, message: SystemMessage) -> list[Json]:
+        tools = [
+            declaration(tool, self._forms)
+            for tool in message.tools_added or ()
+            if self._late_tools.get(tool.name) is tool
+        ]
+        # Kimi, whose invention this is, takes tools only in a message without words.
+        return [{"role": "system", "tools": tools}] if tools else []
+
+    def _say(self, encoded: list[Json], content: str | list[Json]) -> None:
+        """Add a user message, and before it what the server wants to see there."""
+        if not content:
+            return
+        after_result = bool(encoded) and encoded[-1]["role"] == "tool"
+        if after_result and self._compat.requires_assistant_after_tool_result:
+            encoded.append({"role": "assistant", "content": PROCESSED})
+        encoded.append({"role": "user", "content": content})
+
+    def _show(self, encoded: list[Json], images: list[Image]) -> None:
+        if images:
+            self._say(encoded, [_text_part(IMAGES_FOLLOW), *map(_image_part, images)])
+            images.clear()
+
+    def _result(self, message: ToolResultMessage) -> Json:
+        text = message.text
+        if not text.strip():
+            pictures = any(isinstance(block, Image) for block in message.content)
+            text = SEE_IMAGE if pictures else NO_OUTPUT
+        result: Json = {"role": "tool", "content": text, "tool_call_id": message.tool_call_id}
+        if self._compat.requires_tool_result_name:
+            result["name"] = message.tool_name
+        return result
+
+    def _assistant(self, message: AssistantMessage) -> Iterator[Json]:
+        calls = [self._call(call) for call in message.tool_calls]
+        content = self._spoken(message)
+        if not content and not calls:
+            return  # thoughts alone are no turn that a server would take
+        encoded: Json = {"role": "assistant", "content": content or None}
+        encoded |= self._reasoning(message)
+        if calls:
+            encoded["tool_calls"] = calls
+        yield encoded
+
+    def _spoken(self, message: AssistantMessage) -> str | list[Json]:
+        if self._compat.requires_thinking_as_text and _thoughts(message):
+            words = (
+                block.thinking if isinstance(block, Thinking) else block.text
+                for block in message.content
+                if not isinstance(block, ToolCall)
+            )
+            return [_text_part(text) for text in words if text.strip()]
+        return message.text if message.text.strip() else ""
+
+    def _reasoning(self, message: AssistantMessage) -> Json:
+        """Thoughts as the server gave them: verbatim, in order, and only once."""
+        if self._compat.requires_thinking_as_text:
+            return {}
+        if details := _details(message):
+            return {REASONING_DETAILS: details}
+        thoughts = _thoughts(message)
+        if self._compat.requires_reasoning_content_on_assistant_messages:
+            return {"reasoning_content": "".join(block.thinking for block in thoughts)}
+        named: Json = {}
+        for block in thoughts:
+            if block.thinking_signature in REASONING_FIELDS:
+                field = str(block.thinking_signature)
+                named[field] = named.get(field, "") + block.thinking
+        return named
+
+    def _call(self, call: ToolCall) -> Json:
+        argument = self._forms.inputs.get(call.name)
+        if argument is not None and isinstance(text := call.arguments.get(argument), str):
+            return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
+        function = {"name": call.name, "arguments": json_text(call.arguments)}
+        encoded: Json = {"id": call.id, "type": "function", "function": function}
+        if (signed := _signed(call)) and "type" not in signed:
+            encoded["extra_content"] = signed
+        return encoded
+
+
+def _user_content(message: UserMessage) -> str | list[Json]:
+    if isinstance(message.content, str):
+        return message.content
+    return [
+        _image_part(block) if isinstance(block, Image) else _text_part(block.text)
+        for block in message.content
+        if isinstance(block, Image) or block.text.strip()
+    ]
+
+
+def _text_part(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _image_part(image: Image) -> Json:
+    return {"type": "image_url", "image_url": {"url": image.data_url}}
+
+
+def _thoughts(message: AssistantMessage) -> list[Thinking]:
+    return [
+        block for block in message.content if isinstance(block, Thinking) and block.thinking.strip()
+    ]
+
+
+def _details(message: AssistantMessage) -> list[Json]:
+    """The ``reasoning_details`` of an answer, from its thoughts and from its calls."""
+    details: list[Json] = []
+    for block in message.content:
+        match block:
+            case Thinking(thinking_signature=str(signature)) if signature.startswith("["):
+                found = _json(signature)
+                details += found if isinstance(found, list) else []
+            case Thinking(thinking_signature="reasoning_details"):
+                details.append({"type": "reasoning.text", "text": block.thinking})
+            case ToolCall() if "type" in (signed := _signed(block)):
+                details.append(signed)
+    return details
+
+
+def _signed(call: ToolCall) -> Json:
+    """What the server attached to a call: a reasoning detail, or the content of an extension."""
+    signature = call.thought_signature
+    found = _json(signature) if isinstance(signature, str) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _json(text: str) -> object:
+    try:
+        return msgspec.json.decode(text.encode("utf-8", "replace"))
+    except msgspec.DecodeError:
+        return None

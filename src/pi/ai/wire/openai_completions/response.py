@@ -1,0 +1,226 @@
+"""Events of a Chat Completions stream → the growing answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+from pi.ai.builder import MessageBuilder, ThinkingBlock
+from pi.ai.errors import BadAnswer, ProviderError
+from pi.ai.failures import from_error_object
+from pi.ai.flags import host_of
+from pi.ai.json_text import DONE, UNREADABLE
+from pi.ai.pricing import TIER_FACTORS
+from pi.ai.request import Call
+from pi.ai.wire.openai_completions.call_deltas import CallDeltas
+from pi.ai.wire.openai_completions.chunk import (
+    Choice,
+    Chunk,
+    Delta,
+    Opening,
+    decode_chunk,
+    decode_oddity,
+    decode_opening,
+)
+from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
+from pi.ai.wire.openai_completions.endings import (
+    NO_FINISH_REASON,
+    complete_reason,
+    failure,
+    no_room,
+)
+from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
+from pi.ai.wire.openai_completions.think_tags import ThinkTags
+from pi.ai.wire.openai_completions.usage import charged, parse_usage
+
+
+class ChatDecoder:
+    """Reads one answer. ``inputs`` names the tools that the model answers with free text.
+
+    A block of text or thinking goes on until the other kind begins; tool calls do not part text,
+    since servers mix both. All blocks end together, after the last delta.
+    """
+
+    def __init__(self, call: Call, builder: MessageBuilder, inputs: Mapping[str, str]) -> None:
+        self.finished = False
+        self._call = call
+        self._builder = builder
+        self._calls = CallDeltas(builder, inputs)
+        self._tags = ThinkTags()
+        self._details = ReasoningDetails()
+        self._block = 0
+        self._thinking: bool | None = None
+        """Whether the current block is a thought; ``None`` before the first."""
+        self._thought: ThinkingBlock | None = None
+        self._decode: Callable[[bytes], Chunk | None] = decode_opening
+        self._reason: str | None = None
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take one event; names tell nothing on this wire."""
+        try:
+            chunk = self._decode(data)
+        except UNREADABLE:
+            chunk = self._unreadable(data)
+        if chunk is None:
+            return
+        if type(chunk) is Opening:
+            self._name(chunk)
+        if chunk.error or chunk.choices is None:
+            self._look_for_error(data)
+        for choice in chunk.choices or ():
+            if choice is not None:
+                if choice.delta is not None:
+                    self._delta(choice.delta)
+                if choice.finish_reason or choice.usage or choice.error or choice.message:
+                    self._choice(choice)
+        if chunk.usage is not None:
+            self._count(chunk.usage)
+
+    def end(self) -> None:
+        """The body ended, though ``[DONE]`` never came."""
+        if self._reason is None and compat_of(self._call).supports_finish_reason:
+            self._flush()
+            raise BadAnswer(NO_FINISH_REASON)
+        self._finish()
+
+    # What arrives ------------------------------------------------------------------------------
+
+    def _unreadable(self, data: bytes) -> Opening | None:
+        if data.strip() == DONE:
+            self._finish()
+            return None
+        return decode_oddity(data)
+
+    def _delta(self, delta: Delta) -> None:
+        # Most events are some words and nothing else: they pass here with the fewest steps.
+        if (
+            delta.reasoning_content
+            or delta.reasoning
+            or delta.reasoning_text
+            or delta.reasoning_details
+        ):
+            text, field = thought(delta, self._details)
+            if text:
+                self._think(text).signature = field
+        content = delta.content
+        if content:
+            tags = self._tags
+            if (
+                tags.plain
+                and self._thinking is False
+                and type(content) is str
+                and "<" not in content
+            ):
+                tags.unread.append(content)
+                self._builder.text(self._block, content)
+            else:
+                self._visible(content)
+        if delta.tool_calls or delta.refusal:
+            self._act(delta)
+
+    def _act(self, delta: Delta) -> None:
+        if delta.refusal:
+            self._visible(delta.refusal)
+        if isinstance(delta.tool_calls, list):
+            for piece in delta.tool_calls:
+                self._calls.add(piece)
+
+    def _choice(self, choice: Choice) -> None:
+        """What comes with a choice beside its delta."""
+        if choice.message is not None and choice.delta is None and self._builder.empty:
+            self._delta(choice.message)  # servers that answer in one piece at the end
+        if choice.error:
+            self._fail(from_error_object({"error": choice.error}))
+        if choice.finish_reason and isinstance(choice.finish_reason, str):
+            self._reason = choice.finish_reason
+        if choice.usage is not None:
+            self._count(choice.usage)
+
+    def _visible(self, content: Any) -> None:
+        text = content if isinstance(content, str) else _joined(content)
+        self._tell(self._tags.split(text))
+
+    def _tell(self, pieces: Iterable[tuple[bool, str]]) -> None:
+        for thinking, text in pieces:
+            if thinking:
+                self._think(text)
+            else:
+                self._change(thinking=False)
+                self._builder.text(self._block, text)
+
+    def _think(self, text: str) -> ThinkingBlock:
+        self._change(thinking=True)
+        self._thought = self._builder.thinking(self._block, text)
+        return self._thought
+
+    def _change(self, *, thinking: bool) -> None:
+        """Begin another block unless the current one is of that kind."""
+        if self._thinking is not thinking:
+            self._thinking = thinking
+            self._block += 1
+
+    def _name(self, chunk: Opening) -> None:
+        """Note who answers; the very first events of some servers do not say it yet."""
+        if chunk.id and isinstance(chunk.id, str):
+            self._decode = decode_chunk
+            self._builder.response_id = chunk.id
+        if chunk.model and isinstance(chunk.model, str):
+            self._builder.response_model = chunk.model
+        if isinstance(chunk.service_tier, str) and host_of(self._call) == OPENAI_HOST:
+            self._builder.cost_factor = TIER_FACTORS.get(chunk.service_tier, 1.0)
+
+    def _count(self, counted: Any) -> None:
+        """Note the usage. After a finish reason it is the last thing that is waited for."""
+        usage = parse_usage(counted)
+        if usage is None:
+            return
+        self._builder.usage = usage
+        self._builder.charged = charged(counted)
+        if self._reason is not None:
+            self._finish()
+
+    # How it ends -------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        if self.finished:
+            return
+        self._flush()
+        builder, word = self._builder, self._reason or ""
+        if word:
+            builder.raw_stop_reason = word
+        elif builder.empty:
+            raise BadAnswer(NO_FINISH_REASON)
+        if problem := failure(word):
+            raise problem
+        reason = complete_reason(word, calls=bool(self._calls))
+        if builder.empty and (lack := no_room(self._call, reason, builder.usage)):
+            raise lack
+        self.finished = True
+        builder.finish(reason)
+
+    def _flush(self) -> None:
+        """Complete what was held back for events that will not come."""
+        self._tell(self._tags.rest())
+        self._calls.finish()
+        if (proof := self._details.proof) is not None:
+            if self._thought is None:
+                self._think("").redacted = True
+            assert self._thought is not None
+            self._thought.signature = proof
+
+    def _look_for_error(self, data: bytes) -> None:
+        odd = decode_oddity(data)
+        if odd is not None and odd.error:
+            self._fail(from_error_object(odd.error))
+
+    def _fail(self, problem: ProviderError) -> NoReturn:
+        self._flush()
+        raise problem
+
+
+def _joined(parts: Any) -> str:
+    """The words of content that came as a list of parts."""
+    if not isinstance(parts, list):
+        return ""
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "".join(text for text in texts if isinstance(text, str))

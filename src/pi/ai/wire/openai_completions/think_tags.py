@@ -1,0 +1,114 @@
+"""``<think>`` in visible text: servers without a reasoning parser let it through.
+
+What stands between the tags is a thought, unless the tags stand in code. Tags may be cut
+anywhere by the deltas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+OPEN, CLOSE = "<think>", "</think>"
+_MARKS = re.compile(r"\n|`+|~{3,}")
+
+
+class Markdown:
+    """Follows a text as far as is needed to know whether its end stands in code."""
+
+    def __init__(self) -> None:
+        self._fence = ""
+        self._inline = ""
+        self._line_is_blank = True
+
+    @property
+    def in_code(self) -> bool:
+        """Whether what comes next is code."""
+        return bool(self._fence or self._inline)
+
+    def read(self, text: str) -> None:
+        """Go on with ``text``, which must not end within a run of backticks."""
+        at = 0
+        for mark in _MARKS.finditer(text):
+            self._pass_over(text[at : mark.start()])
+            at = mark.end()
+            if mark[0] == "\n":
+                self._end_line()
+            else:
+                self._mark(mark[0])
+        self._pass_over(text[at:])
+
+    def _pass_over(self, text: str) -> None:
+        self._line_is_blank = self._line_is_blank and not text.strip()
+
+    def _end_line(self) -> None:
+        if self._line_is_blank:
+            self._inline = ""  # a paragraph ends, and with it what was never closed
+        self._line_is_blank = True
+
+    def _mark(self, mark: str) -> None:
+        if self._fence:
+            if self._line_is_blank and mark.startswith(self._fence):
+                self._fence = ""
+        elif self._inline:
+            if mark == self._inline:
+                self._inline = ""
+        elif self._line_is_blank and len(mark) >= 3:
+            self._fence = mark
+        elif mark[0] == "`":
+            self._inline = mark
+        self._line_is_blank = False
+
+
+class ThinkTags:
+    """Parts visible text into words and thoughts.
+
+    While ``plain``, a delta without ``<`` is words as it is: append it to ``unread``, which is
+    all that the code around a later tag is known by.
+    """
+
+    def __init__(self) -> None:
+        self.plain = True
+        self.unread: list[str] = []
+        self._markdown = Markdown()
+        self._thinking = False
+        self._held = ""
+        self._after_tag = False
+
+    def split(self, text: str) -> Iterator[tuple[bool, str]]:
+        """The pieces of ``text``, each with whether it is a thought."""
+        text = self._held + text
+        while (tag := CLOSE if self._thinking else OPEN) in text:
+            before, _, text = text.partition(tag)
+            yield from self._piece(before)
+            if self._thinking or not self._in_code():
+                self._thinking = not self._thinking
+                self._after_tag = True
+            else:
+                yield from self._piece(tag)
+        end = text.rfind("<")
+        if end < 0 or not tag.startswith(text[end:]):
+            end = len(text)
+        self._held = text[end:]
+        yield from self._piece(text[:end])
+        self.plain = not (self._thinking or self._held or self._after_tag)
+
+    def rest(self) -> Iterator[tuple[bool, str]]:
+        """What was held back because a tag might have come of it."""
+        held, self._held = self._held, ""
+        yield from self._piece(held)
+
+    def _piece(self, text: str) -> Iterator[tuple[bool, str]]:
+        if self._after_tag:
+            text = text.lstrip("\n")  # the lines around a thought are the tags', not the text's
+        if not text:
+            return
+        self._after_tag = False
+        if not self._thinking:
+            self.unread.append(text)
+        yield self._thinking, text
+
+    def _in_code(self) -> bool:
+        self._markdown.read("".join(self.unread))
+        self.unread.clear()
+        return self._markdown.in_code

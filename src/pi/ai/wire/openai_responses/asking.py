@@ -1,0 +1,64 @@
+"""Asking, and asking again without what the server refused: the rim that the variants share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.ai.wire.openai_responses.repairs import NO_REPAIRS, Repairs, next_repair
+from pi.ai.wire.openai_responses.request import text_arguments_of
+from pi.ai.wire.openai_responses.response import ResponsesDecoder
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One call, and where its answer goes."""
+
+    call: Call
+    builder: MessageBuilder
+    flush: Flush
+    services: Services
+
+    async def ask(
+        self,
+        *,
+        encode: Callable[[Repairs], Json],
+        deliver: Callable[[Json], Awaitable[None]],
+    ) -> None:
+        """Encode and deliver; each repair that a refusal asks for is tried once and noted."""
+        repairs = NO_REPAIRS
+        while True:
+            payload = await agreed_payload(self.call, encode(repairs))
+            try:
+                await deliver(payload)
+                return
+            except BadRequest as refusal:
+                repair = next_repair(refusal, payload)
+                if repair is None or repair in repairs:
+                    raise
+                repairs |= {repair}
+                note = {"type": repair, "timestamp": self.services.clock.now_ms()}
+                self.builder.diagnostics.append({**note, "error": {"message": refusal.message}})
+
+    async def post(self, payload: Json, *, url: str, headers: Mapping[str, str]) -> None:
+        """Deliver over HTTP, and read the events of the answer."""
+        await send(
+            self.call,
+            payload,
+            url=url,
+            headers=headers,
+            decoder=self.decoder(),
+            builder=self.builder,
+            flush=self.flush,
+            services=self.services,
+        )
+
+    def decoder(self) -> ResponsesDecoder:
+        """What understands the answer."""
+        return ResponsesDecoder(self.builder, text_arguments_of(self.call))

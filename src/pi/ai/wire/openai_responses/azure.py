@@ -1,0 +1,94 @@
+"""Responses as Azure OpenAI serves them: deployments instead of models, an address of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.openai_responses.asking import Asking
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
+from pi.ai.wire.openai_responses.repairs import NO_REPAIRS, Repairs
+from pi.ai.wire.openai_responses.request import encode_body
+from pi.base.records import replace
+
+API_VERSION = "v1"
+
+_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+_PATH = "/openai/v1"
+
+
+async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
+    """Ask, and fill ``builder`` until its message is final."""
+    asking = Asking(call, builder, flush, services)
+    environ = services.environ
+    await asking.ask(
+        encode=partial(encode, call, environ),
+        deliver=partial(asking.post, url=url(call, environ), headers=headers(call)),
+    )
+
+
+def encode(call: Call, environ: Mapping[str, str], repairs: Repairs = NO_REPAIRS) -> Json:
+    """The body, in which the deployment stands for the model."""
+    body = encode_body(call, _compat(call), repairs)
+    return {**body, "model": deployment(call, environ)}
+
+
+def url(call: Call, environ: Mapping[str, str]) -> str:
+    """Where the body goes."""
+    version = _variable(call, environ, "AZURE_OPENAI_API_VERSION") or API_VERSION
+    return f"{_base_url(call, environ)}/responses?api-version={version}"
+
+
+def headers(call: Call) -> dict[str, str]:
+    """The headers, with the key as Azure wants it."""
+    key = call.access.api_key
+    return {
+        **({"api-key": key} if key else {}),
+        "content-type": "application/json",
+        "user-agent": user_agent(),
+    }
+
+
+def deployment(call: Call, environ: Mapping[str, str]) -> str:
+    """What the model is called at this resource: AZURE_OPENAI_DEPLOYMENT_NAME_MAP, or its id."""
+    names = _variable(call, environ, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP")
+    for pair in names.split(","):
+        model, _, name = (part.strip() for part in pair.partition("="))
+        if model == call.model.id and name:
+            return name
+    return call.model.id
+
+
+def _compat(call: Call) -> Compat:
+    """Azure always says whether a tool is strict, and has no word of its own for not thinking."""
+    return replace(read_compat(call.model), loose_tools=False, off_word=None)
+
+
+def _base_url(call: Call, environ: Mapping[str, str]) -> str:
+    address = call.access.base_url or _variable(call, environ, "AZURE_OPENAI_BASE_URL")
+    if not address and (name := _variable(call, environ, "AZURE_OPENAI_RESOURCE_NAME")):
+        address = f"https://{name}.openai.azure.com"
+    address = (address or call.model.base_url).rstrip("/")
+    if not address:
+        raise BadRequest(
+            "Azure OpenAI has no address.",
+            hint="Set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME.",
+        )
+    host, _, path = address.partition("://")[2].partition("/")
+    if host.endswith(_HOSTS) and path in ("", "openai"):
+        return f"https://{host}{_PATH}"
+    return address
+
+
+def _variable(call: Call, environ: Mapping[str, str], name: str) -> str:
+    for source in (call.options.env or {}, call.access.env, environ):
+        if value := source.get(name, "").strip():
+            return value
+    return ""

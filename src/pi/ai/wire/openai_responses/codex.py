@@ -1,0 +1,176 @@
+"""Responses as the ChatGPT backend serves them to people with a subscription.
+
+Over server-sent events, or over a WebSocket that stays open between turns and then needs only
+what is new in the conversation.
+"""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64decode
+from functools import partial
+
+import msgspec
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import AuthenticationFailed
+from pi.ai.exchange import Services, final_headers, timeouts
+from pi.ai.http.timeouts import Timeouts
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.openai_responses.asking import Asking
+from pi.ai.wire.openai_responses.codex_socket import SocketLost, Turn
+from pi.ai.wire.openai_responses.codex_websocket import Address, sockets_of
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
+from pi.ai.wire.openai_responses.ids import short_key
+from pi.ai.wire.openai_responses.repairs import NO_REPAIRS, Repairs
+from pi.ai.wire.openai_responses.request import (
+    ENCRYPTED_REASONING,
+    answer_items,
+    bearer,
+    gather,
+    reasoning_field,
+)
+from pi.ai.wire.openai_responses.tools import tool_choice
+from pi.base.records import replace
+
+log = logging.getLogger(__name__)
+
+NO_PROMPT = "You are a helpful assistant."
+"""The backend refuses a request without instructions."""
+
+CLAIM = "https://api.openai.com/auth"
+"""Where the login's token names the account."""
+
+CONNECT_SECONDS = 15.0
+"""How long a WebSocket may take to open, unless the options say otherwise."""
+
+SSE_PROTOCOL = "responses=experimental"
+WEBSOCKET_PROTOCOL = "responses_websockets=2026-02-06"
+
+
+async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
+    """Ask over the transport of the options, and fill ``builder`` until its message is final."""
+    asking = Asking(call, builder, flush, services)
+    await asking.ask(encode=partial(encode, call), deliver=partial(_deliver, asking))
+
+
+async def _deliver(asking: Asking, payload: Json) -> None:
+    call = asking.call
+    sockets = sockets_of(asking.services)
+    if sockets.is_wanted(call.options.transport):
+        try:
+            await sockets.converse(_address(call), _turn(asking, payload))
+            return
+        except SocketLost as problem:
+            log.info("asking over HTTP, as the WebSocket cannot be used: %s", problem)
+    await asking.post(payload, url=url(call), headers=headers(call))
+
+
+def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
+    """The body."""
+    compat = _compat(call)
+    material = gather(call, compat, repairs)
+    body: Json = {
+        "model": call.model.id,
+        "store": False,
+        "stream": True,
+        "instructions": material.prompt or NO_PROMPT,
+        "input": material.items,
+        "text": {"verbosity": "low"},
+        "include": [ENCRYPTED_REASONING],
+    }
+    if call.cached_session:
+        body["prompt_cache_key"] = short_key(call.cached_session)
+    if call.options.temperature is not None:
+        body["temperature"] = call.options.temperature
+    if material.toolbox.names:
+        body["tool_choice"] = tool_choice(call.options.tool_choice, material.toolbox) or "auto"
+        body["parallel_tool_calls"] = True
+    if material.toolbox.first:
+        body["tools"] = list(material.toolbox.first)
+    reasoning = reasoning_field(call, compat)
+    if reasoning is not None:
+        body["reasoning"] = reasoning
+    return body | call.sampling
+
+
+def url(call: Call) -> str:
+    """Where the body goes."""
+    return f"{call.base_url}/codex/responses"
+
+
+def headers(call: Call) -> dict[str, str]:
+    """The headers of a request over HTTP."""
+    return {
+        **_identity(call),
+        "openai-beta": SSE_PROTOCOL,
+        "content-type": "application/json",
+    }
+
+
+def account_id(call: Call) -> str:
+    """The account that pays: the login's own note of it, or what the token says."""
+    account = call.access.env.get("accountId") or _claimed_account(call.access.api_key or "")
+    if not account:
+        raise AuthenticationFailed(
+            "The ChatGPT login does not say which account it is for.",
+            hint="Log in again with /login openai-codex.",
+        )
+    return account
+
+
+def _identity(call: Call) -> dict[str, str]:
+    session = call.options.session_id
+    same = short_key(session) if session else ""
+    return {
+        **bearer(call),
+        "chatgpt-account-id": account_id(call),
+        "originator": "pi",
+        "user-agent": user_agent(),
+        **({"session-id": same, "x-client-request-id": same} if same else {}),
+    }
+
+
+def _claimed_account(token: str) -> str | None:
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = msgspec.json.decode(b64decode(parts[1] + "==", altchars=b"-_"), type=Json)
+    except (ValueError, msgspec.DecodeError):
+        return None
+    auth = claims.get(CLAIM)
+    account = auth.get("chatgpt_account_id") if isinstance(auth, dict) else None
+    return account if isinstance(account, str) else None
+
+
+def _compat(call: Call) -> Compat:
+    return replace(read_compat(call.model), loose_tools=None)
+
+
+def _turn(asking: Asking, payload: Json) -> Turn:
+    call, builder = asking.call, asking.builder
+    protocol = {"openai-beta": WEBSOCKET_PROTOCOL}
+    wait = call.options.websocket_connect_timeout_ms
+    patience = timeouts(call) or Timeouts()
+    return Turn(
+        payload=payload,
+        headers=final_headers(call, {**_identity(call), **protocol}),
+        decoder=asking.decoder(),
+        builder=builder,
+        flush=asking.flush,
+        output=lambda: answer_items(call, _compat(call), builder.message()),
+        connect_seconds=CONNECT_SECONDS if wait is None else wait / 1000 or None,
+        idle_seconds=patience.limit("idle"),
+    )
+
+
+def _address(call: Call) -> Address:
+    return Address(
+        url=url(call).replace("http", "ws", 1),
+        account=account_id(call),
+        session=call.options.session_id or "",
+    )

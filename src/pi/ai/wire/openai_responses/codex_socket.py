@@ -1,0 +1,169 @@
+"""One WebSocket to the ChatGPT backend, and the conversation that it has carried.
+
+The server remembers the last response of a connection, so a turn that follows it sends only what
+is new. A socket carries one turn at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import ProviderUnavailable
+from pi.ai.json_text import UNREADABLE, json_text
+from pi.ai.messages import Json
+from pi.ai.stream import Flush
+from pi.ai.wire.openai_responses.response import ResponsesDecoder
+
+if TYPE_CHECKING:  # the library comes with an extra and takes 40 ms to load
+    from websockets.asyncio.client import ClientConnection
+
+FORGOTTEN = frozenset({"previous_response_not_found", "websocket_connection_limit_reached"})
+"""Errors after which the whole conversation over a new socket is answered."""
+
+
+class SocketLost(Exception):
+    """The socket is of no use for a turn of whose answer nothing has arrived."""
+
+
+class SocketBroken(ProviderUnavailable):
+    """The socket ended or fell silent in the middle of an answer."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question, and where its answer goes."""
+
+    payload: Json
+    headers: tuple[tuple[str, str], ...]
+    """For the handshake, should a socket have to be opened."""
+    decoder: ResponsesDecoder
+    builder: MessageBuilder
+    flush: Flush
+    output: Callable[[], list[Json]]
+    """The finished answer as the items that it will be in the next request."""
+    connect_seconds: float | None
+    idle_seconds: float | None
+
+
+class CodexSocket:
+    """An open connection; ``opened`` is when, in seconds of the clock that never jumps."""
+
+    def __init__(self, connection: ClientConnection, opened: float) -> None:
+        self.opened = opened
+        self._connection = connection
+        self._settings: Json = {}
+        self._items: list[Json] = []
+        self._response = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can carry a turn, as far as is known."""
+        loop = asyncio.get_running_loop()
+        return self._connection.loop is loop and self._connection.state.name == "OPEN"
+
+    async def carry(self, turn: Turn) -> None:
+        """Ask, and feed the answer to the decoder until it has finished."""
+        from websockets.exceptions import ConnectionClosed  # only here: see the import above
+
+        begun = False
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(turn.idle_seconds) as patience:
+                await self._connection.send(json_text(self._request(turn.payload)))
+                while not turn.decoder.finished:
+                    frame = await self._connection.recv(decode=False)
+                    if turn.idle_seconds is not None:
+                        patience.reschedule(loop.time() + turn.idle_seconds)
+                    begun = begun or self._begins(frame, turn.builder)
+                    if begun:
+                        turn.decoder.feed("", frame)
+                        turn.flush()
+        except ConnectionClosed as problem:
+            if not begun:
+                raise SocketLost(str(problem)) from problem
+            raise SocketBroken(f"The connection ended in the answer: {problem}.") from problem
+        except TimeoutError as problem:
+            raise SocketBroken(f"The server was silent for {turn.idle_seconds:g} s.") from problem
+        self._remember(turn)
+
+    async def close(self) -> None:
+        """Say goodbye and close."""
+        if self._connection.loop is asyncio.get_running_loop():
+            await self._connection.close()
+
+    def abort(self) -> None:
+        """Close at once, without a word."""
+        self._connection.transport.abort()
+
+    def _request(self, payload: Json) -> Json:
+        """What to send: everything, or what is new since the turn that the server remembers."""
+        settings, items = _settings(payload), _items(payload)
+        request = {"type": "response.create", **settings, "input": items}
+        known = len(self._items)
+        follows = settings == self._settings and items[:known] == self._items
+        if not (self._response and follows and len(items) > known):
+            return request
+        return {**request, "previous_response_id": self._response, "input": items[known:]}
+
+    def _begins(self, frame: bytes, builder: MessageBuilder) -> bool:
+        """Whether ``frame`` begins this turn's answer; those of an earlier turn may come late."""
+        head = _read_head(frame)
+        if (code := head.failure) in FORGOTTEN:
+            raise SocketLost(code)
+        if head.type == "error":
+            return True
+        if head.response is None or head.response.id == self._response:
+            return False
+        builder.start()
+        return True
+
+    def _remember(self, turn: Turn) -> None:
+        self._settings = _settings(turn.payload)
+        self._items = [*_items(turn.payload), *turn.output()]
+        self._response = turn.builder.response_id or ""
+
+
+def _settings(payload: Json) -> Json:
+    """Everything but the conversation, and what only means something over HTTP."""
+    return {name: value for name, value in payload.items() if name not in ("input", "stream")}
+
+
+def _items(payload: Json) -> list[Json]:
+    return list(payload.get("input") or ())
+
+
+class _Problem(msgspec.Struct):
+    code: str | None = None
+
+
+class _Response(msgspec.Struct):
+    id: str = ""
+    error: _Problem | None = None
+
+
+class _Head(msgspec.Struct):
+    """What the first frame of a turn is judged by."""
+
+    type: str = ""
+    code: str | None = None
+    error: _Problem | None = None
+    response: _Response | None = None
+
+    @property
+    def failure(self) -> str:
+        """The code of the error that the frame tells of, in any of its forms; or nothing."""
+        inner = self.error or (self.response.error if self.response else None)
+        return (inner.code if inner else self.code) or ""
+
+
+def _read_head(frame: bytes) -> _Head:
+    try:
+        return msgspec.json.decode(frame, type=_Head)
+    except UNREADABLE:
+        return _Head()

@@ -1,0 +1,179 @@
+"""A prepared conversation → the request's input items. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from pi.ai.handoff import NO_OUTPUT
+from pi.ai.json_text import json_text
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    Message,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    blocks,
+)
+from pi.ai.transcript import render
+from pi.ai.wire.openai_responses.ids import item_id
+from pi.ai.wire.openai_responses.tools import Toolbox
+
+_OUTPUT_ONLY = frozenset({"status", "action", "format"})
+"""Fields that the server sends and does not take back."""
+
+
+def input_items(messages: Iterable[Message], toolbox: Toolbox, *, system_role: str) -> list[Json]:
+    """The items for ``messages``, which ``pi.ai.handoff.prepare`` made valid for the model."""
+    encoder = _Encoder(toolbox, system_role)
+    return [
+        item for index, message in enumerate(messages) for item in encoder.encode(message, index)
+    ]
+
+
+class _Encoder:
+    """Remembers what an item means for later ones."""
+
+    def __init__(self, toolbox: Toolbox, system_role: str) -> None:
+        self._toolbox = toolbox
+        self._system_role = system_role
+        self._late = dict(toolbox.late)
+        self._text_calls: set[str] = set()
+        self._item_ids: set[str] = set()
+
+    def encode(self, message: Message, index: int) -> Iterator[Json]:
+        """The items of the message at ``index``."""
+        match message:
+            case SystemMessage():
+                yield from self._instructions(message)
+            case UserMessage():
+                if content := _parts(message.content):
+                    yield {"role": "user", "content": content}
+            case AssistantMessage():
+                yield from self._answer(message, index)
+            case ToolResultMessage():
+                yield self._result(message)
+
+    def _instructions(self, message: SystemMessage) -> Iterator[Json]:
+        if text := _patch_text(message):
+            yield {"role": self._system_role, "content": text}
+        added = [self._late.pop(tool.name, None) for tool in message.tools_added or ()]
+        if tools := [tool for tool in added if tool is not None]:
+            yield {"type": "additional_tools", "role": "developer", "tools": tools}
+
+    def _answer(self, message: AssistantMessage, index: int) -> list[Json]:
+        items: list[Json] = []
+        texts = 0
+        for block in message.content:
+            match block:
+                case Thinking():
+                    items += self._reasoning(block)
+                case Text(text="") if not block.text_signature:
+                    continue
+                case Text():
+                    own_id = f"msg_pi_{index}_{texts}" if texts else f"msg_pi_{index}"
+                    items.append(self._text(block, own_id))
+                    texts += 1
+                case ToolCall():
+                    items.append(self._call(block))
+        while items and items[-1]["type"] == "reasoning":
+            items.pop()  # the server refuses a thought without what it led to
+        return items
+
+    def _reasoning(self, block: Thinking) -> Iterator[Json]:
+        item = _signature(block.thinking_signature)
+        identifier = item.get("id")
+        if item.get("type") != "reasoning" or identifier in self._item_ids:
+            return
+        if not (block.thinking or any(map(item.get, ("summary", "content", "encrypted_content")))):
+            return
+        if isinstance(identifier, str):
+            self._item_ids.add(identifier)
+        yield {
+            name: value
+            for name, value in item.items()
+            if name not in _OUTPUT_ONLY and value is not None
+        }
+
+    def _text(self, block: Text, own_id: str) -> Json:
+        mark = _signature(block.text_signature)
+        stored = mark.get("id")
+        identifier = item_id(stored, "msg") if isinstance(stored, str) and stored else own_id
+        if identifier in self._item_ids:
+            identifier = own_id
+        self._item_ids.add(identifier)
+        item: Json = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": block.text, "annotations": []}],
+            "status": "completed",
+            "id": identifier,
+        }
+        if phase := mark.get("phase"):
+            item["phase"] = phase
+        return item
+
+    def _call(self, block: ToolCall) -> Json:
+        call, _, stored = block.id.partition("|")
+        text = block.arguments.get(self._toolbox.text_arguments.get(block.name, ""))
+        if isinstance(text, str):
+            self._text_calls.add(call)
+            kind, prefix, body = "custom_tool_call", "ctc", {"input": text}
+        else:
+            kind, prefix, body = "function_call", "fc", {"arguments": json_text(block.arguments)}
+        item: Json = {"type": kind}
+        if stored:
+            item["id"] = item_id(stored, prefix)
+        item |= {"call_id": call, "name": block.name, **body}
+        if block.namespace:
+            item["namespace"] = block.namespace
+        return item
+
+    def _result(self, message: ToolResultMessage) -> Json:
+        call = message.tool_call_id.partition("|")[0]
+        kind = "custom_tool_call" if call in self._text_calls else "function_call"
+        return {"type": f"{kind}_output", "call_id": call, "output": _output(message)}
+
+
+def _parts(content: str | tuple[Text | Image, ...]) -> list[Json]:
+    """Pictures and words, without empty words, which the server refuses."""
+    parts: list[Json] = []
+    for block in blocks(content):
+        match block:
+            case Image():
+                image = {"type": "input_image", "detail": "auto", "image_url": block.data_url}
+                parts.append(image)
+            case Text() if block.text:
+                parts.append({"type": "input_text", "text": block.text})
+    return parts
+
+
+def _output(message: ToolResultMessage) -> str | list[Json]:
+    if any(isinstance(block, Image) for block in message.content):
+        return _parts(message.content)
+    return message.text if message.text.strip() else NO_OUTPUT
+
+
+def _patch_text(message: SystemMessage) -> str:
+    """What a later system message changes, said to the model."""
+    sections = message.sections if isinstance(message.sections, dict) else {}
+    gone = [name for name, text in sections.items() if text is None]
+    notes = [f"The section “{name}” of the instructions no longer applies." for name in gone]
+    return "\n\n".join(part for part in (render((message,)), *notes) if part)
+
+
+def _signature(text: object) -> Json:
+    """The JSON object that a block was signed with; a bare id, as old sessions have it, as one."""
+    if not isinstance(text, str) or not text:
+        return {}
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return {"id": text}
+    return value if isinstance(value, dict) else {}

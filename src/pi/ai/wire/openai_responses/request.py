@@ -1,0 +1,168 @@
+"""A call → the body, address and headers of ``POST /responses``. Pure.
+
+The parts that the Azure and Codex variants share are here too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pi.ai.handoff import prepare
+from pi.ai.messages import AssistantMessage, Json
+from pi.ai.models.thinking import level_word
+from pi.ai.request import Call
+from pi.ai.transcript import fold
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
+from pi.ai.wire.openai_responses.ids import CallIds, short_key
+from pi.ai.wire.openai_responses.input_items import input_items
+from pi.ai.wire.openai_responses.repairs import (
+    NO_REPAIRS,
+    STRICT,
+    Repairs,
+    remembers,
+    without_refused_thoughts,
+)
+from pi.ai.wire.openai_responses.tools import Toolbox, pack_tools, text_arguments, tool_choice
+
+SMALLEST_ANSWER = 16
+"""Tokens below which the server refuses ``max_output_tokens``."""
+
+ENCRYPTED_REASONING = "reasoning.encrypted_content"
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a body is made of, whatever the variant calls its parts."""
+
+    prompt: str
+    items: list[Json]
+    toolbox: Toolbox
+
+
+def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
+    """The body."""
+    return encode_body(call, read_compat(call.model), repairs)
+
+
+def url(call: Call) -> str:
+    """Where the body goes."""
+    return f"{call.base_url}/responses"
+
+
+def headers(call: Call) -> dict[str, str]:
+    """The headers, with the key and with what routes a session to the same cache."""
+    return {
+        **bearer(call),
+        "content-type": "application/json",
+        "user-agent": user_agent(),
+        **affinity_headers(call, read_compat(call.model)),
+    }
+
+
+def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
+    """The body as OpenAI and Azure take it."""
+    material = gather(call, compat, repairs)
+    lead = [{"role": system_role(call, compat), "content": material.prompt}]
+    body: Json = {
+        "model": call.model.id,
+        "input": [*(lead if material.prompt else ()), *material.items],
+        "stream": True,
+        **cache_fields(call, compat),
+        "store": False,
+    }
+    if compat.supports_max_output_tokens:
+        body["max_output_tokens"] = max(call.max_tokens, SMALLEST_ANSWER)
+    if call.options.temperature is not None:
+        body["temperature"] = call.options.temperature
+    if material.toolbox.first:
+        body["tools"] = list(material.toolbox.first)
+    if choice := tool_choice(call.options.tool_choice, material.toolbox):
+        body["tool_choice"] = choice
+    reasoning = reasoning_field(call, compat)
+    if reasoning is not None:
+        body["reasoning"] = reasoning
+    if compat.thinks_unasked or thinks(call):
+        body["include"] = [ENCRYPTED_REASONING]
+    return body | call.sampling
+
+
+def gather(call: Call, compat: Compat, repairs: Repairs) -> Material:
+    """Fold and prepare the conversation, and declare its tools."""
+    instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
+    loose = STRICT in repairs or remembers(rest, call.model, STRICT)
+    toolbox = pack_tools(call.messages, instructions.tools, compat, strict=not loose)
+    trusted = without_refused_thoughts(rest, call.model, repairs)
+    history = prepare(trusted, call.model, CallIds(call.model))
+    items = input_items(history, toolbox, system_role=system_role(call, compat))
+    return Material(prompt=instructions.prompt, items=items, toolbox=toolbox)
+
+
+def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[Json]:
+    """What ``answer``, given to ``call``, will be in the next request."""
+    instructions, _ = fold(call.messages, keep_later=False)
+    toolbox = pack_tools(call.messages, instructions.tools, compat, strict=False)
+    told, *_ = prepare((answer,), call.model, CallIds(call.model))
+    return input_items((told,), toolbox, system_role=system_role(call, compat))
+
+
+def text_arguments_of(call: Call) -> dict[str, str]:
+    """The arguments that plain-text calls of this conversation's tools become, by tool."""
+    instructions, _ = fold(call.messages, keep_later=False)
+    return text_arguments(instructions.tools, read_compat(call.model))
+
+
+def system_role(call: Call, compat: Compat) -> str:
+    """Who gives the instructions."""
+    return "developer" if call.model.reasoning and compat.supports_developer_role else "system"
+
+
+def thinks(call: Call) -> bool:
+    """Whether the model is asked to think."""
+    return call.model.reasoning and call.options.reasoning != "off"
+
+
+def reasoning_field(call: Call, compat: Compat) -> Json | None:
+    """How much to think; ``None`` where the server must be left to its own default."""
+    if thinks(call):
+        summary = {"summary": "auto"}
+        if not compat.supports_reasoning_effort:
+            return summary
+        return {"effort": level_word(call.model, call.options.reasoning), **summary}
+    words = call.model.thinking_level_map
+    off = words.get("off", compat.off_word) if isinstance(words, dict) else compat.off_word
+    if off is None or not call.model.reasoning or not compat.supports_reasoning_effort:
+        return None
+    return {"effort": off}
+
+
+def cache_fields(call: Call, compat: Compat) -> Json:
+    """What finds the session's cache again, and how long it is kept."""
+    retention, session = call.options.cache_retention, call.options.session_id
+    if retention == "none":
+        explicit = compat.supports_explicit_prompt_cache_mode
+        return {"prompt_cache_options": {"mode": "explicit"}} if explicit else {}
+    fields: Json = {"prompt_cache_key": short_key(session)} if session else {}
+    if retention == "long" and compat.supports_long_cache_retention:
+        fields["prompt_cache_retention"] = "24h"
+    return fields
+
+
+def bearer(call: Call) -> dict[str, str]:
+    """The key as a header, where there is one."""
+    key = call.access.api_key
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
+    """What lets a gateway send the turns of a session to the same machine."""
+    if not call.cached_session:
+        return {}
+    session = short_key(call.cached_session)
+    match compat.session_affinity_format:
+        case "openai":
+            return {"session_id": session, "x-client-request-id": session}
+        case "openai-nosession":
+            return {"x-client-request-id": session}
+        case "openrouter":
+            return {"x-session-id": session}

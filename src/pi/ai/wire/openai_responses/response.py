@@ -1,0 +1,210 @@
+"""Events of ``/responses`` → the message. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import AnswerRefused, BadAnswer
+from pi.ai.failures import from_error_object
+from pi.ai.json_text import UNREADABLE, read_odd_event
+from pi.ai.messages import Json, Usage
+from pi.ai.pricing import TIER_FACTORS
+from pi.ai.wire.openai_responses.output_items import OutputItems, Place
+from pi.base.records import UNSET
+
+TEXT_DELTA = "response.output_text.delta"
+
+
+class ResponseEvent(msgspec.Struct, gc=False):
+    """The fields of all events that are looked at."""
+
+    type: str = ""
+    delta: str | None = None
+    output_index: int | None = None
+    item_id: str | None = None
+    summary_index: int | None = None
+    arguments: Any = None
+    input: Any = None
+    item: Any = None
+    response: Any = None
+    error: Any = None
+    status: Any = None
+    code: Any = None
+    message: Any = None
+
+
+_EVENTS = msgspec.json.Decoder(ResponseEvent, strict=False)
+_decode = _EVENTS.decode
+
+
+class ResponsesDecoder:
+    """Understands one answer; ``text_arguments`` are those of the request's ``Toolbox``."""
+
+    def __init__(
+        self, builder: MessageBuilder, text_arguments: Mapping[str, str] | None = None
+    ) -> None:
+        self.finished = False
+        self._builder = builder
+        self._items = OutputItems(builder, text_arguments or {})
+        self._closed = self._items.closed
+        self._handlers: dict[str, Callable[[ResponseEvent], None]] = {
+            "response.created": self._on_response,
+            "response.in_progress": self._on_response,
+            TEXT_DELTA: self._on_text,
+            "response.refusal.delta": self._on_text,
+            "response.reasoning_summary_text.delta": self._on_thought,
+            "response.reasoning_text.delta": self._on_thought,
+            "response.function_call_arguments.delta": self._on_arguments,
+            "response.function_call_arguments.done": self._on_all_arguments,
+            "response.custom_tool_call_input.delta": self._on_input,
+            "response.custom_tool_call_input.done": self._on_all_input,
+            "response.output_item.added": self._on_item,
+            "response.output_item.done": self._on_whole_item,
+            "response.completed": self._on_end,
+            "response.incomplete": self._on_end,
+            "response.failed": self._on_end,
+            "response.cancelled": self._on_end,
+            "response.done": self._on_end,
+            "error": self._on_error,
+        }
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take one event; ``ProviderError`` for one that is an error or not JSON."""
+        try:
+            event = _decode(data)
+        except UNREADABLE:
+            event = read_odd_event(_EVENTS, data) or ResponseEvent()
+        kind = event.type or name
+        place = event.output_index
+        if kind == TEXT_DELTA and event.delta and place is not None:
+            if place not in self._closed:
+                self._builder.text(place, event.delta)
+        elif (handle := self._handlers.get(kind)) is not None:
+            event.type = kind
+            try:
+                handle(event)
+            except RecursionError as problem:
+                raise BadAnswer("The server sent an event that is nested too deeply.") from problem
+        # Anything else is newer than this module, or about the server's own tools.
+
+    def end(self) -> None:
+        """The stream ended too early."""
+        raise BadAnswer("The stream ended before the response was complete.")
+
+    # What grows ----------------------------------------------------------------------------------
+
+    def _on_text(self, event: ResponseEvent) -> None:
+        if event.delta and (place := self._place(event)) not in self._closed:
+            self._builder.text(place, event.delta)
+
+    def _on_thought(self, event: ResponseEvent) -> None:
+        if event.delta:
+            self._items.think(self._place(event), event.delta, event.summary_index or 0)
+
+    def _on_arguments(self, event: ResponseEvent) -> None:
+        self._items.argue(self._place(event), event.delta or "")
+
+    def _on_all_arguments(self, event: ResponseEvent) -> None:
+        self._items.argued(self._place(event), event.arguments)
+
+    def _on_input(self, event: ResponseEvent) -> None:
+        self._items.write(self._place(event), event.delta or "")
+
+    def _on_all_input(self, event: ResponseEvent) -> None:
+        self._items.written(self._place(event), event.input)
+
+    def _on_item(self, event: ResponseEvent) -> None:
+        if isinstance(event.item, dict):
+            self._items.open(self._place(event), event.item)
+
+    def _on_whole_item(self, event: ResponseEvent) -> None:
+        if isinstance(event.item, dict):
+            self._items.close(self._place(event), event.item)
+
+    def _place(self, event: ResponseEvent) -> Place:
+        if event.output_index is not None:
+            return event.output_index
+        identifier = event.item.get("id") if isinstance(event.item, dict) else event.item_id
+        return self._items.place_by_id(str(identifier))
+
+    # What is said about the whole ----------------------------------------------------------------
+
+    def _on_response(self, event: ResponseEvent) -> None:
+        if isinstance(event.response, dict):
+            self._note(event.response)
+
+    def _note(self, response: Json) -> None:
+        builder = self._builder
+        if isinstance(identifier := response.get("id"), str):
+            builder.response_id = identifier
+        if isinstance(model := response.get("model"), str) and model:
+            builder.response_model = model
+        if isinstance(counts := response.get("usage"), dict):
+            builder.usage = _usage(counts)
+        if isinstance(tier := response.get("service_tier"), str):
+            builder.cost_factor = TIER_FACTORS.get(tier, 1.0)
+
+    def _on_end(self, event: ResponseEvent) -> None:
+        response: Json = event.response if isinstance(event.response, dict) else {}
+        self.finished = True
+        self._note(response)
+        output = response.get("output")
+        for index, item in enumerate(output if isinstance(output, list) else ()):
+            if isinstance(item, dict):
+                self._items.close(self._items.place_of(item, index), item)
+        status = response.get("status") or event.type.rpartition(".")[2]
+        self._builder.raw_stop_reason = str(status)
+        match status:
+            case "failed" | "cancelled":
+                raise from_error_object(_problem(response.get("error"), f"response {status}"))
+            case "incomplete":
+                self._cut_short(response)
+            case _:
+                self._builder.finish("toolUse" if self._items.called else "stop")
+
+    def _cut_short(self, response: Json) -> None:
+        details = response.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else None
+        if isinstance(reason, str):
+            self._builder.raw_stop_reason = reason
+        if reason == "content_filter":
+            raise AnswerRefused("The provider's filter ended the answer.", code="content_filter")
+        self._builder.finish("length")
+
+    def _on_error(self, event: ResponseEvent) -> None:
+        self.finished = True
+        status = event.status if isinstance(event.status, int) else None
+        flat = {"code": event.code, "message": event.message}
+        raise from_error_object(_problem(event.error, flat), status=status)
+
+
+def _problem(error: Any, otherwise: Json | str) -> Json | str:
+    return error if error and isinstance(error, dict | str) else otherwise
+
+
+def _usage(counts: Json) -> Usage:
+    asked, answered = _details(counts, "input"), _details(counts, "output")
+    cached, written = _count(asked, "cached_tokens"), _count(asked, "cache_write_tokens")
+    reasoning = answered.get("reasoning_tokens")
+    return Usage(
+        input=max(_count(counts, "input_tokens") - cached - written, 0),
+        output=_count(counts, "output_tokens"),
+        cache_read=cached,
+        cache_write=written,
+        reasoning=reasoning if isinstance(reasoning, int) else UNSET,
+        total_tokens=_count(counts, "total_tokens"),
+    )
+
+
+def _details(counts: Json, side: str) -> Json:
+    details = counts.get(f"{side}_tokens_details")
+    return details if isinstance(details, dict) else {}
+
+
+def _count(counts: Json, name: str) -> int:
+    value = counts.get(name)
+    return value if isinstance(value, int) and value > 0 else 0

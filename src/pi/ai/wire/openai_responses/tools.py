@@ -1,0 +1,111 @@
+"""Tools as the server wants them declared. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pi.ai import grammar_tools
+from pi.ai.messages import Json, Message, Tool
+from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.strict_schemas import OPENAI, strict_schemas
+from pi.ai.transcript import final_tools, leading
+from pi.ai.wire.openai_responses.compat import Compat
+from pi.base.records import UNSET
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """The tools of one request."""
+
+    first: tuple[Json, ...]
+    """Declared at the head of the request."""
+    late: Mapping[str, Json]
+    """By name, those that are declared where they were added."""
+    text_arguments: Mapping[str, str]
+    """By name, the tools that take plain text, and the argument that the text becomes."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All tools that the model may call."""
+        return frozenset({*(tool["name"] for tool in self.first), *self.late})
+
+
+def pack_tools(
+    messages: Sequence[Message], tools: Sequence[Tool], compat: Compat, *, strict: bool
+) -> Toolbox:
+    """Declare ``tools``, the set that ``messages`` have come to.
+
+    Where the server can take it, a tool that was added in the middle is declared there, so that
+    the head of the request stays as it was and is found in the prompt cache.
+    """
+    declared = _declare_all(tools, compat, strict=strict)
+    late = _added_later(messages, tools) if _may_come_later(compat) else frozenset()
+    return Toolbox(
+        first=tuple(item for name, item in declared.items() if name not in late),
+        late={name: item for name, item in declared.items() if name in late},
+        text_arguments=text_arguments(tools, compat),
+    )
+
+
+def text_arguments(tools: Iterable[Tool], compat: Compat) -> dict[str, str]:
+    """By name, the tools that are sent as text with a grammar, and their only argument."""
+    return grammar_tools.text_arguments(tools) if compat.supports_grammar_tools else {}
+
+
+def tool_choice(choice: ToolChoice | None, toolbox: Toolbox) -> str | Json | None:
+    """The choice in the server's form; ``None`` where there is none, or nothing to choose."""
+    match possible_choice(choice, toolbox.names):
+        case str(word):
+            return word
+        case {"name": name}:
+            kind = "custom" if name in toolbox.text_arguments else "function"
+            return {"type": kind, "name": name}
+        case _:
+            return None
+
+
+def _may_come_later(compat: Compat) -> bool:
+    return compat.supports_additional_tools and compat.supports_mid_convo_system_messages
+
+
+def _added_later(messages: Sequence[Message], tools: Sequence[Tool]) -> frozenset[str]:
+    there = {tool.name: tool for tool in final_tools(leading(messages))}
+    return frozenset(tool.name for tool in tools if there.get(tool.name) != tool)
+
+
+def _declare_all(tools: Sequence[Tool], compat: Compat, *, strict: bool) -> dict[str, Json]:
+    """The declarations by name: all functions strict, or none, as servers refuse a mixture."""
+    texts = text_arguments(tools, compat)
+    functions = [tool for tool in tools if tool.name not in texts]
+    strict = strict and compat.supports_strict_mode
+    schemas = strict_schemas(functions, OPENAI) if strict else {}
+    return {
+        tool.name: _declare_text(tool)
+        if tool.name in texts
+        else _declare_function(tool, schemas.get(tool.name), compat)
+        for tool in tools
+    }
+
+
+def _declare_function(tool: Tool, schema: Json | None, compat: Compat) -> Json:
+    item: Json = {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters if schema is None else schema,
+    }
+    if schema is not None:
+        item["strict"] = True
+    elif compat.loose_tools is not UNSET:
+        item["strict"] = compat.loose_tools
+    return item
+
+
+def _declare_text(tool: Tool) -> Json:
+    return {
+        "type": "custom",
+        "name": tool.name,
+        "description": tool.description,
+        "format": {"type": "grammar", **(grammar_tools.grammar_of(tool) or {})},
+    }

@@ -1,0 +1,29 @@
+"""pi's own events over HTTP: asking a server that asks a model for us, and being such a server.
+
+``request`` and ``response`` are the client's part, ``server`` the other end, ``protocol`` what they
+share. Which model the server asks, and how, is not known here.
+"""
+
+from __future__ import annotations
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.ai.wire.pi_messages.request import encode, headers, url
+from pi.ai.wire.pi_messages.response import EventDecoder
+
+
+async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
+    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``."""
+    payload = await agreed_payload(call, encode(call))
+    await send(
+        call,
+        payload,
+        url=url(call),
+        headers=headers(call),
+        decoder=EventDecoder(builder, services.clock),
+        builder=builder,
+        flush=flush,
+        services=services,
+    )

@@ -1,0 +1,42 @@
+"""A call → the request to a server that speaks pi's own events. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pi.ai.handoff import prepare, same_id
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.pi_messages.protocol import AskedOptions, Question, Transcript
+
+
+def encode(call: Call) -> Json:
+    """The payload: messages stay messages, and the server makes of them what its model needs."""
+    names = AskedOptions.__struct_fields__
+    question = Question(
+        model=call.model.id,
+        context=Transcript(messages=prepare(call.messages, call.model, same_id)),
+        options=AskedOptions(**{name: getattr(call.options, name) for name in names}),
+    )
+    # Over JSON, because a record's tuples must become lists, which hooks may change.
+    payload: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(question)))
+    return payload
+
+
+def url(call: Call) -> str:
+    """Where the answer streams from."""
+    return f"{call.base_url}/messages"
+
+
+def headers(call: Call) -> dict[str, str]:
+    """Content type, what we want back, who we are, and the key."""
+    named = {
+        "Content-Type": "application/json",
+        "Accept": "text/event-stream",
+        "User-Agent": user_agent(),
+    }
+    if call.access.api_key:
+        named["Authorization"] = f"Bearer {call.access.api_key}"
+    return named

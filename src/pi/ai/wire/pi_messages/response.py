@@ -1,0 +1,158 @@
+"""pi's own events without the message so far → an answer. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, get_args
+
+import msgspec
+
+from pi.ai.block_keys import BlockKeys
+from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
+from pi.ai.errors import BadAnswer, ProviderError
+from pi.ai.failures import from_error_object, from_status
+from pi.ai.http.headers import Headers
+from pi.ai.json_text import read_event
+from pi.ai.messages import ToolCall, Usage
+from pi.ai.partial_json import parse_arguments
+from pi.base.clock import Clock
+
+_WITH_STATUS = re.compile(r"([45]\d\d): (.+)", re.DOTALL)
+"""An error that another server answered with: its status and its words."""
+
+
+class _Event(msgspec.Struct, rename="camel", gc=False):
+    """The fields of all events, of which each has a few; what they do not name is skipped."""
+
+    type: str | None = None
+    content_index: int | None = None
+    delta: str | None = None
+    content: str | None = None
+    content_signature: str | None = None
+    redacted: bool | None = None
+    id: str | None = None
+    tool_name: str | None = None
+    tool_call: Any = None
+    reason: str | None = None
+    usage: Any = None
+    response_id: str | None = None
+    response_model: str | None = None
+    raw_stop_reason: str | None = None
+    error_message: str | None = None
+    retry_after: float | None = None
+
+
+_EVENTS = msgspec.json.Decoder(_Event)
+
+
+class EventDecoder:
+    """Understands the events of one answer."""
+
+    def __init__(self, builder: MessageBuilder, clock: Clock) -> None:
+        self.finished = False
+        self._builder = builder
+        self._clock = clock
+        self._keys = BlockKeys()
+        self._key = self._keys.key
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take one event."""
+        event = read_event(_EVENTS, data)
+        if event is None:
+            return
+        match event.type:
+            case "text_start" | "text_delta":
+                key = self._key("text", event.content_index)
+                self._builder.text(key, event.delta or "")
+            case "thinking_start" | "thinking_delta":
+                key = self._key("thinking", event.content_index)
+                self._builder.thinking(key, event.delta or "")
+            case "toolcall_start":
+                key = self._key("toolcall", event.content_index)
+                self._builder.tool_call(key, event.id or "", event.tool_name or "")
+            case "toolcall_delta":
+                key = self._key("toolcall", event.content_index)
+                if self._builder.find(key) is not None:
+                    self._builder.arguments(key, event.delta or "")
+            case "text_end" | "thinking_end" | "toolcall_end":
+                self._close(event)
+            case "done":
+                self._finish(event)
+            case "error":
+                self._fail(event)
+            case _:
+                pass  # the start, and events newer than this module
+
+    def end(self) -> None:
+        """The stream ended before it said how."""
+        raise BadAnswer("Stream ended without done")
+
+    # Blocks ------------------------------------------------------------------------------------
+
+    def _close(self, event: _Event) -> None:
+        """What was said only at the end counts too; then nothing more comes under this index."""
+        kind = (event.type or "").removesuffix("_end")
+        key = self._key(kind, event.content_index)
+        block = self._builder.find(key)
+        late = event.content or "" if block is None or not block.parts else ""
+        if kind == "text":
+            text = self._builder.text(key, late)
+            text.signature = event.content_signature or text.signature
+        elif kind == "thinking":
+            thought = self._builder.thinking(key, late)
+            thought.signature = event.content_signature or thought.signature
+            thought.redacted = event.redacted is True
+        elif isinstance(block, ToolCallBlock):
+            _complete_call(block, event)
+        self._builder.end(key)
+        self._keys.end(event.content_index)
+
+    # How it ends -------------------------------------------------------------------------------
+
+    def _finish(self, event: _Event) -> None:
+        self._note_end(event)
+        reason: Any = event.reason if event.reason in get_args(CompleteReason) else "stop"
+        self._builder.finish(reason)
+
+    def _fail(self, event: _Event) -> None:
+        self._note_end(event)
+        if event.reason == "aborted":
+            self._builder.abort()
+        else:
+            raise _failure(event, self._clock)
+
+    def _note_end(self, event: _Event) -> None:
+        self.finished = True
+        builder = self._builder
+        builder.response_id = event.response_id or builder.response_id
+        builder.response_model = event.response_model or builder.response_model
+        builder.raw_stop_reason = event.raw_stop_reason or builder.raw_stop_reason
+        try:
+            builder.usage = msgspec.convert(event.usage, Usage)
+        except msgspec.ValidationError:
+            return  # nothing that can be counted
+        if "cost" in event.usage:
+            builder.charged = builder.usage.cost.total
+
+
+def _complete_call(block: ToolCallBlock, event: _Event) -> None:
+    """Take from the whole call what its pieces did not tell."""
+    block.thought_signature = event.content_signature or block.thought_signature
+    try:
+        call = msgspec.convert(event.tool_call, ToolCall)
+    except msgspec.ValidationError:
+        return
+    block.thought_signature = call.thought_signature or block.thought_signature
+    block.namespace = call.namespace
+    if not block.parts or parse_arguments(block.text) is None:
+        block.arguments = call.arguments
+
+
+def _failure(event: _Event, clock: Clock) -> ProviderError:
+    """The same kind of error as the server met, told in its words."""
+    message = event.error_message or "The server could not answer and did not say why."
+    if (told := _WITH_STATUS.fullmatch(message)) is None:
+        return from_error_object({"message": message, "retryAfter": event.retry_after}, clock=clock)
+    wait = () if event.retry_after is None else (("retry-after", str(event.retry_after)),)
+    body = told[2].encode("utf-8", "replace")
+    return from_status(int(told[1]), Headers(wait), body, clock)

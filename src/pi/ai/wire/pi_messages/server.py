@@ -1,0 +1,109 @@
+"""The other end of the wire: questions as a server reads them, answers as it writes them.
+
+Events go out without the message so far, which grows with every token, and without what earlier
+events have told; the client puts the message together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import msgspec
+
+from pi.ai.errors import BadRequest, RateLimited
+from pi.ai.events import Done, Failed, StreamEvent, TextEnd, ThinkingEnd
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
+from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.ai.wire.pi_messages.protocol import AskedOptions, Question
+from pi.base.records import replace
+
+CONTENT_TYPE = "text/event-stream"
+"""Of a response whose body comes from ``serve``."""
+
+API = "pi-messages"
+
+
+def read_question(body: bytes) -> Question:
+    """The question in a request's body; ``BadRequest`` says what is wrong with it."""
+    try:
+        return msgspec.json.decode(body, type=Question)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise BadRequest(f"The request cannot be read: {problem}", status=400) from problem
+
+
+def stream_options(asked: AskedOptions) -> StreamOptions:
+    """What was asked for, as options of the server's own request."""
+    return StreamOptions(**{name: getattr(asked, name) for name in AskedOptions.__struct_fields__})
+
+
+def messages_for(question: Question, target: Model) -> tuple[Message, ...]:
+    """The conversation for the model that answers in the asked one's name.
+
+    What was said in that name counts as the target's own, so that signed thoughts stay valid.
+    """
+    return tuple(
+        replace(message, api=target.api, provider=target.provider, model=target.id)
+        if isinstance(message, AssistantMessage)
+        and (message.api, message.model) == (API, question.model)
+        else message
+        for message in question.context.messages
+    )
+
+
+async def serve(stream: EventStream) -> AsyncGenerator[bytes, None]:
+    """The body of the response: ``stream`` as server-sent events, one piece per event.
+
+    Closing it, as a server does when its client has gone, aborts the stream.
+    """
+    async with aclosing(stream):
+        async for event in stream:
+            block = None
+            if isinstance(event, TextEnd | ThinkingEnd):  # only the message knows its signature
+                block = stream.partial.content[event.content_index]
+            failure = stream.failure
+            wait = failure.retry_after if isinstance(failure, RateLimited) else None
+            yield encode_event(event, block=block, retry_after=wait)
+
+
+def encode_event(
+    event: StreamEvent,
+    *,
+    block: Text | Thinking | ToolCall | None = None,
+    retry_after: float | None = None,
+) -> bytes:
+    """One server-sent event.
+
+    ``block`` is the one that ends, for its signature; ``retry_after`` belongs to an error.
+    """
+    match event:
+        case TextEnd() | ThinkingEnd():
+            fields = _ending(event, block)
+        case Done():
+            fields = {"type": "done", "reason": event.reason, **_summary(event.message)}
+        case Failed():
+            fields = {"type": "error", "reason": event.reason, **_summary(event.error)}
+            if retry_after is not None:
+                fields["retryAfter"] = retry_after
+        case _:
+            fields = msgspec.to_builtins(event)
+    return b"data: " + json_bytes(fields) + b"\n\n"
+
+
+def _ending(event: TextEnd | ThinkingEnd, block: Text | Thinking | ToolCall | None) -> Json:
+    fields: Json = {"type": event.__struct_config__.tag, "contentIndex": event.content_index}
+    match block:
+        case Text(text_signature=str(signature)) | Thinking(thinking_signature=str(signature)):
+            fields["contentSignature"] = signature
+    if isinstance(block, Thinking) and block.redacted is True:
+        fields["redacted"] = True
+    return fields
+
+
+def _summary(message: AssistantMessage) -> Json:
+    whole: Json = msgspec.to_builtins(message)
+    kept = ("usage", "responseId", "responseModel", "rawStopReason", "errorMessage")
+    return {name: whole[name] for name in kept if name in whole}

@@ -1,0 +1,1 @@
+"""``pi <word> …``: one module per word, each with ``run(words, environ) -> exit code``."""

@@ -1,0 +1,17 @@
+"""What the tests of all logins need: settings that lead to the test's own server."""
+
+from __future__ import annotations
+
+from pi.ai.auth.clients import LoginSettings, login_settings
+from pi.ai.messages import Json
+from pi.ai.providers.provider import Provider
+from pi.ai.providers.rows import BUILT_IN
+
+NOW = 1_700_000_000_000
+
+PROVIDERS: dict[str, Provider] = {row.id: row for row in BUILT_IN}
+
+
+def settings_at(provider: str, changes: Json) -> LoginSettings:
+    """The row of a built-in provider, sent elsewhere."""
+    return login_settings(PROVIDERS[provider], {provider: changes})

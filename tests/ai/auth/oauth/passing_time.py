@@ -1,0 +1,23 @@
+"""Work that waits for minutes, done at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from pi.testing import FakeClock
+
+T = TypeVar("T")
+
+
+async def in_time(clock: FakeClock, work: Awaitable[T]) -> T:
+    """Let the clock run whenever everybody sleeps, until ``work`` is done."""
+    task = asyncio.ensure_future(work)
+    async with asyncio.timeout(10):
+        while not task.done():
+            if clock.sleeping:
+                await clock.advance(1)
+            else:
+                await asyncio.sleep(0)
+    return task.result()

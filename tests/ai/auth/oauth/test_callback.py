@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from pi.ai.auth.errors import LoginFailed
+from pi.ai.auth.oauth.callback import CallbackListener
+from pi.ai.http.client import HttpClient
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import HttpResponse
+
+
+async def visit(
+    http: HttpClient, listener: CallbackListener, query: str, method: str = "GET"
+) -> HttpResponse:
+    url = f"{listener.redirect_uri}{query}"
+    return await http.request(HttpRequest(url=url, method=method))
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.trap(72)
+async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: HttpClient) -> None:
+    async with CallbackListener(path="/callback", state="right") as listener:
+        refused = [
+            await visit(http, listener, "?code=evil&state=wrong"),
+            await visit(http, listener, "?code=evil"),
+            await visit(http, listener, "?error=access_denied&state=wrong"),
+            await visit(http, listener, "/other?code=evil&state=right"),
+            await visit(http, listener, "?state=right"),
+            await visit(http, listener, "?code=evil&state=right", "POST"),
+        ]
+        accepted = await visit(http, listener, "?code=good&state=right")
+        again = await visit(http, listener, "?code=late&state=right")
+
+        assert await listener.code() == "good"
+
+    assert [response.status for response in refused] == [400, 400, 400, 404, 400, 405]
+    assert (accepted.status, again.status) == (200, 200)
+    assert "go back to pi" in accepted.text
+    assert accepted.headers.get("content-security-policy").startswith("default-src 'none'")
+
+
+async def test_a_refusal_in_the_browser_is_told_there_and_here(http: HttpClient) -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        page = await visit(
+            http, listener, "?error=access_denied&error_description=%3Cb%3ENo%3C/b%3E&state=s"
+        )
+        with pytest.raises(LoginFailed, match="The login was refused: <b>No</b>"):
+            await listener.code()
+
+    assert "refused: &lt;b&gt;No&lt;/b&gt;" in page.text
+
+
+@pytest.mark.trap(72)
+async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two() -> None:
+    async with CallbackListener(path="/", state="s") as listener:
+        bound = {sock.getsockname()[:2] for server in listener._servers for sock in server.sockets}
+        port = int(listener.redirect_uri.split(":")[2].rstrip("/"))
+
+    expected = {("127.0.0.1", port)} | ({("::1", port)} if has_ipv6() else set())
+    assert bound == expected
+
+
+@pytest.mark.trap(72)
+async def test_it_works_with_ipv6_disabled(
+    http: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = socket.create_server
+
+    def without_ipv6(address: tuple[str, int], **options: int) -> socket.socket:
+        if ":" in address[0]:
+            raise OSError(97, "Address family not supported by protocol")
+        return create(address, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "create_server", without_ipv6)
+    async with CallbackListener(path="/callback", state="s") as listener:
+        await visit(http, listener, "?code=c&state=s")
+        assert await listener.code() == "c"
+
+
+async def test_a_port_in_use_is_noticed_and_nothing_is_heard() -> None:
+    async with (
+        CallbackListener(path="/callback", state="s") as first,
+        CallbackListener(path="/callback", state="s", port=first._port) as second,
+    ):
+        assert (first.listening, second.listening) == (True, False)
+        assert second.redirect_uri == first.redirect_uri
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await second.code()
+
+
+async def test_the_port_is_free_again_even_if_somebody_is_still_connected() -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
+        writer.write(b"GET /callback")
+        await writer.drain()
+        async with CallbackListener(path="/", state="s") as other:
+            assert other.listening
+
+    assert await reader.read() == b""
+    writer.close()
+    async with CallbackListener(path="/callback", state="s", port=listener._port) as next_one:
+        assert next_one.listening
+
+
+@pytest.mark.parametrize(
+    "noise", [b"\r\n\r\n", b"x" * 50_000, b"\x16\x03\x01\r\n\r\n", b"GET //[ \r\n\r\n", b""]
+)
+async def test_noise_does_not_disturb_it(http: HttpClient, noise: bytes) -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
+        writer.write(noise)
+        writer.write_eof()
+        await reader.read()
+        writer.close()
+        await visit(http, listener, "?code=c&state=s")
+
+        assert await listener.code() == "c"
+
+
+async def test_without_a_state_the_path_is_the_secret(http: HttpClient) -> None:
+    async with CallbackListener(path="/callback/secret", state=None) as listener:
+        await visit(http, listener, "?code=c")
+
+        assert await listener.code() == "c"
+
+
+async def test_the_browser_gets_its_page_although_the_login_goes_on_at_once(
+    http: HttpClient,
+) -> None:
+    async with CallbackListener(path="/callback", state="s") as listener:
+        page = asyncio.create_task(visit(http, listener, "?code=c&state=s"))
+        await listener.code()
+
+    assert "go back to pi" in (await page).text

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.errors import GrantRefused, LoginFailed
+from pi.ai.auth.login_ui import DeviceCode, Progress
+from pi.ai.auth.oauth.device import Wait, device_login, grant_of, poll, prefers_device
+from pi.ai.auth.oauth.tokens import Tokens
+from pi.ai.errors import BadAnswer
+from pi.ai.http.client import HttpClient
+from pi.testing import FakeClock
+from tests.ai.auth.authorization_server import AuthorizationServer, Json, Reply, Visit
+from tests.ai.auth.oauth.passing_time import in_time
+from tests.ai.auth.scripted_ui import ScriptedUI
+
+PENDING = Reply(400, {"error": "authorization_pending"})
+SLOW_DOWN = Reply(400, {"error": "slow_down"})
+BEGUN: Json = {
+    "device_code": "d",
+    "user_code": "u",
+    "verification_uri": "https://example.com/device",
+}
+
+
+@pytest.fixture
+def settings(server: AuthorizationServer) -> LoginSettings:
+    return LoginSettings(
+        client_id="client",
+        scope="all of it",
+        device_url=server.url("/device"),
+        device_params={"referrer": "pi"},
+        token_url=server.url("/token"),
+    )
+
+
+@pytest.mark.trap(71)
+async def test_polling_waits_first_and_slows_down_when_told(
+    server: AuthorizationServer, http: HttpClient, settings: LoginSettings
+) -> None:
+    clock, ui, asked_at = FakeClock(), ScriptedUI(), []
+    replies = [PENDING, SLOW_DOWN, PENDING, SLOW_DOWN, server.grant()]
+
+    def token(visit: Visit) -> Reply:
+        asked_at.append(clock.monotonic())
+        return replies.pop(0)
+
+    server.pages["/token"] = token
+
+    tokens = await in_time(clock, device_login(ui, http, clock, settings))
+
+    assert asked_at == [5, 10, 20, 30, 45]
+    assert tokens == Tokens(access_token="access-1", refresh_token="refresh-1", expires_in=3600)
+    assert ui.notices == [
+        DeviceCode(user_code="ABCD-1234", url="https://example.com/device", expires_in=600),
+        Progress(message="Waiting until the code is confirmed…"),
+    ]
+    assert [visit.fields for visit in server.visits[:2]] == [
+        {"client_id": "client", "scope": "all of it", "referrer": "pi"},
+        {
+            "client_id": "client",
+            "device_code": "device-1",
+            "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "message"),
+    [
+        (Reply(400, {"error": "access_denied"}), LoginFailed, "refused in the browser"),
+        (Reply(400, {"error": "expired_token"}), LoginFailed, "not confirmed in time"),
+        (Reply(401, {"error": "invalid_client"}), LoginFailed, "invalid_client"),
+        (Reply(200, {"error": "incorrect_device_code"}), LoginFailed, "incorrect_device_code"),
+        (Reply(404, {"error": "unauthorized_client"}), GrantRefused, "unauthorized_client"),
+    ],
+)
+async def test_a_refusal_ends_the_login(
+    server: AuthorizationServer,
+    http: HttpClient,
+    settings: LoginSettings,
+    reply: Reply,
+    kind: type[Exception],
+    message: str,
+) -> None:
+    server.troubles.append(reply)
+    clock = FakeClock()
+
+    with pytest.raises(kind, match=message):
+        await in_time(clock, device_login(ScriptedUI(), http, clock, settings))
+
+
+async def test_a_server_that_stumbles_is_asked_again_later(
+    server: AuthorizationServer, http: HttpClient, settings: LoginSettings
+) -> None:
+    server.troubles += [Reply(503), Reply(429)]
+    clock = FakeClock()
+
+    tokens = await in_time(clock, device_login(ScriptedUI(), http, clock, settings))
+
+    assert tokens.access_token == "access-1"
+    assert clock.monotonic() == 5 + 10 + 15
+
+
+async def test_a_login_that_cannot_begin_says_why(
+    server: AuthorizationServer, http: HttpClient, settings: LoginSettings
+) -> None:
+    server.pages["/device"] = lambda visit: Reply(400, {"error": "unauthorized_client"})
+
+    with pytest.raises(GrantRefused, match="unauthorized_client"):
+        await device_login(ScriptedUI(), http, FakeClock(), settings)
+
+
+async def test_nobody_waits_longer_than_the_code_lives() -> None:
+    clock, asked_at = FakeClock(), []
+
+    async def not_yet() -> str | Wait:
+        asked_at.append(clock.monotonic())
+        return Wait()
+
+    with pytest.raises(LoginFailed, match="not confirmed in time"):
+        await in_time(clock, poll(not_yet, clock=clock, interval=20, expires_in=50))
+
+    assert asked_at == [20, 40, 50]
+
+
+async def test_a_server_that_wants_no_pause_gets_one() -> None:
+    clock, asked_at = FakeClock(), []
+
+    async def not_yet() -> str | Wait:
+        asked_at.append(clock.monotonic())
+        return "token" if len(asked_at) == 3 else Wait()
+
+    assert await in_time(clock, poll(not_yet, clock=clock, interval=0, expires_in=9)) == "token"
+    assert asked_at == [1, 2, 3]
+
+
+def test_what_a_server_leaves_out_has_the_values_of_the_standard() -> None:
+    grant = grant_of(BEGUN | {"interval": None})
+
+    assert (grant.interval, grant.expires_in, grant.verification_uri_complete) == (5, 900, None)
+
+
+def test_the_name_of_an_older_draft_is_understood() -> None:
+    older = {"device_code": "d", "user_code": "u", "verification_url": "https://example.com/device"}
+
+    assert grant_of(older) == grant_of(BEGUN)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"verification_uri": "file:///etc/passwd"}, {"user_code": None}, {"interval": "soon"}],
+)
+def test_an_answer_that_cannot_be_shown_is_refused(wrong: Json) -> None:
+    with pytest.raises(BadAnswer, match="device code cannot be used"):
+        grant_of(BEGUN | wrong)
+
+
+async def test_the_person_chooses_between_browser_and_code() -> None:
+    ui = ScriptedUI("device", "browser")
+
+    assert [await prefers_device(ui), await prefers_device(ui)] == [True, False]
+    assert [choice.id for choice in ui.prompts[0].choices] == ["browser", "device"]

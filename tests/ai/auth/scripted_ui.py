@@ -1,0 +1,57 @@
+"""A person at a login: answers from a script, and a browser that can be led anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from pi.ai.auth.login_ui import AuthUrl, Info, Notice, Prompt
+from pi.ai.http.client import HttpClient
+from pi.ai.http.request import HttpRequest
+
+Browser = Callable[[str], Awaitable[str | None]]
+"""Visits the login page; what it returns is pasted, ``None`` leaves the field empty."""
+
+
+class ScriptedUI:
+    """Gives one answer per question; while the code may be pasted, the browser is at work."""
+
+    def __init__(self, *answers: str, browser: Browser | None = None) -> None:
+        self.answers = list(answers)
+        self.browser = browser
+        self.prompts: list[Prompt] = []
+        self.notices: list[Notice] = []
+        self.asked = asyncio.Event()
+
+    async def ask(self, prompt: Prompt) -> str:
+        self.prompts.append(prompt)
+        self.asked.set()
+        if prompt.kind != "manual_code" or self.browser is None:
+            return self.answers.pop(0) if self.answers else await never()
+        page = next(notice for notice in self.notices if isinstance(notice, AuthUrl))
+        pasted = await self.browser(page.url)
+        return await never() if pasted is None else pasted
+
+    def notify(self, notice: Notice) -> None:
+        self.notices.append(notice)
+
+    @property
+    def told(self) -> list[str]:
+        """The texts of all plain notices."""
+        return [notice.message for notice in self.notices if isinstance(notice, Info)]
+
+
+async def never() -> str:
+    """Wait for somebody who does not come."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def obedient_browser(http: HttpClient) -> Browser:
+    """Agrees to everything and goes where it is sent."""
+
+    async def browse(url: str) -> None:
+        page = await http.request(HttpRequest(url=url))
+        await http.request(HttpRequest(url=page.headers.get("location")))
+
+    return browse

@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+import pytest
+
+from pi.ai.auth.clients import login_settings
+from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
+from pi.ai.auth.login import Login, load_login
+from pi.ai.auth.refresh import fresh
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
+from pi.ai.http.client import HttpClient
+from pi.ai.providers.provider import Provider
+from pi.base.files import DirectoryLock
+from pi.testing import FakeClock
+from tests.ai.auth.authorization_server import AuthorizationServer, Reply
+from tests.ai.auth.oauth.passing_time import in_time
+
+NOW = 1_700_000_000_000
+MINUTE = 60_000
+
+PROVIDER = Provider(id="xai", name="xAI", login="xai")
+EXPIRED = OAuthCredential(access="old", refresh="refresh-0", expires=NOW, extra={"kept": 1})
+NEW = OAuthCredential(
+    access="access-1", refresh="refresh-1", expires=NOW + 55 * MINUTE, extra={"kept": 1}
+)
+
+
+@dataclass
+class Desk:
+    """Everything that a refresh needs, beside a real server."""
+
+    server: AuthorizationServer
+    storage: AuthStorage
+    http: HttpClient
+    clock: FakeClock
+
+    async def fresh(
+        self,
+        seen: OAuthCredential = EXPIRED,
+        *,
+        min_expiry: float = 0.0,
+        limit: float = 5.0,
+        login: Login | None = None,
+    ) -> OAuthCredential:
+        return await fresh(
+            PROVIDER,
+            seen,
+            login=login or load_login(PROVIDER),
+            settings=login_settings(PROVIDER, {"xai": self.server.clients}),
+            storage=self.storage,
+            http=self.http,
+            clock=self.clock,
+            min_expiry=min_expiry,
+            limit=limit,
+        )
+
+
+@pytest.fixture
+async def desk(server: AuthorizationServer, storage: AuthStorage, http: HttpClient) -> Desk:
+    await storage.set("xai", EXPIRED)
+    return Desk(server, storage, http, FakeClock(NOW))
+
+
+def refreshing(refresh: Callable[..., Awaitable[OAuthCredential]]) -> Login:
+    """A login whose refresh is the test's own."""
+    module = ModuleType("login")
+    module.refresh = refresh  # type: ignore[attr-defined]
+    return cast("Login", module)
+
+
+def expiring(minutes: float) -> OAuthCredential:
+    return OAuthCredential(
+        access="old", refresh="refresh-0", expires=NOW + round(minutes * MINUTE), extra={"kept": 1}
+    )
+
+
+@pytest.mark.parametrize(
+    ("minutes", "min_expiry", "renewed"),
+    [(5, 0, False), (4.9, 0, True), (30, 1800, False), (29, 1800, True), (5, 60, False)],
+)
+async def test_a_login_is_renewed_five_minutes_or_the_wanted_time_before_its_end(
+    desk: Desk, minutes: float, min_expiry: float, renewed: bool
+) -> None:
+    old = expiring(minutes)
+    await desk.storage.set("xai", old)
+
+    assert await desk.fresh(old, min_expiry=min_expiry) == (NEW if renewed else old)
+    assert await desk.storage.get("xai") == (NEW if renewed else old)
+
+
+@pytest.mark.trap(64)
+async def test_tasks_share_one_refresh(desk: Desk) -> None:
+    results = await asyncio.gather(*(desk.fresh() for _ in range(8)))
+
+    assert results == [NEW] * 8
+    assert await desk.storage.get("xai") == NEW
+    assert len(desk.server.visits) == 1
+
+
+@pytest.mark.trap(64)
+async def test_stores_of_one_file_share_one_refresh(desk: Desk, auth_json: Path) -> None:
+    others = [Desk(desk.server, AuthStorage(auth_json), desk.http, desk.clock) for _ in range(3)]
+
+    results = await asyncio.gather(*(each.fresh() for each in (desk, *others)))
+
+    assert results == [NEW] * 4
+    assert len(desk.server.visits) == 1
+
+
+@pytest.mark.trap(64)
+async def test_what_somebody_else_has_renewed_is_taken_even_if_it_will_not_live_long(
+    desk: Desk,
+) -> None:
+    theirs = expiring(2)
+    await desk.storage.set("xai", theirs)
+
+    assert await desk.fresh(EXPIRED) == theirs
+    assert desk.server.visits == []
+
+
+RACER = """
+import asyncio, pathlib, sys
+from pi.ai.auth.resolve import resolve
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.http.client import HttpClient
+from pi.ai.providers.provider import Provider
+from pi.base.clock import SystemClock
+
+async def main(path, url):
+    storage = AuthStorage(pathlib.Path(path))
+    provider = Provider(id="xai", name="xAI", login="xai")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    async with HttpClient(environ={}) as http:
+        found = await resolve(
+            provider, storage=storage, environ={}, http=http, clock=SystemClock(),
+            clients={"xai": {"tokenUrl": url}},
+        )
+    print(found.access.api_key)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.trap(64)
+async def test_eight_processes_refresh_once(desk: Desk, auth_json: Path) -> None:
+    command = [sys.executable, "-c", RACER, str(auth_json), desk.server.url("/token")]
+    pipe = asyncio.subprocess.PIPE
+    racers = [
+        await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe) for _ in range(8)
+    ]
+    try:
+        async with asyncio.timeout(60):
+            for racer in racers:
+                assert racer.stdout is not None
+                assert await racer.stdout.readline() == b"ready\n"
+            outcomes = await asyncio.gather(*(racer.communicate(b"go\n") for racer in racers))
+    finally:
+        for racer in racers:
+            if racer.returncode is None:
+                racer.kill()
+                await racer.wait()
+
+    assert [output for output, _ in outcomes] == [b"access-1\n"] * 8
+    assert len(desk.server.visits) == 1
+    stored = await desk.storage.get("xai")
+    assert isinstance(stored, OAuthCredential)
+    assert (stored.access, stored.refresh, stored.extra) == ("access-1", "refresh-1", {"kept": 1})
+
+
+@pytest.mark.trap(65)
+async def test_a_stalled_refresh_gives_up_its_lock(desk: Desk, auth_json: Path) -> None:
+    desk.server.stalled = asyncio.Event()
+
+    with pytest.raises(ProviderUnavailable, match=r"did not answer within 0\.05 seconds"):
+        await desk.fresh(limit=0.05)
+    async with DirectoryLock(auth_json, wait=0):
+        assert await desk.storage.get("xai") == EXPIRED
+
+    desk.server.stalled = None
+    assert await desk.fresh() == NEW
+
+
+@pytest.mark.trap(65)
+async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Path) -> None:
+    desk.server.stalled = asyncio.Event()
+    waiting = asyncio.create_task(desk.fresh())
+    async with asyncio.timeout(5):
+        await desk.server.visited.wait()
+
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        desk.server.stalled.set()
+        await desk.server.granted.wait()
+
+    async with DirectoryLock(auth_json, wait=0):
+        assert await desk.storage.get("xai") == EXPIRED
+
+
+@pytest.mark.trap(65)
+async def test_who_is_cancelled_while_it_waits_for_the_lock_asks_nobody(
+    desk: Desk, auth_json: Path
+) -> None:
+    async with DirectoryLock(auth_json):
+        waiting = asyncio.create_task(desk.fresh())
+        await asyncio.wait({waiting}, timeout=0.05)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    assert desk.server.visits == []
+    assert await desk.storage.get("xai") == EXPIRED
+
+
+@pytest.mark.trap(67)
+async def test_a_login_made_during_the_refresh_is_not_overwritten(
+    desk: Desk, auth_json: Path
+) -> None:
+    theirs = OAuthCredential(access="theirs", refresh="r", expires=NOW + 60 * MINUTE)
+
+    async def refresh(*_: object) -> OAuthCredential:
+        # Somebody who does not know our lock, or to whom it looked abandoned.
+        Path(f"{auth_json}.lock").rmdir()
+        await AuthStorage(auth_json).set("xai", theirs)
+        return NEW
+
+    assert await desk.fresh(login=refreshing(refresh)) == theirs
+    assert await desk.storage.get("xai") == theirs
+
+
+async def test_a_lost_lock_does_not_lose_the_new_tokens(desk: Desk, auth_json: Path) -> None:
+    async def refresh(*_: object) -> OAuthCredential:
+        Path(f"{auth_json}.lock").rmdir()
+        return NEW
+
+    assert await desk.fresh(login=refreshing(refresh)) == NEW
+    assert await desk.storage.get("xai") == NEW
+
+
+@pytest.mark.trap(66)
+async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(desk: Desk) -> None:
+    desk.server.refresh_tokens.clear()
+
+    with pytest.raises(AuthenticationFailed) as caught:
+        await desk.fresh(expiring(3))
+
+    assert caught.value.message == (
+        "The login to xAI could not be renewed: The server refused: invalid_grant: used up"
+    )
+    assert caught.value.hint.startswith("Log in again with /login xai.")
+    assert (caught.value.status, caught.value.code) == (400, "invalid_grant")
+    assert await desk.storage.get("xai") == EXPIRED
+
+
+@pytest.mark.trap(66)
+@pytest.mark.parametrize("trouble", [Reply(403), Reply(429), Reply(502, "<html></html>")])
+async def test_a_bad_day_is_retryable_and_a_login_that_still_lives_goes_on(
+    desk: Desk, trouble: Reply
+) -> None:
+    alive = expiring(3)
+    desk.server.troubles += [trouble] * 3
+
+    with pytest.raises(ProviderUnavailable, match="could not be renewed now") as caught:
+        await desk.fresh()
+    assert caught.value.retryable
+
+    await desk.storage.set("xai", alive)
+    assert await desk.fresh(alive) == alive
+    with pytest.raises(ProviderUnavailable):
+        await desk.fresh(alive, min_expiry=600)
+    assert await desk.storage.get("xai") == alive
+
+
+async def test_a_failure_is_shared_by_all_who_wait(desk: Desk) -> None:
+    desk.server.troubles.append(Reply(503))
+
+    results = await asyncio.gather(*(desk.fresh() for _ in range(4)), return_exceptions=True)
+
+    assert [type(result) for result in results] == [ProviderUnavailable] * 4
+    assert len(desk.server.visits) == 1
+
+
+@pytest.mark.trap(69)
+async def test_a_lock_that_stays_taken_is_told_as_such_after_a_minute(
+    desk: Desk, auth_json: Path
+) -> None:
+    patience = FakeClock()
+    desk.storage = AuthStorage(auth_json, clock=patience)
+
+    async with DirectoryLock(auth_json):
+        with pytest.raises(ProviderUnavailable, match=r"auth\.json is locked by another program"):
+            await in_time(patience, desk.fresh())
+
+    assert patience.monotonic() == pytest.approx(60, abs=1)
+
+
+@pytest.mark.parametrize("instead", [None, ApiKeyCredential(key="k")])
+async def test_a_logout_meanwhile_ends_the_refresh(
+    desk: Desk, instead: ApiKeyCredential | None
+) -> None:
+    await desk.storage.remove("xai")
+    if instead:
+        await desk.storage.set("xai", instead)
+
+    with pytest.raises(AuthenticationFailed, match="no longer stored"):
+        await desk.fresh()
+
+    assert desk.server.visits == []
+
+
+@pytest.mark.trap(74)
+async def test_nothing_is_printed(
+    desk: Desk, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.server.troubles += [Reply(403), Reply(400, {"error": "invalid_grant"})]
+
+    for _ in range(2):
+        with pytest.raises((ProviderUnavailable, AuthenticationFailed)):
+            await desk.fresh()
+
+    assert capfd.readouterr() == ("", "")
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import asyncio
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.ai.auth.errors import StoreDamaged
+from pi.ai.auth.store_file import StoreFile, StoreMemory
+from pi.base.clock import SystemClock
+from pi.base.files import DirectoryLock, FileProblem, LockedByAnother
+from pi.testing import FakeClock
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def file(auth_json: Path) -> StoreFile:
+    return StoreFile(auth_json, clock=SystemClock())
+
+
+async def write(file: StoreFile, entries: dict[str, object]) -> None:
+    async with file.turn() as turn:
+        await turn.write(entries)
+
+
+@posix
+async def test_file_and_new_directory_are_for_the_owner_alone(
+    file: StoreFile, auth_json: Path
+) -> None:
+    await write(file, {})
+
+    assert (mode_of(auth_json), mode_of(auth_json.parent)) == (0o600, 0o700)
+
+
+@posix
+async def test_a_file_that_others_could_read_is_closed_when_it_is_written(
+    file: StoreFile, auth_json: Path
+) -> None:
+    auth_json.parent.mkdir()
+    auth_json.write_text("{}")
+    auth_json.chmod(0o644)
+
+    await write(file, {"a": 1})
+
+    assert mode_of(auth_json) == 0o600
+
+
+async def test_it_is_written_as_the_original_writes_it(file: StoreFile, auth_json: Path) -> None:
+    await write(file, {})
+    assert auth_json.read_bytes() == b"{}"
+
+    await write(file, {"p": {"type": "api_key", "key": "ключ", "env": {}}, "q": [1.5, None]})
+
+    assert auth_json.read_text(encoding="utf-8") == (
+        "{\n"
+        '  "p": {\n'
+        '    "type": "api_key",\n'
+        '    "key": "ключ",\n'
+        '    "env": {}\n'
+        "  },\n"
+        '  "q": [\n'
+        "    1.5,\n"
+        "    null\n"
+        "  ]\n"
+        "}"
+    )
+
+
+def test_what_is_not_there_reads_as_empty(file: StoreFile) -> None:
+    assert file.read() == {}
+
+
+@pytest.mark.trap(69)
+@pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b'{"a": "\xff"}'])
+async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
+    auth_json: Path, content: bytes
+) -> None:
+    auth_json.parent.mkdir()
+    auth_json.write_bytes(content)
+    file = StoreFile(auth_json, clock=FakeClock(now_ms=5))
+
+    with pytest.raises(StoreDamaged, match=r"auth\.json is not a JSON object: .+\."):
+        file.read()
+    assert auth_json.read_bytes() == content
+
+    async with file.turn() as turn:
+        new = turn.set_aside()
+    assert new == f"{auth_json}.damaged-5"
+    assert Path(new).read_bytes() == content
+    assert file.read() == {}
+
+
+@pytest.mark.trap(69)
+async def test_a_turn_waits_for_the_one_who_has_the_lock(file: StoreFile, auth_json: Path) -> None:
+    auth_json.parent.mkdir()
+    async with DirectoryLock(auth_json):
+        waiting = asyncio.create_task(write(file, {"a": 1}))
+        done, _ = await asyncio.wait({waiting}, timeout=0.05)
+        assert not done
+
+    async with asyncio.timeout(5):
+        await waiting
+    assert file.read() == {"a": 1}
+
+
+async def test_who_has_lost_the_lock_writes_nothing(file: StoreFile, auth_json: Path) -> None:
+    await write(file, {"a": 1})
+
+    async with file.turn() as turn:
+        Path(f"{auth_json}.lock").rmdir()
+        with pytest.raises(LockedByAnother):
+            await turn.write({})
+
+    assert file.read() == {"a": 1}
+
+
+async def test_cancelling_a_write_leaves_it_done_or_undone_and_the_lock_free(
+    file: StoreFile, auth_json: Path
+) -> None:
+    await write(file, {"a": 1})
+
+    writing = asyncio.create_task(write(file, {"a": 2}))
+    await asyncio.sleep(0)
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+
+    assert file.read() in ({"a": 1}, {"a": 2})
+    assert [path.name for path in auth_json.parent.iterdir()] == ["auth.json"]
+
+
+async def test_memory_is_read_as_a_copy_and_can_be_emptied() -> None:
+    memory = StoreMemory()
+    async with memory.turn() as turn:
+        await turn.write({"a": {"b": 1}})
+
+    memory.read()["a"]["b"] = 2
+    assert memory.read() == {"a": {"b": 1}}
+
+    assert memory.set_aside() == "nowhere"
+    assert memory.read() == {}
+
+
+async def test_a_file_that_cannot_be_moved_is_named(file: StoreFile) -> None:
+    async with file.turn() as turn:
+        with pytest.raises(FileProblem, match=r"Cannot move .*auth\.json: No such file"):
+            turn.set_aside()

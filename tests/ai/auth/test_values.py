@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.auth.values import RememberedCommands, escape, expand, may_expand, why_not
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="commands for a POSIX shell")
+
+ENVIRON = {"KEY": "secret", "_B2": "b", "EMPTY": "", "PATH": os.defpath}
+
+
+@pytest.mark.trap(42)
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("sk-123", "sk-123"),
+        ("KEY", "KEY"),  # a plain string is itself, although there is such a variable
+        ("$KEY", "secret"),
+        ("${KEY}", "secret"),
+        ("Bearer ${KEY}-$_B2!", "Bearer secret-b!"),
+        ("$KEYS", None),
+        ("x$UNSET", None),
+        ("$EMPTY", None),
+        ("", None),
+        ("$$KEY", "$KEY"),
+        ("$!echo", "!echo"),
+        ("a$", "a$"),
+        ("$5 ${KEY ${}", "$5 ${KEY ${}"),
+        ("a!b", "a!b"),
+    ],
+)
+async def test_text_stands_for(text: str, value: str | None) -> None:
+    assert await expand(text, environ=ENVIRON) == value
+    assert may_expand(text, ENVIRON) is (value is not None)
+
+
+@given(st.text(min_size=1))
+def test_an_escaped_key_is_read_as_it_was_typed(literal: str) -> None:
+    assert asyncio.run(expand(escape(literal), environ=ENVIRON)) == literal
+
+
+@posix
+@pytest.mark.trap(42)
+async def test_a_command_gives_what_it_prints_and_failure_gives_nothing(tmp_path: Path) -> None:
+    commands = {
+        "!echo ' key '; echo noise >&2": "key",
+        '!printf %s "$KEY"': "secret",
+        "!pwd": str(tmp_path.resolve()),
+        "!echo key; exit 3": None,
+        "!true": None,
+        "!no-such-program": None,
+        "!cat": None,  # nothing to read
+    }
+
+    values = {text: await expand(text, environ=ENVIRON, cwd=tmp_path) for text in commands}
+
+    assert values == commands
+    assert all(may_expand(text, {}) for text in commands)
+
+
+@posix
+@pytest.mark.trap(42)
+async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: Path) -> None:
+    with (tmp_path / "open").open("w") as file:
+        os.set_inheritable(file.fileno(), True)
+        command = f"until test -e go; do :; done; test -e /dev/fd/{file.fileno()} || echo closed"
+        running = asyncio.create_task(expand(f"!{command}", environ=ENVIRON, cwd=tmp_path))
+        await asyncio.sleep(0)
+        (tmp_path / "go").touch()
+
+        async with asyncio.timeout(10):
+            assert await running == "closed"
+
+
+@posix
+async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: Path) -> None:
+    remembered = RememberedCommands()
+    count = "echo x >> runs; test -e ready && wc -l < runs"
+
+    async def value() -> str | None:
+        return await expand(f"!{count}", environ=ENVIRON, cwd=tmp_path, remembered=remembered)
+
+    assert await value() is None
+    (tmp_path / "ready").touch()
+    first, second = await asyncio.gather(value(), value())
+    assert (first, second) == ("2", "2")
+    assert await value() == "2"
+    assert await expand(f"!{count}", environ=ENVIRON, cwd=tmp_path) == "3"
+
+
+@posix
+async def test_a_remembered_command_runs_again_for_other_variables() -> None:
+    remembered = RememberedCommands()
+
+    values = [
+        await expand("!echo $KEY", environ=ENVIRON | {"KEY": key}, remembered=remembered)
+        for key in ("a", "b")
+    ]
+
+    assert values == ["a", "b"]
+
+
+async def test_a_command_that_cannot_be_started_gives_nothing(tmp_path: Path) -> None:
+    assert await expand("!echo x", environ=ENVIRON, cwd=tmp_path / "missing") is None
+
+
+def test_why_there_is_no_value_is_told_without_the_value() -> None:
+    assert why_not("$A-${KEY}", ENVIRON) == "A is not set"
+    assert why_not("$A-${KEY}-$B", ENVIRON) == "A and B are not set"
+    assert why_not("", ENVIRON) == "it is empty"
+    assert why_not("!secret-command", ENVIRON) == (
+        "its command failed or printed nothing: run it in a terminal to see why"
+    )

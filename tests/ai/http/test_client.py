@@ -1,0 +1,467 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import (
+    BadResponse,
+    BodyTruncated,
+    ConnectFailed,
+    ConnectionLost,
+    InvalidRequest,
+    ProxyFailed,
+)
+from pi.ai.http.headers import Headers
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import HttpResponse
+from pi.ai.http.tls import TlsSettings
+from tests.ai.http.raw_server import (
+    OK_EMPTY,
+    Peer,
+    Script,
+    answering,
+    chunked,
+    ok,
+    raw_server,
+    splitting,
+)
+
+
+async def test_a_request_gives_status_headers_and_body(client: HttpClient) -> None:
+    seen: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        seen.append(await peer.request())
+        await peer.say(b'HTTP/1.1 418 Teapot\r\nX: 1\r\nContent-Length: 7\r\n\r\n{"a":1}')
+        await peer.gone()
+
+    async with raw_server(script) as server:
+        response = await client.request(
+            HttpRequest(method="POST", url=server.url, headers=(("A", "b"),), body=b"hello")
+        )
+
+    assert response == HttpResponse(
+        status=418, headers=Headers([("X", "1"), ("Content-Length", "7")]), body=b'{"a":1}'
+    )
+    assert response.json() == {"a": 1}
+    host = server.url.removeprefix("http://").rstrip("/")
+    assert seen == [
+        f"POST / HTTP/1.1\r\nHost: {host}\r\nA: b\r\nAccept-Encoding: identity\r\n"
+        "Content-Length: 5\r\n\r\nhello".encode()
+    ]
+
+
+async def test_requests_one_after_the_other_share_a_connection(client: HttpClient) -> None:
+    answers = (ok(b"one"), chunked(b"two"), b"HTTP/1.1 204 No Content\r\n\r\n", ok(b"four"))
+    async with raw_server(answering(*answers)) as server:
+        bodies = [(await client.request(HttpRequest(url=server.url))).body for _ in answers]
+
+    assert bodies == [b"one", b"two", b"", b"four"]
+    assert server.connections == 1
+
+
+async def test_requests_at_the_same_time_have_their_own_connections(client: HttpClient) -> None:
+    arrived = 0
+    all_there = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        nonlocal arrived
+        await peer.request()
+        arrived += 1
+        if arrived == 3:
+            all_there.set()
+        await all_there.wait()
+        await peer.say(ok(b"x"))
+        await peer.gone()
+
+    async with raw_server(script) as server:
+        request = HttpRequest(url=server.url)
+        answers = await asyncio.gather(*(client.request(request) for _ in range(3)))
+
+    assert [answer.body for answer in answers] == [b"x"] * 3
+    assert server.connections == 3
+
+
+async def test_a_server_that_says_close_is_asked_on_a_new_connection(client: HttpClient) -> None:
+    closing = splitting(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
+    async with raw_server(closing) as server:
+        for _ in range(2):
+            assert (await client.request(HttpRequest(url=server.url))).body == b"hi"
+
+    assert server.connections == 2
+
+
+async def closes_on_second_request(peer: Peer) -> None:
+    await peer.request()
+    await peer.say(ok(b"first"))
+    await peer.request()
+    await peer.hang_up()
+
+
+async def resets_on_second_request(peer: Peer) -> None:
+    await peer.request()
+    await peer.say(ok(b"first"))
+    await peer.request()
+    peer.reset()
+
+
+@pytest.mark.parametrize("script", [closes_on_second_request, resets_on_second_request])
+async def test_a_kept_connection_that_is_stale_is_replaced_without_a_word(
+    client: HttpClient, script: Script
+) -> None:
+    async with raw_server(script, answering(ok(b"second"))) as server:
+        request = HttpRequest(method="POST", url=server.url, body=b"x" * 300_000)
+        bodies = [(await client.request(request)).body for _ in range(2)]
+
+    assert bodies == [b"first", b"second"]
+    assert server.connections == 2
+
+
+async def test_a_kept_connection_that_answered_something_is_not_asked_again(
+    client: HttpClient,
+) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(ok(b"first"))
+        await peer.request()
+        await peer.say(b"HTTP/1.1 2")
+        await peer.hang_up()
+
+    async with raw_server(script, answering(ok(b"never"))) as server:
+        await client.request(HttpRequest(url=server.url))
+        with pytest.raises(ConnectionLost):
+            await client.request(HttpRequest(url=server.url))
+
+    assert server.connections == 1
+
+
+async def test_a_new_connection_that_closes_without_an_answer_is_an_error(
+    client: HttpClient,
+) -> None:
+    async with raw_server(splitting(), answering(OK_EMPTY)) as server:
+        with pytest.raises(ConnectionLost) as caught:
+            await client.request(HttpRequest(url=server.url))
+
+    assert str(caught.value) == (
+        f"127.0.0.1:{server.port} did not answer: it closed the connection."
+    )
+    assert server.connections == 1
+
+
+async def test_a_server_that_says_good_bye_to_an_idle_connection_is_asked_on_a_new_one(
+    client: HttpClient,
+) -> None:
+    answered, closed = asyncio.Event(), asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(ok(b"first"))
+        await answered.wait()
+        await peer.say(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+        await peer.gone()
+        closed.set()
+
+    async with raw_server(script, answering(ok(b"second"))) as server:
+        first = await client.request(HttpRequest(url=server.url))
+        answered.set()
+        await closed.wait()
+        second = await client.request(HttpRequest(url=server.url))
+
+    assert (first.body, second.body, server.connections) == (b"first", b"second", 2)
+
+
+async def test_a_head_request_reads_no_body(client: HttpClient) -> None:
+    promising = b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 99\r\n\r\n"
+    async with raw_server(answering(promising, ok(b"next"))) as server:
+        head = await client.request(HttpRequest(method="HEAD", url=server.url))
+        after = await client.request(HttpRequest(url=server.url))
+
+    assert (head.status, head.body, after.body) == (200, b"", b"next")
+    assert server.connections == 1
+
+
+async def test_redirects_are_followed_only_when_asked_and_only_so_often(
+    client: HttpClient,
+) -> None:
+    away = b"HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 4\r\n\r\naway"
+    async with raw_server(answering(away, away, ok(b"here"), away, away)) as server:
+        followed = await client.request(HttpRequest(url=server.url, redirects=5))
+        plain = await client.request(HttpRequest(url=server.url))
+        exhausted = await client.request(HttpRequest(url=server.url, redirects=0))
+
+    assert (followed.status, followed.body) == (200, b"here")
+    assert (plain.status, exhausted.status) == (302, 302)
+    assert server.connections == 1
+
+
+async def test_a_redirect_to_nowhere_is_an_error_and_leaves_no_socket(client: HttpClient) -> None:
+    away = b"HTTP/1.1 302 Found\r\nLocation: ftp://x/\r\nContent-Length: 0\r\n\r\n"
+    async with raw_server(answering(away)) as server:
+        with pytest.raises(BadResponse):
+            await client.request(HttpRequest(url=server.url, redirects=1))
+
+
+async def test_a_whole_body_has_a_limit(client: HttpClient) -> None:
+    async with raw_server(answering(ok(b"12345"), ok(b"12345"))) as server:
+        assert (await client.request(HttpRequest(url=server.url), limit=5)).body == b"12345"
+        with pytest.raises(BadResponse):
+            await client.request(HttpRequest(url=server.url), limit=4)
+
+
+@pytest.mark.trap(2)
+async def test_leaving_a_stream_early_ends_at_once_while_the_server_keeps_it_open(
+    client: HttpClient,
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(head + b"6\r\n[DONE]\r\n")
+        await peer.gone()
+
+    async with raw_server(script) as server:
+        loop = asyncio.get_running_loop()
+        async with client.stream(HttpRequest(url=server.url)) as response:
+            async for chunk in response.chunks():
+                assert chunk == b"[DONE]"
+                break
+            before = loop.time()
+        assert loop.time() - before < 0.4  # less than the connection lingers
+
+
+async def test_a_connection_is_kept_when_the_rest_of_a_left_stream_is_tiny(
+    client: HttpClient,
+) -> None:
+    left = asyncio.Event()
+    drained = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(chunked(b"first")[:-5])
+        await left.wait()
+        await peer.say(b"0\r\n", b"\r\n")
+        drained.set()
+        await peer.request()
+        await peer.say(ok(b"second"))
+        await peer.gone()
+
+    async with raw_server(script, answering(ok(b"other"))) as server:
+        async with client.stream(HttpRequest(url=server.url)) as response:
+            assert await anext(response.chunks()) == b"first"
+        left.set()
+        await drained.wait()
+        second = await client.request(HttpRequest(url=server.url))
+
+    assert (second.body, server.connections) == (b"second", 1)
+
+
+async def test_a_connection_is_closed_when_the_rest_of_a_left_stream_is_large(
+    client: HttpClient,
+) -> None:
+    closed = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(ok(bytes(50_000_000))[:1000])
+        try:
+            while True:
+                await peer.say(bytes(10_000))
+        finally:
+            closed.set()
+
+    async with raw_server(script) as server:
+        async with client.stream(HttpRequest(url=server.url)):
+            pass
+        await asyncio.wait_for(closed.wait(), 5)
+
+
+async def test_an_exception_inside_the_block_closes_the_socket_at_once(client: HttpClient) -> None:
+    closed = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(ok(b"whole"))
+        await peer.gone()
+        closed.set()
+
+    async with raw_server(script) as server:
+        with pytest.raises(KeyError):
+            async with client.stream(HttpRequest(url=server.url)):
+                raise KeyError
+        await asyncio.wait_for(closed.wait(), 5)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200", ok(b"whole")[:-2]])
+async def test_cancelling_closes_the_socket_at_once(client: HttpClient, answer: bytes) -> None:
+    asked, closed = asyncio.Event(), asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.say(answer)
+        asked.set()
+        await peer.gone()
+        closed.set()
+
+    async with raw_server(script) as server:
+        task = asyncio.create_task(client.request(HttpRequest(url=server.url)))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(closed.wait(), 5)
+
+
+async def test_reading_after_the_block_is_an_error_even_when_bytes_had_arrived(
+    client: HttpClient,
+) -> None:
+    async with raw_server(answering(ok(b"hi"), ok(b"next"))) as server:
+        async with client.stream(HttpRequest(url=server.url)) as response:
+            pass
+        await client.request(HttpRequest(url=server.url))
+        with pytest.raises(ConnectionLost):
+            await response.read()
+
+
+async def test_closing_the_client_ends_streams_in_use() -> None:
+    client = HttpClient(environ={})
+    async with raw_server(answering(ok(b"whole")[:-2])) as server:
+        async with client.stream(HttpRequest(url=server.url)) as response:
+            assert await anext(response.chunks()) == b"who"
+            await client.close()
+            with pytest.raises(BodyTruncated):
+                await anext(response.chunks())
+        await client.close()
+
+
+async def test_closing_the_client_ends_a_handshake(client: HttpClient) -> None:
+    greeted = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.reader.read(1)
+        greeted.set()
+        await peer.gone()
+
+    async with raw_server(script) as server:
+        url = f"https://127.0.0.1:{server.port}/"
+        task = asyncio.create_task(client.request(HttpRequest(url=url)))
+        await greeted.wait()
+        await client.close()
+        with pytest.raises(ConnectFailed):
+            await task
+
+
+async def test_a_closed_client_can_be_used_again(client: HttpClient) -> None:
+    async with raw_server(answering(ok(b"one")), answering(ok(b"two"))) as server:
+        await client.request(HttpRequest(url=server.url))
+        await client.close()
+        assert (await client.request(HttpRequest(url=server.url))).body == b"two"
+
+
+def test_a_client_serves_one_event_loop_after_the_other() -> None:
+    client = HttpClient(environ={})
+
+    async def ask() -> bytes:
+        async with raw_server(answering(ok(b"x"))) as server:
+            answer = (await client.request(HttpRequest(url=server.url))).body
+            await client.close()
+            return answer
+
+    assert asyncio.run(ask()) == asyncio.run(ask()) == b"x"
+
+
+async def test_a_plain_request_goes_to_the_proxy_with_the_whole_url() -> None:
+    seen: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        for _ in range(2):
+            seen.append(await peer.request())
+            await peer.say(ok(b"from the proxy"))
+        await peer.gone()
+
+    async with raw_server(script) as proxy:
+        environ = {"http_proxy": f"http://u:p@127.0.0.1:{proxy.port}"}
+        async with HttpClient(environ=environ) as client:
+            for _ in range(2):
+                await client.request(HttpRequest(url="http://far.example:81/x?y"))
+
+    assert seen == 2 * [
+        b"GET http://far.example:81/x?y HTTP/1.1\r\nHost: far.example:81\r\n"
+        b"Proxy-Authorization: Basic dTpw\r\nAccept-Encoding: identity\r\n\r\n"
+    ]
+    assert proxy.connections == 1
+
+
+async def test_a_proxy_that_wants_a_password_for_a_plain_request_is_an_error() -> None:
+    refusing = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+    async with (
+        raw_server(answering(refusing)) as proxy,
+        HttpClient(environ={}, proxy=f"127.0.0.1:{proxy.port}") as client,
+    ):
+        with pytest.raises(ProxyFailed) as caught:
+            await client.request(HttpRequest(url="http://far.example/"))
+
+    assert str(caught.value) == (
+        f"The proxy 127.0.0.1:{proxy.port} wants a user name and a password "
+        "to connect to far.example:80."
+    )
+
+
+async def test_no_proxy_is_obeyed() -> None:
+    async with raw_server(answering(ok(b"direct"))) as server:
+        environ = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1"}
+        async with HttpClient(environ=environ) as client:
+            assert (await client.request(HttpRequest(url=server.url))).body == b"direct"
+
+
+async def test_a_refused_connection_is_a_retryable_error_that_names_the_host(
+    client: HttpClient, closed_port: int
+) -> None:
+    with pytest.raises(ConnectFailed) as caught:
+        await client.request(HttpRequest(url=f"http://127.0.0.1:{closed_port}/"))
+
+    assert str(caught.value) == f"Cannot connect to 127.0.0.1:{closed_port}: Connection refused."
+    assert caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda url: HttpRequest(url=f"{url}\r\nX: y"),
+        lambda url: HttpRequest(url=url, headers=(("X", "y\r\nEvil: 1"),)),
+        lambda url: HttpRequest(url=url, method="GET\r\n"),
+    ],
+)
+async def test_a_request_that_smuggles_lines_never_leaves(
+    client: HttpClient, spoil: Callable[[str], HttpRequest]
+) -> None:
+    async with raw_server(answering(OK_EMPTY)) as server:
+        with pytest.raises(InvalidRequest):
+            await client.request(spoil(server.url))
+
+    assert server.connections == 0
+
+
+def test_a_client_is_made_without_looking_at_its_settings() -> None:
+    client = HttpClient(environ={"HTTPS_PROXY": "socks5://p"}, tls=TlsSettings(extra_ca="/none"))
+
+    with pytest.raises(ProxyFailed):
+        asyncio.run(client.request(HttpRequest(url="https://a.example/")))
+
+
+def test_importing_the_client_loads_nothing_slow() -> None:
+    code = (
+        "import sys, asyncio, msgspec; before = set(sys.modules)\n"
+        "import pi.ai.http.client; print(*set(sys.modules) - before)"
+    )
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert "httptools" in loaded
+    assert not {"urllib.parse", "pathlib", "ipaddress", "tempfile", "http.client"} & set(loaded)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import errno
+import socket
+
+from pi.ai.http.errors import (
+    BadResponse,
+    BodyTruncated,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    InvalidRequest,
+    ProxyFailed,
+    TimedOut,
+    TlsFailed,
+    os_reason,
+)
+from pi.base.errors import PiError
+
+
+def test_what_may_pass_is_retryable_and_what_stays_is_not() -> None:
+    assert issubclass(HttpError, PiError)
+    assert {
+        kind.__name__: kind.retryable
+        for kind in (
+            InvalidRequest,
+            ConnectFailed,
+            TlsFailed,
+            ProxyFailed,
+            TimedOut,
+            ConnectionLost,
+            BodyTruncated,
+            BadResponse,
+        )
+    } == {
+        "InvalidRequest": False,
+        "ConnectFailed": True,
+        "TlsFailed": False,
+        "ProxyFailed": False,
+        "TimedOut": True,
+        "ConnectionLost": True,
+        "BodyTruncated": True,
+        "BadResponse": False,
+    }
+
+
+def test_the_reason_of_the_system_is_one_line_without_addresses() -> None:
+    refused = ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)")
+
+    assert os_reason(refused) == "Connection refused"
+    assert os_reason(socket.gaierror(-2, "Name or service not known")) == (
+        "Name or service not known"
+    )
+    assert os_reason(OSError("Multiple exceptions:\n one, two")) == "Multiple exceptions: one, two"
+    assert os_reason(ConnectionResetError()) == "ConnectionResetError"

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+
+import pytest
+
+from pi.ai.http.client import HttpClient
+from pi.ai.http.connection import Connection
+from pi.ai.http.errors import ConnectionLost, TimedOut
+from pi.ai.http.exchange import Exchange
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.timeouts import NO_TIMEOUTS, Timeouts
+from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
+
+LARGE = bytes(range(256)) * 40_000
+
+
+async def test_a_slow_first_byte_is_cut_by_its_own_timeout(client: HttpClient) -> None:
+    request_timeouts = Timeouts(first_byte=0.05, idle=None)
+    async with raw_server(answering(b"")) as server:
+        with pytest.raises(TimedOut) as caught:
+            await client.request(HttpRequest(url=server.url, timeouts=request_timeouts))
+
+    assert caught.value.kind == "first_byte"
+    assert str(caught.value) == (
+        f"127.0.0.1:{server.port} was silent for 0.05 s (first-byte timeout)."
+    )
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/", ok(b"whole")[:-1]])
+async def test_silence_after_the_first_byte_is_cut_by_the_idle_timeout(
+    client: HttpClient, said: bytes
+) -> None:
+    timeouts = Timeouts(first_byte=None, idle=0.05)
+    async with raw_server(answering(said)) as server:
+        with pytest.raises(TimedOut) as caught:
+            await client.request(HttpRequest(url=server.url, timeouts=timeouts))
+
+    assert caught.value.kind == "idle"
+
+
+async def slow(peer: Peer) -> None:
+    await peer.request()
+    for piece in (b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\n", b"h", b"i"):
+        await asyncio.sleep(0.1)
+        await peer.say(piece)
+    await peer.gone()
+
+
+@pytest.mark.trap(17)
+@pytest.mark.parametrize("timeouts", [NO_TIMEOUTS, Timeouts(connect=0, first_byte=0, idle=0)])
+async def test_a_timeout_that_is_off_cuts_nothing(client: HttpClient, timeouts: Timeouts) -> None:
+    async with raw_server(slow) as server:
+        answer = await client.request(HttpRequest(url=server.url, timeouts=timeouts))
+
+    assert answer.body == b"hi"
+
+
+async def test_each_byte_starts_the_idle_timeout_anew(client: HttpClient) -> None:
+    timeouts = Timeouts(first_byte=5, idle=0.35)
+    async with raw_server(slow) as server:
+        answer = await client.request(HttpRequest(url=server.url, timeouts=timeouts))
+
+    assert answer.body == b"hi"
+
+
+async def test_time_that_the_reader_takes_is_not_idle_time(client: HttpClient) -> None:
+    async with raw_server(answering(ok(b"whole"))) as server:
+        request = HttpRequest(url=server.url, timeouts=Timeouts(idle=0.05))
+        async with client.stream(request) as response:
+            await asyncio.sleep(0.1)
+            assert await response.read() == b"whole"
+
+
+async def test_a_large_upload_arrives_whole(client: HttpClient) -> None:
+    received: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        received.append((await peer.request()).partition(b"\r\n\r\n")[2])
+        await peer.say(OK_EMPTY)
+        await peer.gone()
+
+    async with raw_server(script) as server:
+        await client.request(HttpRequest(method="POST", url=server.url, body=LARGE))
+
+    assert received == [LARGE]
+
+
+async def test_a_large_upload_over_tls_arrives_whole(
+    tls_client: HttpClient, server_tls: ssl.SSLContext
+) -> None:
+    received: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        received.append((await peer.request()).partition(b"\r\n\r\n")[2])
+        await peer.say(OK_EMPTY)
+        await peer.gone()
+
+    async with raw_server(script, tls=server_tls) as server:
+        await tls_client.request(HttpRequest(method="POST", url=server.url, body=LARGE))
+
+    assert received == [LARGE]
+
+
+async def test_an_upload_that_nobody_takes_is_cut_by_the_idle_timeout(client: HttpClient) -> None:
+    async def script(peer: Peer) -> None:
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.Event().wait()
+
+    async with raw_server(script) as server:
+        request = HttpRequest(
+            method="POST", url=server.url, body=LARGE, timeouts=Timeouts(idle=0.05)
+        )
+        with pytest.raises(TimedOut) as caught:
+            await client.request(request)
+
+    assert caught.value.kind == "idle"
+
+
+async def test_an_answer_in_the_middle_of_an_upload_ends_the_upload(client: HttpClient) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.reader.readuntil(b"\r\n\r\n")
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await peer.say(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
+        await asyncio.Event().wait()
+
+    async with raw_server(script, answering(ok(b"next"))) as server:
+        refused = await client.request(
+            HttpRequest(method="POST", url=server.url, body=LARGE, timeouts=Timeouts(idle=5))
+        )
+        after = await client.request(HttpRequest(url=server.url))
+
+    assert (refused.status, refused.body, after.body) == (413, b"big", b"next")
+    assert server.connections == 2
+
+
+async def test_an_exchange_on_a_connection_that_has_ended_fails_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    _, connection = await asyncio.get_running_loop().create_connection(
+        lambda: Connection("somebody", set()), sock=ours
+    )
+    theirs.close()
+    await connection.closed
+
+    with pytest.raises(ConnectionLost, match="somebody did not answer"):
+        await Exchange(connection, NO_TIMEOUTS, bodiless=False).send(b"GET / HTTP/1.1\r\n\r\n")

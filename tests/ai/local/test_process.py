@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.ai.errors import ProviderError
+from pi.ai.local.process import LocalServer
+from pi.ai.local.pulling import has_engine
+
+
+@pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its errors")
+async def test_a_file_that_is_no_model_is_said_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.gguf"
+    file.write_bytes(b"not a model")
+    server = LocalServer(file, context=512, environ=dict(os.environ))
+
+    with pytest.raises(ProviderError, match="could not be started with") as caught:
+        await server.address()
+
+    assert "\n" not in str(caught.value)
+    await server.close()

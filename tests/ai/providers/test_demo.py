@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.messages import (
+    Context,
+    Message,
+    SystemMessage,
+    Text,
+    Tool,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.ai.models_collection import Models
+from pi.ai.providers.demo import DEMO_MODEL, FAREWELL, demo_provider
+from pi.testing import FakeClock
+from tests.ai.test_models_collection import Doors
+
+
+def tool(name: str) -> Tool:
+    return Tool(name=name, description="", parameters={})
+
+
+async def take_the_tour(*tools: str) -> list[str]:
+    clock = FakeClock()
+    models = Models(
+        [demo_provider("/tmp/tour")],
+        auth=Doors("demo"),
+        clock=clock,
+        make_services=lambda: Services(http=HttpClient(environ={}), clock=clock, environ={}),
+    )
+    said: list[Message] = [
+        SystemMessage(content="", tools_added=tuple(map(tool, tools))),
+        UserMessage(content="show me"),
+    ]
+    shown: list[str] = []
+    for _ in range(10):
+        answer = await models.complete(DEMO_MODEL, Context(messages=tuple(said)))
+        said.append(answer)
+        if not answer.tool_calls:
+            assert answer.text == FAREWELL
+            return shown
+        (call,) = answer.tool_calls
+        shown.append(call.name)
+        said.append(
+            ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=(Text(text="ok"),))
+        )
+    raise AssertionError("the tour does not end")
+
+
+async def test_the_tour_shows_every_tool_it_is_offered_and_then_says_what_it_is() -> None:
+    assert await take_the_tour("read", "bash", "edit", "write") == [
+        "bash",
+        "write",
+        "edit",
+        "read",
+        "bash",
+    ]
+
+
+async def test_the_tour_asks_for_nothing_it_is_not_offered() -> None:
+    assert await take_the_tour("read") == ["read"]
+    assert await take_the_tour() == []

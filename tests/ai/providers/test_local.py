@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.local.pulling import has_engine
+from pi.ai.local.weights import SMOLLM2
+from pi.ai.messages import Context, Tool, UserMessage
+from pi.ai.models.model import Model
+from pi.ai.models_collection import Models
+from pi.ai.providers.local import SMALL_MODEL, LocalProvider, gguf_model
+from pi.base.clock import SystemClock
+from tests.ai.local.wheels import real_weights
+from tests.ai.test_models_collection import Doors
+
+HELLO = Context(
+    system_prompt="A long prompt about tools that so small a model cannot use.",
+    messages=(UserMessage(content="Say hello."),),
+    tools=(Tool(name="bash", description="run", parameters={"type": "object"}),),
+)
+
+
+def collection(folder: Path, told: list[str]) -> Models:
+    return Models(
+        [LocalProvider(folder, environ=dict(os.environ), report=told.append)],
+        auth=Doors("local"),
+        clock=SystemClock(),
+        make_services=lambda: Services(
+            http=HttpClient(environ={}), clock=SystemClock(), environ={}
+        ),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(root: Path) -> None:
+    told: list[str] = []
+    folder = await real_weights(root)
+    models = collection(folder, told)
+
+    try:
+        first = await models.complete(SMALL_MODEL, HELLO)
+        by_path = await models.complete(gguf_model(folder / SMOLLM2.file_name), HELLO)
+    finally:
+        await models.close()
+
+    assert first.text.strip(), first.error_message
+    assert by_path.stop_reason in ("stop", "length", "toolUse"), by_path.error_message
+    assert told[0] == f"Loading {SMALL_MODEL.name}…"
+    assert len(told) == 2
+
+
+@pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its hints")
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SMALL_MODEL, "The weights of the embedded model are not here."),
+        (gguf_model(Path("/nowhere/x.gguf")), "There is no model file /nowhere/x.gguf."),
+    ],
+)
+async def test_what_is_missing_is_said_with_how_to_get_it(
+    tmp_path: Path, model: Model, message: str
+) -> None:
+    models = collection(tmp_path, [])
+
+    answer = await models.complete(model, HELLO)
+
+    assert answer.error_message == message
+    await models.close()
+
+
+def test_the_small_model_says_how_small_it_is() -> None:
+    assert "135M" in SMALL_MODEL.name
+    assert "no tools" in SMALL_MODEL.name

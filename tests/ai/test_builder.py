@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
+from pi.ai.errors import ProviderUnavailable
+from pi.ai.events import (
+    Done,
+    Failed,
+    Start,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from pi.ai.messages import AssistantMessage, Cost, Text, Thinking, ToolCall, Usage
+from pi.ai.models.model import Model, ModelCost
+from pi.base.records import UNSET
+
+MODEL = Model(id="m", name="M", api="a", provider="p", cost=ModelCost(input=1, output=2))
+
+
+def builder() -> MessageBuilder:
+    return MessageBuilder(MODEL, now_ms=7)
+
+
+def test_an_answer_with_three_kinds_of_blocks_gives_events_and_message_in_step() -> None:
+    made = builder()
+    made.start()
+    made.thinking("t", "hm").signature = "sig"
+    made.end("t")
+    made.text("x", "Hel")
+    made.text("x", "lo")
+    made.tool_call("c", "call_1", "peek")
+    made.arguments("c", '{"pa')
+    made.arguments("c", 'th":"a"}')
+    made.usage = Usage(input=1_000_000, output=500_000)
+    made.finish("toolUse")
+
+    call = ToolCall(id="call_1", name="peek", arguments={"path": "a"})
+    message = AssistantMessage(
+        content=(Thinking(thinking="hm", thinking_signature="sig"), Text(text="Hello"), call),
+        api="a",
+        provider="p",
+        model="m",
+        usage=Usage(
+            input=1_000_000,
+            output=500_000,
+            total_tokens=1_500_000,
+            cost=Cost(input=1.0, output=1.0, total=2.0),
+        ),
+        stop_reason="toolUse",
+        timestamp=7,
+    )
+    assert made.take() == [
+        Start(),
+        ThinkingStart(content_index=0),
+        ThinkingDelta(content_index=0, delta="hm"),
+        ThinkingEnd(content_index=0, content="hm"),
+        TextStart(content_index=1),
+        TextDelta(content_index=1, delta="Hel"),
+        TextDelta(content_index=1, delta="lo"),
+        ToolCallStart(content_index=2, id="call_1", tool_name="peek"),
+        ToolCallDelta(content_index=2, delta='{"pa'),
+        ToolCallDelta(content_index=2, delta='th":"a"}'),
+        TextEnd(content_index=1, content="Hello"),
+        ToolCallEnd(content_index=2, tool_call=call),
+        Done(reason="toolUse", message=message),
+    ]
+    assert made.final == message
+
+
+def test_a_failure_keeps_what_had_arrived() -> None:
+    made = builder()
+    made.text(0, "part")
+    made.take()
+
+    made.fail(ProviderUnavailable("down"))
+
+    kept = made.final
+    assert kept is not None
+    assert (kept.content, kept.stop_reason, kept.error_message) == (
+        (Text(text="part"),),
+        "error",
+        "down",
+    )
+    assert made.take() == [
+        TextEnd(content_index=0, content="part"),
+        Failed(reason="error", error=kept),
+    ]
+
+
+def test_nothing_can_end_an_answer_twice() -> None:
+    made = builder()
+    made.finish("stop")
+    made.abort()
+    made.fail(ProviderUnavailable("late"))
+    made.finish("length")
+
+    assert [type(event) for event in made.take()] == [Done]
+
+
+@pytest.mark.trap(27)
+def test_a_missing_or_repeated_call_id_is_replaced() -> None:
+    made = builder()
+    made.tool_call(0, "", "a")
+    made.tool_call(1, "x", "b")
+    made.tool_call(2, "x", "c")
+
+    ids = [call.id for call in made.message().tool_calls]
+
+    assert ids == ["call_7_0", "x", "call_7_2"]
+
+
+def test_arguments_that_are_not_json_are_named_so_that_the_call_is_refused() -> None:
+    made = builder()
+    made.tool_call(0, "c", "peek")
+    made.arguments(0, '{"path": nonsense')
+
+    made.finish("toolUse")
+
+    assert made.final is not None
+    assert made.final.diagnostics == (
+        {
+            "type": INVALID_ARGUMENTS,
+            "timestamp": 7,
+            "details": {"toolCallId": "c", "text": '{"path": nonsense'},
+        },
+    )
+
+
+def test_the_model_that_really_answered_sets_the_price() -> None:
+    served = Model(id="big", name="Big", api="a", provider="p", cost=ModelCost(input=10))
+    made = MessageBuilder(MODEL, now_ms=0, find_model={"big": served}.get)
+    made.usage = Usage(input=1_000_000)
+
+    asked = made.message().usage.cost.total
+    made.response_model = "big"
+
+    assert (asked, made.message().usage.cost.total) == (1.0, 10.0)
+
+
+def test_the_asked_model_is_not_repeated_as_the_answering_one() -> None:
+    made = builder()
+    made.response_model = "m"
+
+    assert made.message().response_model is UNSET
+
+
+@given(st.lists(st.text(), max_size=30))
+def test_the_deltas_of_a_block_add_up_to_its_content(deltas: list[str]) -> None:
+    made = builder()
+    for delta in deltas:
+        made.text(0, delta)
+    made.finish("stop")
+
+    events = made.take()
+    joined = "".join(event.delta for event in events if isinstance(event, TextDelta))
+    assert made.final is not None
+    assert joined == made.final.text == "".join(deltas)
+
+
+@pytest.mark.trap(89)
+def test_reading_the_partial_message_does_not_make_later_deltas_dearer() -> None:
+    made = builder()
+    for _ in range(100):
+        made.text(0, "x")
+        made.message()
+
+    block = made.find(0)
+
+    assert block is not None
+    assert len(block.parts) == 1
+
+
+def test_a_request_that_is_mended_and_repeated_starts_once() -> None:
+    made = builder()
+    made.start()
+    made.start()
+
+    assert made.take() == [Start()]
+
+
+def test_what_comes_after_a_block_has_ended_is_a_block_of_its_own() -> None:
+    made = builder()
+    for delta in ("one", "two"):
+        made.text(0, delta)
+        made.end(0)
+    made.thinking(1, "hm")
+    made.end(1)
+    made.thinking(1, "").signature = "late"
+    made.finish("stop")
+
+    assert made.final is not None
+    assert made.final.content == (
+        Text(text="one"),
+        Text(text="two"),
+        Thinking(thinking="hm", thinking_signature="late"),
+    )
+
+
+def test_a_complete_call_cannot_be_changed_any_more() -> None:
+    made = builder()
+    block = made.tool_call(0, "c", "peek")
+    made.arguments(0, '{"a":1}')
+    made.end(0)
+    made.arguments(0, "more")
+    block.arguments = {"a": 2}
+
+    assert made.message().tool_calls[0].arguments == {"a": 1}

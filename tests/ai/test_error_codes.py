@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.error_codes import (
+    codes,
+    is_daily_quota,
+    is_problem,
+    is_refusal,
+    kind_of_code,
+    message_in,
+    status_in,
+    texts,
+    unwrapped,
+)
+from pi.ai.errors import (
+    AuthenticationFailed,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+    QuotaExhausted,
+    RateLimited,
+)
+from pi.ai.messages import Json
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("context_length_exceeded", ContextOverflow),
+        ("insufficient_quota", QuotaExhausted),
+        ("1113", QuotaExhausted),
+        ("FreeUsageLimitError", QuotaExhausted),
+        ("invalid_api_key", AuthenticationFailed),
+        ("API_KEY_INVALID", AuthenticationFailed),
+        ("RESOURCE_EXHAUSTED", RateLimited),
+        ("ResourceExhausted", RateLimited),
+        ("throttlingException", RateLimited),
+        ("com.amazon.coral.service#ThrottlingException:http://internal/", RateLimited),
+        ("Throttling.RateQuota", RateLimited),
+        ("overloaded_error", ProviderUnavailable),
+        ("modelStreamErrorException", ProviderUnavailable),
+        ("INTERNAL", ProviderUnavailable),
+        ("invalid_request_error", None),
+        ("api_error", None),
+        ("req_503", None),
+        ("503", None),
+        ("", None),
+    ],
+)
+def test_a_code_is_known_however_it_is_spelled(code: str, kind: type[ProviderError] | None) -> None:
+    assert kind_of_code(code) is kind
+
+
+@pytest.mark.parametrize(
+    ("error", "inner"),
+    [
+        ({"error": {"message": "x"}}, {"message": "x"}),
+        ({"type": "error", "error": {"type": "a"}}, {"type": "a"}),
+        ({"error": {"error": {"code": 1}}}, {"code": 1}),
+        ({"code": "a", "type": "error", "error": {"message": "x"}}, {"code": "a", "message": "x"}),
+        ({"code": "a", "error": {"code": "b"}}, {"code": "b"}),
+        ({"message": "x"}, {"message": "x"}),
+        ({"error": "x"}, {"error": "x"}),
+        ({"error": {}}, {"error": {}}),
+    ],
+)
+def test_the_error_is_found_in_its_envelopes(error: Json, inner: Json) -> None:
+    assert unwrapped(error) == inner
+
+
+def test_the_most_telling_code_comes_first() -> None:
+    error = {
+        "code": 429,
+        "status": "RESOURCE_EXHAUSTED",
+        "type": "",
+        "details": [{"reason": "RATE_LIMIT_EXCEEDED"}, "odd", {"reason": None}],
+    }
+
+    assert codes(error) == ("RATE_LIMIT_EXCEEDED", "429", "RESOURCE_EXHAUSTED")
+
+
+@pytest.mark.trap(13)
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ({"code": 502}, 502),
+        ({"code": "429"}, 429),
+        ({"status": 503, "code": "x"}, 503),
+        ({"statusCode": 500}, 500),
+        ({"code": "x503"}, None),
+        ({"message": "503", "id": 503, "request_id": "503"}, None),
+        ({"code": 200}, None),
+        ({"code": True, "status": None}, None),
+    ],
+)
+def test_a_status_is_read_from_its_fields_alone(error: Json, status: int | None) -> None:
+    assert status_in(error) == status
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ({"message": "a", "detail": "b"}, "a"),
+        ({"message": None, "detail": "b"}, "b"),
+        ({"Message": "c"}, "c"),
+        ({"error": "d"}, "d"),
+        ({"message": {"x": 1}}, ""),
+    ],
+)
+def test_the_sentence_is_found_under_its_many_names(error: Json, message: str) -> None:
+    assert message_in(error) == message
+
+
+def test_every_string_is_found_down_to_a_depth() -> None:
+    deep: object = "lost"
+    for _ in range(2000):
+        deep = [deep]
+
+    assert list(texts({"a": "x", "b": ["y", {"c": "z"}, 1, None], "d": deep})) == ["x", "y", "z"]
+
+
+def test_a_quota_per_day_is_known_by_its_id() -> None:
+    per_day = {"details": [{"violations": [{"quotaId": "RequestsPerDayPerProject-FreeTier"}]}]}
+    per_minute = {"details": [{"violations": [{"quotaId": "RequestsPerMinutePerProject"}]}]}
+
+    assert is_daily_quota(per_day)
+    assert not is_daily_quota(per_minute)
+
+
+@pytest.mark.parametrize(
+    ("code", "refusal"),
+    [
+        ("invalid_request_error", True),
+        ("INVALID_ARGUMENT", True),
+        ("validationException", True),
+        ("model_not_found", True),
+        ("api_error", False),
+    ],
+)
+def test_general_words_that_blame_the_request_are_known(code: str, refusal: bool) -> None:
+    assert is_refusal(code) is refusal
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"error": {"message": "x"}}, True),
+        ({"error": None, "choices": []}, False),
+        ({"type": "error"}, True),
+        ({"object": "error", "message": "x"}, True),
+        ({"detail": "Not Found"}, True),
+        ({"id": "x", "choices": [], "message": "x"}, False),
+        ({"type": "message", "content": []}, False),
+    ],
+)
+def test_an_error_is_told_from_an_answer(value: Json, problem: bool) -> None:
+    assert is_problem(value) is problem

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.estimate import conversation_tokens, largest_answer, message_tokens
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    SystemMessage,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from pi.ai.models.model import Model
+from pi.base.records import replace
+
+MODEL = Model(id="m", name="M", api="a", provider="p", context_window=10_000, max_tokens=8_000)
+
+
+def test_four_characters_make_a_token_and_a_picture_twelve_hundred() -> None:
+    picture = Image(data="AA==", mime_type="image/png")
+    tool = Tool(name="peek", description="d", parameters={})
+
+    assert message_tokens(UserMessage(content="12345")) == 2
+    assert message_tokens(UserMessage(content=(Text(text="1234"), picture))) == 1201
+    assert message_tokens(SystemMessage(content="1234", sections={"a": "5678", "b": None})) == 2
+    assert message_tokens(SystemMessage(content="", tools_added=(tool,))) > 10
+    assert (
+        message_tokens(
+            AssistantMessage(
+                content=(
+                    Thinking(thinking="1234", thinking_signature="5678"),
+                    ToolCall(id="x", name="peek", arguments={"a": 1}),
+                )
+            )
+        )
+        == 5
+    )
+
+
+def test_what_the_provider_counted_is_trusted_and_only_the_rest_is_guessed() -> None:
+    counted = AssistantMessage(content=(Text(text="x" * 4000),), usage=Usage(total_tokens=50))
+    result = ToolResultMessage(tool_call_id="1", tool_name="t", content=(Text(text="RESULT"),))
+
+    assert conversation_tokens((UserMessage(content="y" * 4000), counted, result)) == 52
+
+
+@pytest.mark.trap(37)
+def test_a_failed_or_uncounted_answer_is_not_trusted_for_the_size() -> None:
+    asked = UserMessage(content="y" * 400)
+    uncounted = AssistantMessage(content=(Text(text="x" * 40),))
+    failed = replace(uncounted, usage=Usage(total_tokens=5000), stop_reason="error")
+
+    assert conversation_tokens((asked, uncounted)) == 110
+    assert conversation_tokens((asked, failed)) == 110
+
+
+@pytest.mark.trap(19)
+def test_the_answer_never_reserves_the_whole_window_nor_shrinks_to_nothing() -> None:
+    assert largest_answer(replace(MODEL, max_tokens=100), ()) == 100
+    assert largest_answer(MODEL, ()) == 10_000 - 4096
+    assert largest_answer(MODEL, (UserMessage(content="x" * 100_000),)) == 1024

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable
+from pi.ai.exchange import Services, agreed_payload, final_headers, send, timeouts
+from pi.ai.http.client import HttpClient
+from pi.ai.http.timeouts import Timeouts
+from pi.ai.messages import Json
+from pi.ai.models.model import Model
+from pi.ai.request import Access, Call, StreamOptions
+from pi.base.records import replace
+from pi.testing import FakeClock
+from tests.ai.loopback import Site, site
+
+MODEL = Model(id="m", name="M", api="a", provider="p", headers={"X-Model": "m", "X-Both": "m"})
+CALL = Call(model=MODEL, messages=())
+
+
+class Words:
+    """A decoder whose every event is a word, and ``end`` the last."""
+
+    def __init__(self, builder: MessageBuilder) -> None:
+        self.finished = False
+        self._builder = builder
+
+    def feed(self, name: str, data: bytes) -> None:
+        if data == b"end":
+            self._builder.finish("stop")
+            self.finished = True
+        else:
+            self._builder.text(0, data.decode())
+
+    def end(self) -> None:
+        raise BadAnswer("no end")
+
+
+async def ask(answer: object, call: Call = CALL) -> tuple[MessageBuilder, Site, str]:
+    builder = MessageBuilder(MODEL, now_ms=0)
+    problem = ""
+    async with site({"/x": answer}) as server, HttpClient(environ={}) as http:
+        try:
+            await send(
+                call,
+                {"hello": "ü"},
+                url=f"{server.url}/x",
+                headers={"X-Wire": "w", "X-Both": "w"},
+                decoder=Words(builder),
+                builder=builder,
+                flush=lambda: None,
+                services=Services(http=http, clock=FakeClock(), environ={}),
+            )
+        except ProviderError as error:
+            problem = f"{type(error).__name__}: {error.message}"
+    return builder, server, problem
+
+
+async def test_the_payload_is_posted_and_the_events_reach_the_decoder() -> None:
+    builder, server, problem = await ask(b"data: one \n\ndata: two\n\ndata: end\n\ndata: late\n\n")
+
+    assert problem == ""
+    assert builder.message().text == "one two"
+    ((method, path, headers, body),) = server.asked
+    assert (method, path, json.loads(body)) == ("POST", "/x", {"hello": "ü"})
+    assert (headers["x-wire"], headers["x-model"], headers["x-both"]) == ("w", "m", "m")
+
+
+@pytest.mark.trap(1)
+async def test_a_stream_without_its_last_event_is_an_error_and_keeps_what_arrived() -> None:
+    builder, _, problem = await ask(b"data: part\n\n")
+
+    assert (builder.message().text, problem) == ("part", "BadAnswer: no end")
+
+
+async def test_a_last_event_without_a_blank_line_counts() -> None:
+    builder, _, problem = await ask(b"data: one\n\ndata: end")
+
+    assert (builder.final is not None, problem) == (True, "")
+
+
+@pytest.mark.trap(6)
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ((429, {"error": {"message": "slow"}}), 'RateLimited: 429: {"message":"slow"}'),
+        (b'{"error":{"message":"Overloaded","code":529}}', "ProviderUnavailable: Overloaded"),
+        (b"", "BadAnswer: The server closed the connection without an answer."),
+    ],
+)
+async def test_an_answer_that_is_no_stream_is_a_typed_error(answer: object, problem: str) -> None:
+    _, _, told = await ask(answer)
+
+    assert told.startswith(problem.partition(":")[0])
+    if problem.startswith("BadAnswer"):
+        assert told == problem
+
+
+async def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
+    builder = MessageBuilder(MODEL, now_ms=0)
+    async with HttpClient(environ={}) as http:
+        with pytest.raises(ProviderUnavailable):
+            await send(
+                CALL,
+                {},
+                url="http://127.0.0.1:9/x",
+                headers={},
+                decoder=Words(builder),
+                builder=builder,
+                flush=lambda: None,
+                services=Services(http=http, clock=FakeClock(), environ={}),
+            )
+
+
+async def test_the_caller_sees_the_response_before_its_body() -> None:
+    seen: list[tuple[int, str]] = []
+
+    async def look(status: int, headers: Mapping[str, str], model: Model) -> None:
+        seen.append((status, model.id))
+
+    await ask(b"data: end\n\n", replace(CALL, options=StreamOptions(on_response=look)))
+
+    assert seen == [(200, "m")]
+
+
+async def test_the_callers_hook_may_replace_the_payload() -> None:
+    async def change(payload: Json, model: Model) -> Json | None:
+        return {**payload, "model": model.id} if payload else None
+
+    hooked = replace(CALL, options=StreamOptions(on_payload=change))
+
+    assert await agreed_payload(hooked, {"a": 1}) == {"a": 1, "model": "m"}
+    assert await agreed_payload(hooked, {}) == {}
+    assert await agreed_payload(CALL, {"a": 1}) == {"a": 1}
+
+
+def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
+    call = replace(
+        CALL,
+        access=Access(headers={"authorization": "k"}),
+        options=StreamOptions(headers={"X-WIRE": None, "X-Mine": "1"}),
+    )
+
+    assert dict(final_headers(call, {"X-Wire": "w", "Authorization": "none"})) == {
+        "X-Model": "m",
+        "X-Both": "m",
+        "authorization": "k",
+        "X-Mine": "1",
+    }
+
+
+@pytest.mark.trap(17)
+def test_no_timeout_means_none() -> None:
+    forever = timeouts(replace(CALL, options=StreamOptions(timeout_ms=0)))
+
+    assert timeouts(CALL) is None
+    assert forever is not None
+    assert (forever.limit("first_byte"), forever.limit("idle")) == (None, None)
+    assert timeouts(replace(CALL, options=StreamOptions(timeout_ms=1500))) == Timeouts(
+        first_byte=1.5, idle=1.5
+    )
+
+
+async def test_closing_services_closes_what_wires_have_kept() -> None:
+    closed: list[str] = []
+    services = Services(http=HttpClient(environ={}), clock=FakeClock(), environ={})
+    services.closing.callback(closed.append, "socket")
+
+    await services.close()
+
+    assert closed == ["socket"]

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.mock_process import mock_server
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import Network, create_models, make_services
+from pi.ai.http.request import HttpRequest
+from pi.ai.messages import Context, UserMessage
+from pi.ai.models.custom import read_custom_models
+from pi.ai.models_collection import Models
+from pi.ai.providers.rows import BUILT_IN
+from pi.testing import FakeClock
+from tests.ai.loopback import site
+
+HELLO = Context(messages=(UserMessage(content="hello"),))
+
+
+def collection(
+    tmp_path: Path, *, providers: Any = None, environ: Mapping[str, str] | None = None
+) -> Models:
+    text = json.dumps({"providers": providers or {}})
+    custom = read_custom_models(text, "models.json", [row.id for row in BUILT_IN])
+    assert custom.problems == ()
+    return create_models(
+        storage=AuthStorage(tmp_path / "auth.json"),
+        environ=environ or {},
+        clock=FakeClock(),
+        cwd=tmp_path,
+        folder=tmp_path,
+        custom=custom,
+    )
+
+
+def test_everything_is_there_and_nothing_is_available_without_a_key(tmp_path: Path) -> None:
+    models = collection(tmp_path)
+
+    ids = [row.id for row in models.get_providers()]
+    assert ids[: len(BUILT_IN)] == [row.id for row in BUILT_IN]
+    assert ids[len(BUILT_IN) :] == ["ollama", "llama.cpp", "lm-studio", "vllm", "local", "demo"]
+    assert [name for name in ids if models.is_available(name)] == ids[len(BUILT_IN) :]
+    assert len(models.get_models()) == 1465 + 2
+
+
+def test_a_key_in_the_environment_opens_its_provider_and_no_other(tmp_path: Path) -> None:
+    models = collection(tmp_path, environ={"GROQ_API_KEY": "k", "UNRELATED_API_KEY": "x"})
+
+    open_doors = [row.id for row in BUILT_IN if models.is_available(row.id)]
+
+    assert open_doors == ["groq"]
+
+
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses", "anthropic-messages"])
+async def test_a_provider_of_ones_own_answers_end_to_end(tmp_path: Path, api: str) -> None:
+    with mock_server() as server:
+        suffix = "" if api == "anthropic-messages" else "/v1"
+        models = collection(
+            tmp_path,
+            providers={
+                "mine": {
+                    "baseUrl": f"http://127.0.0.1:{server.port}{suffix}",
+                    "api": api,
+                    "apiKey": "$MY_KEY",
+                    "headers": {"X-Team": "${TEAM}"},
+                    "models": [{"id": "echo-20"}],
+                }
+            },
+            environ={"MY_KEY": "secret", "TEAM": "blue", "HTTP_PROXY": "http://127.0.0.1:9"},
+        )
+        model = models.get_model("mine", "echo-20")
+        assert model is not None
+
+        message = await models.complete(model, HELLO)
+        await models.close()
+
+    assert (message.stop_reason, message.provider) == ("stop", "mine"), message.error_message
+    assert message.text
+    assert message.usage.output > 0
+
+
+async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path: Path) -> None:
+    models = collection(
+        tmp_path,
+        providers={
+            "mine": {
+                "baseUrl": "http://127.0.0.1:9",
+                "api": "openai-completions",
+                "apiKey": "k",
+                "headers": {"X-Team": "$TEAM"},
+                "models": [{"id": "m"}],
+            }
+        },
+    )
+    model = models.get_model("mine", "m")
+    assert model is not None
+
+    message = await models.complete(model, HELLO)
+
+    assert message.error_message is not None
+    assert "The header X-Team of mine in models.json has no value" in str(message.error_message)
+    await models.close()
+
+
+async def test_servers_on_this_machine_are_not_asked_through_a_proxy() -> None:
+    environ = {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "example.org"}
+    async with site({"/x": {"ok": True}}) as server:
+        services = make_services(environ, FakeClock(), Network())
+        response = await services.http.request(HttpRequest(url=f"{server.url}/x"))
+        await services.close()
+
+    assert response.json() == {"ok": True}

@@ -1,0 +1,465 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.errors import (
+    AnswerRefused,
+    AuthenticationFailed,
+    BadAnswer,
+    BadRequest,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+    QuotaExhausted,
+    RateLimited,
+)
+from pi.ai.failures import MOST_SHOWN, from_body, from_error_object, from_http, from_status
+from pi.ai.http.errors import (
+    BadResponse,
+    BodyTruncated,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    InvalidRequest,
+    ProxyFailed,
+    TimedOut,
+    TlsFailed,
+)
+from pi.ai.http.headers import Headers
+from pi.ai.messages import Json
+from pi.testing.clock import FakeClock
+
+
+def refused(status: int, body: Json | str | bytes = b"", **headers: str) -> ProviderError:
+    """What ``from_status`` makes of an answer; header names with ``_`` for ``-``."""
+    fields = Headers((name.replace("_", "-"), value) for name, value in headers.items())
+    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    if isinstance(body, str):
+        raw = body.encode()
+    return from_status(status, fields, raw, FakeClock())
+
+
+def openai(message: str, *, type: str = "invalid_request_error", code: str | None = None) -> Json:
+    return {"error": {"message": message, "type": type, "param": None, "code": code}}
+
+
+def anthropic(type: str, message: str) -> Json:
+    return {"type": "error", "error": {"type": type, "message": message}, "request_id": "req_503"}
+
+
+def google(code: int, status: str, message: str, *details: Json) -> Json:
+    return {"error": {"code": code, "message": message, "status": status, "details": [*details]}}
+
+
+@pytest.mark.trap(8, 11, 12)
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        # OpenAI and its likes
+        (401, openai("Incorrect API key", code="invalid_api_key"), AuthenticationFailed),
+        (429, openai("Rate limit", type="tokens", code="rate_limit_exceeded"), RateLimited),
+        (429, openai("You exceeded your current quota", code="insufficient_quota"), QuotaExhausted),
+        (429, openai("You exceeded your current quota, check your plan"), QuotaExhausted),
+        (429, openai("Too many tokens"), RateLimited),
+        (429, openai("maximum context length is 128000 tokens"), RateLimited),
+        (400, openai("too long", code="context_length_exceeded"), ContextOverflow),
+        (400, openai("Unknown parameter"), BadRequest),
+        (400, openai("filtered", code="content_filter"), AnswerRefused),
+        (402, {"error": "Payment required"}, QuotaExhausted),
+        (402, openai("Prompt tokens limit exceeded: 69120 > 36608"), QuotaExhausted),
+        (404, {"error": "model 'x' not found"}, BadRequest),
+        (429, {"error": {"code": "1113", "message": "Insufficient balance"}}, QuotaExhausted),
+        (429, {"error": {"code": "1302", "message": "High concurrency"}}, RateLimited),
+        (429, {"error": "you have reached your session usage limit"}, QuotaExhausted),
+        (429, {"error": "You hit your usage limit. Try again in 3 hours."}, QuotaExhausted),
+        (429, {"error": "Monthly limit reached. Rate limit resets on May 1"}, QuotaExhausted),
+        (429, {"error": "Quota exceeded for requests per minute"}, RateLimited),
+        (429, {"error": "You exceeded your current quota. Please retry in 3.5s."}, RateLimited),
+        (400, {"code": "rate_limit_exceeded", "error": {"message": "x"}}, RateLimited),
+        (429, {"message": "Requests rate limit exceeded", "code": "1300"}, RateLimited),
+        # Anthropic
+        (429, anthropic("rate_limit_error", "This request would exceed"), RateLimited),
+        (529, anthropic("overloaded_error", "Overloaded"), ProviderUnavailable),
+        (500, anthropic("api_error", "Internal server error"), ProviderUnavailable),
+        (400, anthropic("invalid_request_error", "prompt is too long: 3 > 2"), ContextOverflow),
+        (400, anthropic("invalid_request_error", "Your credit balance is too low"), QuotaExhausted),
+        (403, anthropic("permission_error", "not allowed"), AuthenticationFailed),
+        # Google
+        (400, google(400, "INVALID_ARGUMENT", "bad schema"), BadRequest),
+        (
+            400,
+            google(400, "INVALID_ARGUMENT", "not valid", {"reason": "API_KEY_INVALID"}),
+            AuthenticationFailed,
+        ),
+        (
+            400,
+            google(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum (8)."),
+            ContextOverflow,
+        ),
+        (
+            429,
+            google(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota."),
+            RateLimited,
+        ),
+        (
+            429,
+            google(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "You exceeded your current quota.",
+                {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+                {"retryDelay": "12s"},
+            ),
+            QuotaExhausted,
+        ),
+        (503, google(503, "UNAVAILABLE", "The model is overloaded."), ProviderUnavailable),
+        # Local servers
+        (500, {"error": "prompt too long; exceeded max context length by 4"}, ContextOverflow),
+        (400, {"error": {"type": "exceed_context_size_error", "n_ctx": 4096}}, ContextOverflow),
+        # A gateway that hands on what its upstream said
+        (
+            400,
+            {"error": {"code": 400, "metadata": {"raw": '{"message":"prompt is too long"}'}}},
+            ContextOverflow,
+        ),
+        # Nothing but a status
+        (401, b"", AuthenticationFailed),
+        (402, b"", QuotaExhausted),
+        (403, b"", AuthenticationFailed),
+        (408, b"", ProviderUnavailable),
+        (409, b"", ProviderUnavailable),
+        (422, b"", BadRequest),
+        (425, b"", ProviderUnavailable),
+        (429, b"", RateLimited),
+        (500, b"", ProviderUnavailable),
+        (502, b"", ProviderUnavailable),
+        (503, b"", ProviderUnavailable),
+        (504, b"", ProviderUnavailable),
+        (520, b"", ProviderUnavailable),
+        (524, b"", ProviderUnavailable),
+        (529, b"", ProviderUnavailable),
+        (307, b"", BadRequest),
+    ],
+)
+def test_an_answer_that_refuses_is_typed_by_code_and_status(
+    status: int, body: Json | bytes, kind: type[ProviderError]
+) -> None:
+    problem = refused(status, body)
+
+    assert type(problem) is kind
+    assert problem.status == status
+
+
+@pytest.mark.trap(12)
+@pytest.mark.parametrize(
+    ("name", "message", "kind"),
+    [
+        ("ThrottlingException", "Too many tokens, please wait before trying again.", RateLimited),
+        ("ServiceQuotaExceededException", "exceeds the service quota", QuotaExhausted),
+        ("ValidationException:http://internal/", "Input is too long.", ContextOverflow),
+        ("ValidationException", "Malformed input request", BadRequest),
+        ("AccessDeniedException", "no access", AuthenticationFailed),
+        ("ModelErrorException", "the model failed", ProviderUnavailable),
+    ],
+)
+def test_amazon_names_the_problem_in_a_header(
+    name: str, message: str, kind: type[ProviderError]
+) -> None:
+    problem = refused(400, {"message": message}, x_amzn_errortype=name)
+
+    assert type(problem) is kind
+    assert problem.code == name.partition(":")[0]
+
+
+@pytest.mark.trap(9)
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, b""),
+        (413, b""),
+        (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+        (413, anthropic("request_too_large", "Request exceeds the maximum size")),
+        (413, openai("image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes")),
+    ],
+)
+def test_a_missing_reason_or_too_many_bytes_is_no_overflow(status: int, body: Json | bytes) -> None:
+    assert type(refused(status, body)) is BadRequest
+
+
+@pytest.mark.trap(13)
+def test_digits_in_ids_and_sentences_mean_nothing() -> None:
+    body = {
+        "error": {
+            "message": "Request 503 of trace 429 hit a server_error in 529",
+            "type": "invalid_request_error",
+            "id": "req_503_529",
+        }
+    }
+
+    assert type(refused(400, body)) is BadRequest
+
+
+def test_a_code_field_outranks_the_status() -> None:
+    assert type(refused(400, openai("x", type="server_error"))) is ProviderUnavailable
+    assert type(refused(403, openai("x", code="rate_limit_exceeded"))) is RateLimited
+
+
+@pytest.mark.trap(63)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": "error parsing tool call: raw='{\"a\":', err=unexpected end of JSON input"},
+        {"error": {"code": 500, "message": "Failed to parse input at pos 184: <tool_call>"}},
+    ],
+)
+def test_a_broken_tool_call_of_a_local_model_is_not_retried(body: Json) -> None:
+    problem = refused(500, body)
+
+    assert not problem.retryable
+    assert "tools" in problem.hint
+
+
+@pytest.mark.trap(7)
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            openai("no"),
+            '400: {"message":"no","type":"invalid_request_error","param":null,"code":null}',
+        ),
+        (anthropic("a", "b"), '400: {"type":"a","message":"b"}'),
+        ({"message": "é"}, '400: {"message":"é"}'),
+        ({"error": "plain"}, '400: {"error":"plain"}'),
+        ("two\n lines", "400: two lines"),
+        (b'[{"error":{"code":400}}]', '400: {"code":400}'),
+        (b"", "400: the server gave no reason"),
+        (b"\xff\xfe", "400: \ufffd\ufffd"),
+        (
+            "<!DOCTYPE html>\n<html><title>\n Bad &amp; gone </title><body>secret</body>",
+            "400: a web page titled 'Bad & gone'",
+        ),
+        ("<html><body><p>x</body></html>", "400: a web page without a title"),
+        (
+            {"error": {"message": "<html><head><title>502 Bad Gateway</title>"}},
+            '400: {"message":"a web page titled \'502 Bad Gateway\'"}',
+        ),
+    ],
+)
+def test_the_message_shows_status_and_error_but_no_html(
+    body: Json | str | bytes, message: str
+) -> None:
+    assert refused(400, body).message == message
+
+
+@pytest.mark.trap(7)
+def test_a_long_error_is_cut() -> None:
+    assert refused(400, "x" * 5000).message == f"400: {'x' * MOST_SHOWN}…"
+    assert len(refused(400, openai("y" * 5000)).message) < MOST_SHOWN + 10
+
+
+def test_an_error_that_was_cut_off_is_read_as_far_as_it_goes() -> None:
+    body = b'{"error":{"code":"context_length_exceeded","message":"the conversation is'
+
+    assert type(refused(400, body)) is ContextOverflow
+
+
+def test_hints_say_what_to_do_next() -> None:
+    assert refused(401).hint == "Log in again or check the API key."
+    assert "firewall" in refused(403, "<html><title>Attention Required!</title></html>").hint
+    assert "base URL" in refused(404).hint
+    assert "billing" in refused(402).hint
+    assert "Compact" in refused(400, openai("prompt is too long")).hint
+    assert "bytes" in refused(413).hint
+
+
+def test_a_rate_limit_says_when_to_come_back() -> None:
+    by_header = refused(429, b"", retry_after="7")
+    by_text = refused(429, openai("Please try again in 1m3.5s.", code="rate_limit_exceeded"))
+    by_limit = refused(429, b"", x_ratelimit_reset_requests="20s")
+
+    assert [wait(problem) for problem in (by_header, by_text, by_limit)] == [7.0, 63.5, 20.0]
+
+
+def test_a_server_that_is_down_says_when_to_come_back_but_its_limits_do_not() -> None:
+    assert wait(refused(503, b"", retry_after="7", x_ratelimit_reset_requests="24h")) == 7.0
+    assert wait(refused(503, b"", x_ratelimit_reset_requests="24h")) is None
+
+
+def wait(problem: ProviderError) -> float | None:
+    assert isinstance(problem, RateLimited)
+    return problem.retry_after
+
+
+@pytest.mark.trap(6, 12)
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (
+            {"type": "overloaded_error", "message": "Overloaded"},
+            ProviderUnavailable,
+            "overloaded_error: Overloaded",
+        ),
+        (
+            anthropic("rate_limit_error", "slow"),
+            RateLimited,
+            "rate_limit_error: slow",
+        ),
+        (openai("bad"), BadRequest, "invalid_request_error: bad"),
+        ({"code": "server_error", "message": "x"}, ProviderUnavailable, "server_error: x"),
+        ({"code": "invalid_prompt", "message": "x"}, BadRequest, "invalid_prompt: x"),
+        ({"code": "usage_limit_reached", "message": "x"}, QuotaExhausted, "usage_limit_reached: x"),
+        (
+            {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "x"},
+            RateLimited,
+            '429: {"code":429,"status":"RESOURCE_EXHAUSTED","message":"x"}',
+        ),
+        (
+            {"code": 502, "message": "upstream", "metadata": {"provider_name": "P"}},
+            ProviderUnavailable,
+            '502: {"code":502,"message":"upstream","metadata":{"provider_name":"P"}}',
+        ),
+        ({"type": "throttlingException", "message": "Too many tokens"}, RateLimited, None),
+        ({"type": "modelStreamErrorException", "message": "x"}, ProviderUnavailable, None),
+        ({"type": "validationException", "message": "Input is too long"}, ContextOverflow, None),
+        ({"type": "validationException", "message": "bad"}, BadRequest, None),
+        ({"status": "DEADLINE_EXCEEDED", "message": "x"}, ProviderUnavailable, None),
+        ({"status": "UNAUTHENTICATED", "message": "x"}, AuthenticationFailed, None),
+        ({"message": "Your input exceeds the context window"}, ContextOverflow, None),
+        ({"message": "Rate limit reached, try again in 5s"}, RateLimited, None),
+        ({"message": "Unauthorized"}, AuthenticationFailed, "Unauthorized"),
+        ({"error": "something broke"}, ProviderUnavailable, "something broke"),
+        ({"odd": [1, None]}, ProviderUnavailable, '{"odd":[1,null]}'),
+        ("just text", ProviderUnavailable, "just text"),
+    ],
+)
+def test_an_error_inside_a_stream_is_typed_in_every_providers_shape(
+    error: Json | str, kind: type[ProviderError], message: str | None
+) -> None:
+    problem = from_error_object(error)
+
+    assert type(problem) is kind
+    assert message is None or problem.message == message
+
+
+def test_an_error_inside_a_stream_says_when_to_come_back() -> None:
+    clock = FakeClock()
+    relative = {"code": 429, "details": [{"retryDelay": "12.5s"}], "message": "x"}
+    absolute = {"code": "rate_limit_exceeded", "resets_at": clock.now_ms() // 1000 + 60}
+
+    assert wait(from_error_object(relative)) == 12.5
+    assert wait(from_error_object(absolute, clock=clock)) == 60.0
+    assert wait(from_error_object(absolute)) is None
+
+
+def test_a_status_that_the_wire_knows_decides() -> None:
+    assert type(from_error_object({"message": "x"}, status=401)) is AuthenticationFailed
+    assert type(from_error_object({"message": "x"}, status=503)) is ProviderUnavailable
+
+
+@pytest.mark.trap(12)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ConnectFailed("No connection to h: Connection refused."),
+        ConnectFailed("No connection to h: Name or service not known."),
+        ConnectionLost("h did not answer: Connection reset by peer."),
+        ConnectionLost("The TLS connection to h broke: bad record mac."),
+        BodyTruncated("The response of h stopped early."),
+        TimedOut("h was silent for 1 s (idle timeout).", kind="idle"),
+    ],
+)
+def test_a_lost_connection_is_worth_a_retry(problem: HttpError) -> None:
+    error = from_http(problem)
+
+    assert type(error) is ProviderUnavailable
+    assert error.message == problem.message
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "retryable"),
+    [
+        (TlsFailed("The certificate of h is not trusted.", hint="Name it."), ProviderError, False),
+        (TlsFailed("TLS with h failed."), ProviderError, False),
+        (ProxyFailed("The proxy refuses."), ProviderError, False),
+        (InvalidRequest("A header holds a line end."), BadRequest, False),
+        (BadResponse("The response of h is malformed."), BadAnswer, True),
+    ],
+)
+def test_what_stays_wrong_is_not_retried_and_says_what_to_do(
+    problem: HttpError, kind: type[ProviderError], retryable: bool
+) -> None:
+    error = from_http(problem)
+
+    assert type(error) is kind
+    assert error.retryable is retryable
+    assert error.message == problem.message
+    assert error.hint or retryable
+    assert error.hint == problem.hint or not problem.hint
+
+
+@pytest.mark.trap(6)
+@pytest.mark.parametrize(
+    ("body", "kind", "part"),
+    [
+        (
+            b'{"error":{"message":"Overloaded","type":"overloaded_error"}}',
+            ProviderUnavailable,
+            "Over",
+        ),
+        (b'{"error":{"message":"x","code":"rate_limit_exceeded","mo', RateLimited, "x"),
+        (b'[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]', RateLimited, "429: {"),
+        (b'{"detail":"Not Found"}', ProviderUnavailable, "Not Found"),
+        (b"Too many requests. Try again in 5s\n", RateLimited, "Too many requests."),
+        (b"upstream connect error", ProviderUnavailable, "upstream connect error"),
+        (b"<html><title>Sign in</title><body>...", ProviderUnavailable, "titled 'Sign in'"),
+        (b'{"id":"c","object":"chat.completion","choices":[]}', BadAnswer, "without a stream"),
+    ],
+)
+def test_a_good_status_without_a_stream_is_explained(
+    body: bytes, kind: type[ProviderError], part: str
+) -> None:
+    problem = from_body(body)
+
+    assert type(problem) is kind
+    assert part in problem.message
+
+
+@pytest.mark.parametrize("body", [b"", b" \r\n\n"])
+def test_nothing_at_all_is_left_to_the_caller(body: bytes) -> None:
+    assert from_body(body) is None
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+FIELDS = st.sampled_from(["error", "code", "type", "status", "message", "details", "headers"])
+OBJECTS = st.dictionaries(FIELDS, VALUES | st.dictionaries(FIELDS, VALUES))
+BODIES = st.binary() | OBJECTS.map(lambda value: msgspec.json.encode(value))
+
+
+@given(st.integers(300, 599), BODIES)
+def test_any_answer_becomes_a_typed_error(status: int, body: bytes) -> None:
+    assert isinstance(refused(status, body), ProviderError)
+    from_body(body)
+
+
+@given(OBJECTS)
+def test_any_object_becomes_a_typed_error(error: dict[str, Any]) -> None:
+    assert isinstance(from_error_object(error), ProviderError)
+
+
+def test_endless_nesting_becomes_a_typed_error() -> None:
+    deep: Any = "x"
+    for _ in range(5000):
+        deep = {"error": deep, "more": [deep]} if _ % 2 else [deep]
+
+    assert isinstance(from_error_object({"error": {"message": "x", "deep": deep}}), ProviderError)
+    assert isinstance(refused(400, b'{"error":' * 5000), ProviderError)
+    assert isinstance(refused(400, b"[" * 50_000), ProviderError)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.flags import host_of, is_within, read_flags
+from pi.ai.messages import Json
+from pi.ai.models.model import Model
+from pi.ai.request import Call
+from pi.base.records import Record
+
+
+class Flags(Record):
+    likes_tools: bool = False
+    likes_pictures: bool = False
+
+
+def model(compat: Json | None = None, base_url: str = "") -> Model:
+    return Model(id="m", name="M", api="a", provider="p", base_url=base_url, compat=compat or {})
+
+
+def test_what_a_model_says_beats_what_is_known_and_that_beats_the_defaults() -> None:
+    known = {"likesTools": True, "likesPictures": True}
+
+    said: Json = {"likesTools": False, "likesPictures": None, "flagOfAnotherWire": 1}
+    assert read_flags(model(said), Flags, known) == Flags(likes_pictures=True)
+    assert read_flags(model(), Flags, known) == Flags(likes_tools=True, likes_pictures=True)
+    assert read_flags(model(), Flags) == Flags()
+
+
+def test_a_flag_of_the_wrong_type_says_where_it_is() -> None:
+    with pytest.raises(BadRequest, match=r"flags of model 'm' cannot be read.*likesTools") as found:
+        read_flags(model({"likesTools": "yes"}), Flags)
+
+    assert "models.json" in found.value.hint
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host"),
+    [
+        ("https://API.x.test:8443/v1", "api.x.test"),
+        ("http://[::1]:1/", "::1"),
+        ("http://[::1", ""),
+        ("", ""),
+    ],
+)
+def test_the_host_is_known_where_the_base_url_has_one(base_url: str, host: str) -> None:
+    assert host_of(Call(model=model(base_url=base_url), messages=())) == host
+
+
+def test_a_domain_holds_itself_and_what_is_below_it() -> None:
+    hosts = ("x.test", "eu.x.test", "notx.test", "x.test.evil", "")
+
+    assert [is_within(host, "x.test") for host in hosts] == [True, True, False, False, False]

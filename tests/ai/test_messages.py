@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    SystemMessage,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+    blocks,
+)
+
+WIRE = [
+    (
+        UserMessage(
+            content=(Text(text="hi"), Image(data="AA==", mime_type="image/png")), timestamp=1
+        ),
+        '{"role":"user","content":[{"type":"text","text":"hi"},'
+        '{"type":"image","data":"AA==","mimeType":"image/png"}],"timestamp":1}',
+    ),
+    (
+        SystemMessage(
+            content="",
+            sections={"cwd": "x", "old": None},
+            tools_added=(Tool(name="t", description="d", parameters={"type": "object"}),),
+        ),
+        '{"role":"system","content":"","sections":{"cwd":"x","old":null},"toolsAdded":[{"name":"t",'
+        '"description":"d","parameters":{"type":"object"}}],"timestamp":0}',
+    ),
+    (
+        ToolResultMessage(
+            tool_call_id="c", tool_name="t", content=(Text(text="R"),), details={}, is_error=True
+        ),
+        '{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{"type":"text","text":"R"}],'
+        '"details":{},"isError":true,"timestamp":0}',
+    ),
+    (
+        AssistantMessage(
+            content=(
+                Thinking(thinking="hm", thinking_signature="s"),
+                ToolCall(id="c", name="t", arguments={"a": 1}),
+            ),
+            api="x",
+            provider="p",
+            model="m",
+            response_id="r",
+            usage=Usage(input=1, cache_write_1h=2),
+            stop_reason="toolUse",
+            timestamp=5,
+        ),
+        '{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s"},'
+        '{"type":"toolCall","id":"c","name":"t","arguments":{"a":1}}],"api":"x","provider":"p",'
+        '"model":"m","responseId":"r","usage":{"input":1,"output":0,"cacheRead":0,"cacheWrite":0,'
+        '"cacheWrite1h":2,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,'
+        '"total":0}},"stopReason":"toolUse","timestamp":5}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "wire"), WIRE, ids=lambda value: type(value).__name__)
+def test_the_json_form_is_that_of_session_files(message: Message, wire: str) -> None:
+    assert msgspec.json.encode(message).decode() == wire
+    assert msgspec.json.decode(wire, type=Message) == message
+
+
+def test_fields_of_a_newer_version_do_not_stop_reading() -> None:
+    wire = '{"role":"user","content":"hi","timestamp":1,"mood":"good"}'
+
+    assert msgspec.json.decode(wire, type=Message) == UserMessage(content="hi", timestamp=1)
+
+
+def test_content_can_be_read_as_blocks_however_it_was_written() -> None:
+    assert blocks("hi") == blocks((Text(text="hi"),)) == (Text(text="hi"),)
+
+
+def test_an_answer_knows_its_calls_and_its_words() -> None:
+    call = ToolCall(id="c", name="t", arguments={})
+    answer = AssistantMessage(content=(Text(text="a"), call, Text(text="b")))
+
+    assert (answer.text, answer.tool_calls) == ("ab", (call,))
+
+
+def test_a_result_knows_its_words_and_a_picture_its_url() -> None:
+    picture = Image(data="aGk=", mime_type="image/png")
+    content = (Text(text="a"), picture, Text(text="b"))
+    result = ToolResultMessage(tool_call_id="c", tool_name="t", content=content)
+
+    assert result.text == "a\nb"
+    assert picture.data_url == "data:image/png;base64,aGk="

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from pi.ai.messages import Json
+from pi.ai.object_schema import object_schema
+from tests.ai.odd_schemas import odd_schemas
+
+PATH = {"type": "string"}
+COUNT = {"type": "integer"}
+
+
+def test_an_object_is_sent_as_it_is() -> None:
+    schema = {"type": "object", "properties": {"path": PATH}, "$defs": {"a": {}}, "x-own": 1}
+
+    assert object_schema(schema) is schema
+    assert object_schema({}) == {"type": "object", "properties": {}}
+
+
+@pytest.mark.trap(22)
+def test_alternatives_at_the_top_become_one_object() -> None:
+    schema = {
+        "description": "either",
+        "anyOf": [
+            {"type": "object", "properties": {"path": PATH}, "required": ["path"]},
+            {"allOf": [{"properties": {"n": COUNT}}, True]},
+            {"type": "null"},
+        ],
+        "properties": {"always": PATH},
+        "required": ["always"],
+    }
+
+    assert object_schema(schema) == {
+        "description": "either",
+        "type": "object",
+        "properties": {"path": PATH, "n": COUNT, "always": PATH},
+        "required": ["always"],
+    }
+
+
+@pytest.mark.trap(22)
+@given(odd_schemas())
+def test_any_schema_comes_out_as_an_object(schema: Json) -> None:
+    made = object_schema(schema)
+
+    assert made["type"] == "object"
+    assert not made.keys() & {"anyOf", "oneOf", "allOf"}

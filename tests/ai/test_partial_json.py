@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.partial_json import parse_arguments, parse_partial
+
+objects = st.dictionaries(
+    st.text(st.characters(codec="utf-8"), max_size=5),
+    st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8"), max_size=5) | st.none(),
+    max_size=4,
+)
+
+
+@pytest.mark.trap(29)
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("", {}),
+        ("  ", {}),
+        ('{"a":1}', {"a": 1}),
+        (json.dumps('{"a":1}'), {"a": 1}),
+        ("[1]", None),
+        ("null", None),
+        ('{"a":', None),
+    ],
+)
+def test_arguments_are_understood_however_they_were_encoded(
+    text: str, arguments: dict[str, object] | None
+) -> None:
+    assert parse_arguments(text) == arguments
+
+
+@pytest.mark.trap(47)
+def test_slips_inside_strings_are_mended() -> None:
+    assert parse_arguments('{"a":"one\ntwo\t\\d"}') == {"a": "one\ntwo\t\\d"}
+    assert parse_arguments('{"a":"\\u12"}') == {"a": "\\u12"}
+
+
+def test_half_an_object_shows_what_has_arrived() -> None:
+    assert parse_partial('{"path":"a.tx') == {"path": "a.tx"}
+    assert parse_partial("") == parse_partial("nonsense") == parse_partial("[1") == {}
+
+
+@given(st.text())
+def test_no_text_makes_parsing_raise(text: str) -> None:
+    parse_partial(text)
+    parse_arguments(text)
+
+
+@given(objects, st.data())
+def test_every_beginning_of_an_object_parses(value: dict[str, object], data: st.DataObject) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    cut = data.draw(st.integers(0, len(text)))
+
+    assert set(parse_partial(text[:cut])) <= set(value)
+    assert parse_arguments(text) == value
+
+
+def test_arguments_nested_beyond_all_reason_are_refused_and_do_not_raise() -> None:
+    text = '{"a":' * 100_000
+
+    assert parse_arguments(text + "1" + "}" * 100_000) is None
+    assert parse_partial(text) == {}

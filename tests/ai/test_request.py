@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Json
+from pi.ai.models.model import Model
+from pi.ai.request import Access, Call, StreamOptions, ToolChoice, possible_choice
+from pi.base.records import replace
+
+MODEL = Model(id="m", name="M", api="a", provider="p", base_url="https://x.test/v1/", max_tokens=10)
+
+
+def test_a_credential_may_name_its_own_server() -> None:
+    assert Call(model=MODEL, messages=()).base_url == "https://x.test/v1"
+    assert (
+        Call(model=MODEL, messages=(), access=Access(base_url="https://y.test/")).base_url
+        == "https://y.test"
+    )
+
+
+def test_the_caller_may_ask_for_a_shorter_answer() -> None:
+    assert Call(model=MODEL, messages=()).max_tokens == 10
+    assert Call(model=MODEL, messages=(), options=StreamOptions(max_tokens=3)).max_tokens == 3
+
+
+def test_the_callers_sampling_parameters_win_over_the_models() -> None:
+    model = replace(MODEL, sampling_params={"top_p": 0.5, "top_k": 1})
+
+    assert Call(model=MODEL, messages=()).sampling == {}
+    assert Call(
+        model=model, messages=(), options=StreamOptions(sampling_params={"top_k": 2})
+    ).sampling == {"top_p": 0.5, "top_k": 2}
+
+
+def test_no_session_is_named_to_a_cache_that_is_not_wanted() -> None:
+    wanted, unwanted = (
+        Call(
+            model=MODEL,
+            messages=(),
+            options=StreamOptions(session_id="S", cache_retention=retention),
+        )
+        for retention in ("short", "none")
+    )
+
+    assert (wanted.cached_session, unwanted.cached_session) == ("S", None)
+
+
+PEEK: Json = {"type": "tool", "name": "peek"}
+
+
+@pytest.mark.trap(20)
+@pytest.mark.parametrize(
+    ("choice", "possible"),
+    [
+        (None, None),
+        ("auto", "auto"),
+        ("none", "none"),
+        ({"type": "any"}, {"type": "any"}),
+        (PEEK, PEEK),
+        ({"type": "tool", "name": "gone"}, None),
+        ({"type": "tool"}, None),
+    ],
+)
+def test_a_choice_is_made_unless_it_forces_an_absent_tool(
+    choice: ToolChoice | None, possible: ToolChoice | None
+) -> None:
+    assert possible_choice(choice, ("peek",)) == possible
+    assert possible_choice(choice, ()) is None

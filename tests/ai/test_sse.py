@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.sse import ServerEvent, SseReader
+
+
+def read(*chunks: bytes) -> list[ServerEvent]:
+    reader = SseReader()
+    events = [event for chunk in chunks for event in reader.feed(chunk)]
+    return events + reader.finish()
+
+
+def test_plain_and_named_events_are_read() -> None:
+    body = b"data: {}\n\nevent: ping\ndata: 1\n\n"
+
+    assert read(body) == [("", b"{}"), ("ping", b"1")]
+
+
+@pytest.mark.trap(3)
+def test_odd_line_ends_and_a_missing_last_blank_line_are_accepted() -> None:
+    assert read(b"event: a\r\ndata: 1\r", b"\n\r\ndata: 2\r\rdata: [DONE]") == [
+        ("a", b"1"),
+        ("", b"2"),
+        ("", b"[DONE]"),
+    ]
+
+
+def test_comments_ids_and_events_without_data_are_skipped() -> None:
+    assert read(b": keep-alive\n\nid: 7\nretry: 10\n\nevent: x\n\ndata: 1\nid: 8\n\n") == [
+        ("", b"1")
+    ]
+
+
+def test_several_data_lines_are_joined_and_the_space_is_optional() -> None:
+    assert read(b"data:a\ndata: b\ndata:  c\n\n") == [("", b"a\nb\n c")]
+
+
+def test_extra_blank_lines_are_no_events() -> None:
+    assert read(b"\n\n\n\ndata: 1\n\n\n\n\ndata: 2\n\n") == [("", b"1"), ("", b"2")]
+
+
+def test_a_carriage_return_at_the_end_of_a_read_is_one_line_end() -> None:
+    assert read(b"data: 1\r", b"\n", b"\r", b"\n") == [("", b"1")]
+
+
+def test_what_came_before_the_first_event_is_kept_to_explain_it() -> None:
+    reader = SseReader()
+    reader.feed(b"<html>busy")
+    reader.feed(b"</html>")
+
+    assert reader.first_bytes == b"<html>busy</html>"
+
+
+event_bodies = st.lists(
+    st.tuples(
+        st.sampled_from(["", "message_start", "ping"]),
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20),
+    ),
+    max_size=8,
+)
+
+
+@given(event_bodies, st.sampled_from(["\n", "\r\n", "\r"]), st.data())
+def test_any_split_of_the_bytes_gives_the_same_events(
+    events: list[tuple[str, str]], line_end: str, data: st.DataObject
+) -> None:
+    body = "".join(
+        (f"event: {name}{line_end}" if name else "") + f"data: {text}{line_end}{line_end}"
+        for name, text in events
+    ).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=12)))
+    edges = [0, *cuts, len(body)]
+    chunks = [body[start:stop] for start, stop in pairwise(edges)]
+
+    assert read(*chunks) == [(name, text.encode()) for name, text in events]
+
+
+def test_an_empty_read_between_the_halves_of_a_line_end_changes_nothing() -> None:
+    assert read(b"event: a\r", b"", b"\ndata: 1\r\n\r\n") == [("a", b"1")]

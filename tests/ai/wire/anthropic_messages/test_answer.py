@@ -1,0 +1,144 @@
+"""The wire's entrance, over a real connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.messages import Json, Message, Thinking
+from pi.ai.models.model import Model
+from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.wire.anthropic_messages import answer
+from pi.base.records import replace
+from pi.testing.clock import FakeClock
+from tests.ai.http.raw_server import Peer, raw_server
+from tests.ai.wire.anthropic_messages.talk import PLAIN, model, own, system, tool, user
+from tests.ai.wire.conformance import RECORDINGS
+
+TEXT = (RECORDINGS / "anthropic-messages" / "text.http").read_bytes()
+SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
+SCHEMA = "tools.0.custom.input_schema: JSON schema is invalid"
+TALK = (
+    system("S", tool("a", {"type": "json_schema", "strict": "prefer"})),
+    user("1"),
+    own(Thinking(thinking="hm", thinking_signature="bad"), "t"),
+    user("2"),
+)
+
+
+def refusal(sentence: str) -> bytes:
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": sentence}}
+    head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n\r\n"
+    return head.encode() + json.dumps(error).encode()
+
+
+class Asked:
+    """One question to a server that answers as told, and all requests that it took."""
+
+    def __init__(self, *responses: bytes) -> None:
+        self.responses = list(responses)
+        self.heads: list[str] = []
+        self.bodies: list[Json] = []
+
+    async def serve(self, peer: Peer) -> None:
+        head, _, body = (await peer.request()).partition(b"\r\n\r\n")
+        self.heads.append(head.decode())
+        self.bodies.append(json.loads(body))
+        await peer.say(self.responses.pop(0))
+        await peer.hang_up()
+
+    async def ask(
+        self, *messages: Message, target: Model = PLAIN, options: StreamOptions | None = None
+    ) -> MessageBuilder:
+        clock = FakeClock(now_ms=7)
+        builder = MessageBuilder(target, now_ms=0)
+        async with (
+            asyncio.timeout(10),
+            raw_server(self.serve) as server,
+            HttpClient(environ={}) as http,
+        ):
+            call = Call(
+                model=replace(target, base_url=server.url),
+                messages=messages,
+                options=options or StreamOptions(),
+                access=Access(api_key="KEY", kind="api_key"),
+            )
+            await answer(call, builder, lambda: None, Services(http, clock, environ={}))
+        return builder
+
+
+def diagnostic(kind: str, sentence: str) -> Json:
+    shown = json.dumps(
+        {"type": "invalid_request_error", "message": sentence}, separators=(",", ":")
+    )
+    return {"type": kind, "timestamp": 7, "error": {"message": f"400: {shown}"}}
+
+
+@pytest.mark.trap(26)
+async def test_a_refused_signature_is_healed_by_leaving_thoughts_out() -> None:
+    asked = Asked(refusal(SIGNATURE), TEXT)
+
+    builder = await asked.ask(*TALK)
+
+    first, second = (body["messages"][1]["content"] for body in asked.bodies)
+    assert [block["type"] for block in first] == ["thinking", "text"]
+    assert [block["type"] for block in second] == ["text"]
+    assert builder.final is not None
+    assert builder.final.text == "Hello, wörld! 👋"
+    assert builder.final.diagnostics == (diagnostic("thinking_signature_rejected", SIGNATURE),)
+
+
+@pytest.mark.trap(21, 22)
+async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> None:
+    asked = Asked(refusal(SCHEMA), refusal(SCHEMA), TEXT)
+
+    builder = await asked.ask(*TALK, target=model({"supportsStrictTools": True}))
+
+    offered = [
+        [(entry["name"], entry.get("strict")) for entry in body.get("tools", [])]
+        for body in asked.bodies
+    ]
+    assert offered == [[("a", True)], [("a", None)], []]
+    assert builder.diagnostics == [
+        diagnostic("strict_schema_rejected", SCHEMA),
+        diagnostic("tool_schema_rejected", SCHEMA),
+    ]
+
+
+async def test_a_refusal_that_stays_is_raised() -> None:
+    asked = Asked(refusal(SIGNATURE), refusal(SIGNATURE))
+
+    with pytest.raises(BadRequest, match="Invalid `signature`"):
+        await asked.ask(*TALK)
+
+    assert len(asked.bodies) == 2
+
+
+async def test_features_travel_in_a_header_as_the_hook_leaves_them() -> None:
+    async def add(payload: Json, _: Model) -> Json:
+        return {**payload, "betas": [*payload["betas"], "mine-2026-01-01"]}
+
+    asked = Asked(TEXT)
+    options = StreamOptions(reasoning="low", on_payload=add)
+
+    await asked.ask(user("hi"), options=options)
+
+    assert "betas" not in asked.bodies[0]
+    assert "anthropic-beta: interleaved-thinking-2025-05-14,mine-2026-01-01\r\n" in asked.heads[0]
+
+
+async def test_the_effort_is_kept_with_the_answer_where_it_may_change() -> None:
+    changing = model({"forceAdaptiveThinking": True, "supportsMidConvoEffort": True})
+
+    builder = await Asked(TEXT).ask(
+        user("hi"), target=changing, options=StreamOptions(reasoning="low")
+    )
+
+    assert builder.final is not None
+    assert builder.final.provider_thinking_level == "low"

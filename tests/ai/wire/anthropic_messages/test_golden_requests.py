@@ -1,0 +1,333 @@
+"""Every recorded request of this wire is reproduced, to the byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.ai.estimate import largest_answer
+from pi.ai.exchange import final_headers
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    Message,
+    SystemMessage,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.thinking import clamp_level
+from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.wire.anthropic_messages.request import encode, headers, url
+
+API = "anthropic-messages"
+GOLDEN = Path(__file__).parents[1] / "golden"
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er"
+    "kJggg=="
+)
+
+LEVELS: tuple[ThinkingLevel, ...] = ("high", "off", "minimal", "low", "medium")
+"""Of the recorded pairs of requests, in their order."""
+
+
+def rows(name: str) -> list[Json]:
+    lines = (GOLDEN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    recorded = [json.loads(line) for line in lines]
+    return [
+        row for row in recorded if row.get("api") == API or "/v1/messages" in row.get("path", "")
+    ]
+
+
+def ready(
+    model: Model,
+    messages: tuple[Message, ...],
+    *,
+    access: Access,
+    reasoning: ThinkingLevel = "off",
+    session_id: str | None = None,
+) -> Call:
+    """A call as the layer above makes it: "off" is never raised to a level."""
+    return Call(
+        model=model,
+        messages=messages,
+        options=StreamOptions(
+            reasoning=reasoning if reasoning == "off" else clamp_level(model, reasoning),
+            max_tokens=largest_answer(model, messages),
+            session_id=session_id,
+        ),
+        access=access,
+    )
+
+
+def assert_same(got: Json, recorded: Json) -> None:
+    assert json.loads(json_bytes(got)) == recorded
+    assert json_bytes(got) == json_bytes(recorded), "the order of the keys differs"
+
+
+def comparable(named: Any) -> Json:
+    """Headers by lower-case name, without the machine in the User-Agent."""
+    lower = {name.lower(): value for name, value in dict(named).items()}
+    if lower["user-agent"].startswith("pi ("):
+        lower["user-agent"] = "pi"
+    return lower
+
+
+# The default model of every provider -------------------------------------------------------------
+
+
+def model_of(row: Json) -> Model:
+    return msgspec.convert(
+        {
+            **row["modelMeta"],
+            "id": row["model"],
+            "name": row["model"],
+            "api": API,
+            "provider": row["provider"],
+            "baseUrl": row["url"].removesuffix("/v1/messages?beta=true"),
+        },
+        Model,
+    )
+
+
+def five_messages(model: Model) -> tuple[Message, ...]:
+    image = (Image(data=PNG, mime_type="image/png"),) if model.sees_images else ()
+    parameters = {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "where"},
+            "n": {"type": "number"},
+        },
+        "required": ["path"],
+    }
+    return (
+        SystemMessage(
+            content="SYS",
+            tools_added=(Tool(name="peek", description="look at it", parameters=parameters),),
+        ),
+        UserMessage(content=(Text(text="first"), *image)),
+        AssistantMessage(
+            content=(
+                Thinking(thinking="hm", thinking_signature="c2ln"),
+                Text(text="calling"),
+                ToolCall(id="call_1", name="peek", arguments={"path": "x"}),
+            ),
+            api=API,
+            provider=model.provider,
+            model=model.id,
+            usage=Usage(total_tokens=2),
+            stop_reason="toolUse",
+        ),
+        ToolResultMessage(tool_call_id="call_1", tool_name="peek", content=(Text(text="RESULT"),)),
+        UserMessage(content="next"),
+    )
+
+
+def access_of(row: Json) -> Access:
+    """What the provider's login comes to: Copilot's identity is its own, not this wire's."""
+    recorded = row["headers"]
+    if "authorization" not in recorded:
+        return Access(api_key="<KEY>", kind="api_key")
+    own = ("anthropic-", "content-type")
+    given = {name: value for name, value in recorded.items() if not name.startswith(own)}
+    return Access(api_key="<KEY>", kind="oauth", headers=given)
+
+
+@pytest.mark.parametrize(
+    "row",
+    rows("payloads-by-provider"),
+    ids=lambda row: f"{row['provider']}-{row['reasoning']}",
+)
+def test_the_payload_for_each_provider_is_the_recorded_one(row: Json) -> None:
+    model = model_of(row)
+    call = ready(
+        model,
+        five_messages(model),
+        access=access_of(row),
+        reasoning=row["reasoning"],
+        session_id="SESS",
+    )
+
+    payload = encode(call)
+
+    assert_same(payload, row["payload"])
+    assert url(call) == row["url"]
+    sent = final_headers(call, headers(call, payload.get("betas", ())))
+    assert comparable(sent) == comparable(row["headers"])
+
+
+# The requests of whole runs ----------------------------------------------------------------------
+
+
+def run_messages(body: Json) -> tuple[Message, ...]:
+    tools = tuple(
+        Tool(
+            name=tool["name"],
+            description=tool["description"],
+            parameters=tool["input_schema"],
+            constrained_sampling={"type": "json_schema", "strict": "prefer"},
+        )
+        for tool in body["tools"]
+    )
+    start = (
+        SystemMessage(content="[text removed]", tools_added=tools),
+        UserMessage(content=(Text(text="hi"),)),
+    )
+    if len(body["messages"]) == 1:
+        return start
+    identifier = body["messages"][1]["content"][2]["id"]
+    return (
+        *start,
+        AssistantMessage(
+            content=(
+                Thinking(thinking="th", thinking_signature="c2ln"),
+                Text(text="calling"),
+                ToolCall(id=identifier, name="read", arguments={"path": "a.txt"}),
+            ),
+            api=API,
+            provider="mock",
+            model="mock-a",
+            stop_reason="toolUse",
+        ),
+        ToolResultMessage(
+            tool_call_id=identifier,
+            tool_name="read",
+            content=(Text(text="alpha\nbeta\ngamma\n"),),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "level"),
+    [
+        pytest.param(row, LEVELS[at // 2], id=f"{LEVELS[at // 2]}-{at % 2}")
+        for at, row in enumerate(rows("provider-requests"))
+    ],
+)
+def test_the_requests_of_a_run_are_the_recorded_ones(row: Json, level: ThinkingLevel) -> None:
+    model = Model(
+        id="mock-a",
+        name="mock-a",
+        api=API,
+        provider="mock",
+        base_url="http://127.0.0.1:1",
+        reasoning=True,
+        max_tokens=8000,
+        context_window=200_000,
+    )
+    call = ready(
+        model,
+        run_messages(row["body"]),
+        access=Access(api_key="k-test", kind="api_key"),
+        reasoning=level,
+    )
+
+    payload = encode(call)
+    betas = payload.pop("betas", ())
+
+    assert_same(payload, row["body"])
+    assert url(call).endswith(row["path"])
+    assert comparable(final_headers(call, headers(call, betas))) == comparable(row["headers"])
+
+
+# Awkward histories -------------------------------------------------------------------------------
+
+TARGET = Model(
+    id="m",
+    name="m",
+    api=API,
+    provider="p",
+    base_url="http://127.0.0.1:1",
+    reasoning=True,
+    input=("text", "image"),
+)
+
+
+def user(text: str) -> UserMessage:
+    return UserMessage(content=text)
+
+
+def foreign(*blocks: Text | Thinking | ToolCall) -> AssistantMessage:
+    return AssistantMessage(content=blocks, api="openai-responses", provider="other", model="o")
+
+
+def result(identifier: str, *content: Text | Image) -> ToolResultMessage:
+    return ToolResultMessage(tool_call_id=identifier, tool_name="peek", content=content)
+
+
+def call_of(identifier: str) -> ToolCall:
+    return ToolCall(id=identifier, name="peek", arguments={})
+
+
+HISTORIES: dict[str, tuple[Message, ...]] = {
+    "foreignThinking": (
+        user("a"),
+        foreign(
+            Thinking(thinking="foreign", thinking_signature="{}"),
+            Text(text="t", text_signature="msg_1"),
+            call_of("call_AAA|fc_BBB"),
+        ),
+        result("call_AAA|fc_BBB", Text(text="R")),
+        user("b"),
+    ),
+    "orphanCall": (
+        user("a"),
+        foreign(call_of("c1"), call_of("c2")),
+        result("c1", Text(text="R")),
+        user("b"),
+    ),
+    "erroredAssistant": (
+        user("a"),
+        AssistantMessage(content=(Text(text="x"),), stop_reason="error"),
+        user("b"),
+        AssistantMessage(content=(Text(text="y"),), stop_reason="aborted"),
+        user("c"),
+    ),
+    "imageResult": (
+        user("a"),
+        foreign(call_of("c1")),
+        result("c1", Text(text="see"), Image(data="<png>", mime_type="image/png")),
+    ),
+    "emptyResult": (user("a"), foreign(call_of("c1")), result("c1")),
+    "redacted": (
+        user("a"),
+        foreign(Thinking(thinking="", thinking_signature="x", redacted=True), Text(text="t")),
+        user("b"),
+    ),
+    "midSystem": (
+        user("a"),
+        foreign(Text(text="t")),
+        SystemMessage(content="later rule"),
+        user("b"),
+    ),
+    "surrogate": (UserMessage(content=(Text(text="bad \ud83d end"),)),),
+}
+
+
+@pytest.mark.trap(24, 27, 31, 35)
+@pytest.mark.parametrize("row", rows("history-transforms"), ids=lambda row: str(row["case"]))
+def test_awkward_histories_become_the_recorded_messages(row: Json) -> None:
+    messages = (SystemMessage(content="S"), *HISTORIES[row["case"]])
+    call = ready(TARGET, messages, access=Access(api_key="k"))
+
+    assert_same({"messages": encode(call)["messages"]}, {"messages": row["messages"]})
+
+
+def test_no_recorded_case_is_left_out() -> None:
+    counts = {
+        name: len(rows(name))
+        for name in ("payloads-by-provider", "provider-requests", "history-transforms")
+    }
+
+    assert counts == {"payloads-by-provider": 22, "provider-requests": 10, "history-transforms": 8}

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json
+from pi.ai.wire.anthropic_messages.repairs import (
+    STRICT_REJECTED,
+    THINKING_REJECTED,
+    TOOL_REJECTED,
+    Repairs,
+    next_repair,
+)
+
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "x"}
+PAYLOAD: Json = {
+    "messages": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [THOUGHT, {"type": "text", "text": "t"}]},
+        {"role": "system", "content": []},
+    ],
+    "tools": [{"name": "a"}, {"name": "b"}],
+}
+STRICT_PAYLOAD: Json = {"messages": [], "tools": [{"name": "a", "strict": True}]}
+
+
+def refusal(sentence: str) -> BadRequest:
+    return BadRequest(f'400: {{"type":"invalid_request_error","message":"{sentence}"}}', status=400)
+
+
+@pytest.mark.trap(26)
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
+        "different conversation. Remove the block.",
+        "messages.1.content.0.thinking.signature: Field required",
+        "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+        "modified.",
+    ],
+)
+def test_a_refused_signature_asks_to_leave_thoughts_out(sentence: str) -> None:
+    assert next_repair(refusal(sentence), PAYLOAD, Repairs()) == (
+        THINKING_REJECTED,
+        Repairs(thinking=True),
+    )
+    assert next_repair(refusal(sentence), PAYLOAD, Repairs(thinking=True)) is None
+    assert next_repair(refusal(sentence), STRICT_PAYLOAD, Repairs()) is None
+
+
+@pytest.mark.trap(21)
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "tools.0.custom.strict: Extra inputs are not permitted",
+        "The compiled grammar is too large",
+        "tools.0.custom.input_schema: For 'object' type, 'additionalProperties' must be false",
+    ],
+)
+def test_a_refused_strictness_asks_to_leave_it_out(sentence: str) -> None:
+    assert next_repair(refusal(sentence), STRICT_PAYLOAD, Repairs()) == (
+        STRICT_REJECTED,
+        Repairs(strict=True),
+    )
+
+
+@pytest.mark.trap(22)
+def test_tools_with_refused_schemas_are_given_up_one_by_one_and_not_for_ever() -> None:
+    invalid = refusal("tools.1.custom.input_schema: JSON schema is invalid")
+    gone = frozenset({"b"})
+
+    assert next_repair(invalid, PAYLOAD, Repairs()) == (TOOL_REJECTED, Repairs(tools=gone))
+    assert next_repair(invalid, PAYLOAD, Repairs(tools=gone)) is None
+    assert next_repair(invalid, PAYLOAD, Repairs(tools=frozenset("xyz"))) is None
+    assert next_repair(invalid, {**PAYLOAD, "tools": []}, Repairs()) is None
+
+
+def test_other_refusals_are_not_repaired() -> None:
+    assert next_repair(refusal("max_tokens: must be positive"), PAYLOAD, Repairs()) is None

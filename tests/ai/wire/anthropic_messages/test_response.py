@@ -1,0 +1,376 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
+from pi.ai.errors import AnswerRefused, BadAnswer, ProviderError, ProviderUnavailable
+from pi.ai.messages import AssistantMessage, Json, Text, Thinking, ToolCall, Usage
+from pi.ai.sse import SseReader
+from pi.ai.wire.anthropic_messages.response import MessagesDecoder
+from tests.ai.wire.anthropic_messages.talk import PLAIN
+
+RECORDINGS = Path(__file__).parents[1] / "recordings" / "anthropic-messages"
+STOP: Json = {"type": "message_stop"}
+
+
+class Answer:
+    """A decoder with its builder, fed with events as values."""
+
+    def __init__(self) -> None:
+        self.builder = MessageBuilder(PLAIN, now_ms=0)
+        self.decoder = MessagesDecoder(self.builder)
+
+    def feed(self, *events: Any, name: str = "") -> Answer:
+        for event in events:
+            data = event if isinstance(event, bytes) else json.dumps(event).encode()
+            self.decoder.feed(name, data)
+        return self
+
+    @property
+    def message(self) -> AssistantMessage:
+        assert self.builder.final is not None
+        return self.builder.final
+
+
+def block(index: int, **content: Any) -> Json:
+    return {"type": "content_block_start", "index": index, "content_block": content}
+
+
+def delta(index: int, **content: Any) -> Json:
+    return {"type": "content_block_delta", "index": index, "delta": content}
+
+
+def said(words: str, index: int = 0) -> Json:
+    return delta(index, type="text_delta", text=words)
+
+
+def because(reason: str | None, **more: Any) -> Json:
+    return {"type": "message_delta", "delta": {"stop_reason": reason, **more}}
+
+
+def answered(*events: Any) -> AssistantMessage:
+    return Answer().feed(*events, STOP).message
+
+
+# Blocks ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(44)
+def test_what_a_block_begins_with_is_kept() -> None:
+    message = answered(
+        block(0, type="thinking", thinking="Let ", signature="c2"),
+        delta(0, type="thinking_delta", thinking="me."),
+        delta(0, type="signature_delta", signature="ln"),
+        block(1, type="text", text="4"),
+        said("2", 1),
+    )
+
+    assert message.content == (
+        Thinking(thinking="Let me.", thinking_signature="c2ln"),
+        Text(text="42"),
+    )
+
+
+@pytest.mark.trap(25)
+def test_a_thought_without_words_keeps_its_signature() -> None:
+    message = answered(
+        block(0, type="thinking", thinking="", signature=""),
+        delta(0, type="signature_delta", signature="c2ln"),
+        block(1, type="redacted_thinking", data="DATA"),
+    )
+
+    assert message.content == (
+        Thinking(thinking="", thinking_signature="c2ln"),
+        Thinking(thinking="", thinking_signature="DATA", redacted=True),
+    )
+
+
+@pytest.mark.trap(29)
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [block(0, type="tool_use", id="c", name="peek", input={"path": "x", "n": 1})],
+        [block(0, type="tool_use", id="c", name="peek", input='{"path": "x", "n": 1}')],
+        [
+            block(0, type="tool_use", id="c", name="peek", input={"path": "old"}),
+            delta(0, type="input_json_delta", partial_json='{"path": "x",'),
+            delta(0, type="input_json_delta", partial_json=' "n": 1}'),
+        ],
+        [
+            block(0, type="tool_use", id="c", name="peek", input={}),
+            delta(0, type="input_json_delta", partial_json={"path": "x"}),
+            delta(0, type="input_json_delta", partial_json={"n": 1}),
+        ],
+        [
+            block(0, type="tool_use", id="c", name="peek"),
+            delta(0, type="input_json_delta", partial_json=json.dumps('{"path": "x", "n": 1}')),
+        ],
+    ],
+)
+def test_arguments_come_to_the_same_call_in_every_form(pieces: list[Json]) -> None:
+    message = answered(*pieces)
+
+    assert message.content == (ToolCall(id="c", name="peek", arguments={"path": "x", "n": 1}),)
+
+
+@pytest.mark.trap(47)
+def test_arguments_that_are_not_json_are_reported() -> None:
+    message = answered(
+        block(0, type="tool_use", id="c", name="peek", input={}),
+        delta(0, type="input_json_delta", partial_json='{"path": oops'),
+        because("tool_use"),
+    )
+
+    assert message.stop_reason == "toolUse"
+    assert message.diagnostics == (
+        {
+            "type": INVALID_ARGUMENTS,
+            "timestamp": 0,
+            "details": {"toolCallId": "c", "text": '{"path": oops'},
+        },
+    )
+
+
+@pytest.mark.trap(28)
+def test_calls_without_ids_get_their_own_and_never_mix_arguments() -> None:
+    message = answered(
+        block(0, type="tool_use", id="", name="peek", input={}),
+        block(1, type="tool_use", id=None, name="peek", input={}),
+        delta(1, type="input_json_delta", partial_json='{"path": "b"}'),
+        delta(0, type="input_json_delta", partial_json='{"path": "a"}'),
+    )
+
+    first, second = message.tool_calls
+    assert (first.arguments, second.arguments) == ({"path": "a"}, {"path": "b"})
+    assert first.id
+    assert second.id
+    assert first.id != second.id
+
+
+def test_tools_of_the_server_and_citations_are_passed_over() -> None:
+    message = answered(
+        block(0, type="server_tool_use", id="s", name="web_search", input={}),
+        delta(0, type="input_json_delta", partial_json='{"query": "x"}'),
+        {"type": "content_block_stop", "index": 0},
+        block(1, type="web_search_tool_result", tool_use_id="s", content=[]),
+        block(2, type="text", text="", citations=[]),
+        delta(2, type="citations_delta", citation={"cited_text": "no"}),
+        said("yes", 2),
+    )
+
+    assert message.content == (Text(text="yes"),)
+
+
+def test_blocks_of_different_kinds_never_meet_whatever_their_numbers() -> None:
+    message = answered(
+        block(0, type="text", text="a"),
+        delta(0, type="thinking_delta", thinking="b"),
+        block(0, type="tool_use", id="c", name="peek", input={}),
+        said("d"),
+    )
+
+    assert message.content == (
+        Text(text="ad"),
+        Thinking(thinking="b"),
+        ToolCall(id="c", name="peek", arguments={}),
+    )
+
+
+# Around them -------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(37, 44)
+def test_the_last_event_may_lack_usage() -> None:
+    start = {
+        "type": "message_start",
+        "message": {"id": "msg_1", "model": "m-2026", "usage": {"input_tokens": 12}},
+    }
+
+    message = answered(start, said("ok"), because("end_turn"))
+
+    assert message.usage == Usage(input=12, total_tokens=12)
+    assert (message.response_id, message.response_model) == ("msg_1", "m-2026")
+
+
+def test_the_model_that_the_server_fell_back_to_is_named() -> None:
+    start = {"type": "message_start", "message": {"id": "msg_1", "model": "m"}}
+    fallback = {"from": {"model": "m"}, "to": {"model": "other"}}
+
+    message = answered(start, block(0, type="fallback", **fallback), said("ok", 1))
+
+    assert message.response_model == "other"
+    assert message.content == (Text(text="ok"),)
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("end_turn", "stop"),
+        ("END_TURN", "stop"),
+        ("stop_sequence", "stop"),
+        ("tool_use", "toolUse"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("something_new", "stop"),
+    ],
+)
+def test_a_reason_is_understood_and_kept(reason: str, stop: str) -> None:
+    message = answered(said("ok"), because(reason))
+
+    assert (message.stop_reason, message.raw_stop_reason) == (stop, reason)
+
+
+@pytest.mark.trap(58)
+def test_a_call_that_the_limit_cut_off_is_not_a_normal_call() -> None:
+    call = block(0, type="tool_use", id="c", name="peek", input={})
+
+    assert answered(call, because("max_tokens")).stop_reason == "length"
+
+
+@pytest.mark.trap(45)
+def test_a_refusal_tells_its_reason() -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "It could do harm."}
+    answer = Answer().feed(said("part"), because("refusal", stop_details=details), because(None))
+
+    with pytest.raises(AnswerRefused, match=r"The model declined to answer: It could do harm\."):
+        answer.feed(STOP)
+
+    assert answer.decoder.finished
+    failed = answer.builder.message("error")
+    assert (failed.text, failed.raw_stop_reason) == ("part", "refusal")
+
+
+@pytest.mark.trap(45)
+@pytest.mark.parametrize(
+    ("reason", "error"), [("sensitive", AnswerRefused), ("pause_turn", BadAnswer)]
+)
+def test_an_answer_that_was_not_finished_is_an_error(
+    reason: str, error: type[ProviderError]
+) -> None:
+    with pytest.raises(error, match=r"explanation|pause_turn"):
+        Answer().feed(said("part"), because(reason), STOP)
+
+
+@pytest.mark.trap(6)
+@pytest.mark.parametrize("kind", [{"type": "error"}, {}])
+def test_an_error_in_the_stream_is_raised_by_its_kind(kind: Json) -> None:
+    answer = Answer().feed(said("part"))
+
+    with pytest.raises(ProviderUnavailable, match="Overloaded"):
+        answer.feed({**kind, "error": {"type": "overloaded_error", "message": "Overloaded"}})
+
+    assert answer.decoder.finished
+
+
+@pytest.mark.trap(1)
+def test_a_stream_that_ends_before_its_reason_is_an_error() -> None:
+    answer = Answer().feed(said("part"))
+
+    with pytest.raises(BadAnswer, match="ended before the answer was complete"):
+        answer.decoder.end()
+
+
+@pytest.mark.parametrize("last", [b"[DONE]", None])
+def test_an_answer_whose_reason_is_known_is_complete(last: bytes | None) -> None:
+    answer = Answer().feed(said("ok"), because("end_turn"))
+
+    if last is None:
+        answer.decoder.end()
+    else:
+        answer.feed(last)
+
+    assert answer.decoder.finished
+    assert answer.message.stop_reason == "stop"
+
+
+def test_the_name_of_an_event_stands_in_for_a_missing_type() -> None:
+    answer = Answer().feed(said("ok"), because("end_turn")).feed({}, name="message_stop")
+
+    assert answer.message.text == "ok"
+
+
+@pytest.mark.trap(35)
+def test_half_of_a_surrogate_pair_is_left_out() -> None:
+    raw = (
+        rb'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}'
+    )
+
+    assert answered(raw, said("b")).text == "ab"
+
+
+@pytest.mark.parametrize("data", [b"{", b"nonsense", b"[" * 100_000])
+def test_an_event_that_is_not_json_is_a_bad_answer(data: bytes) -> None:
+    with pytest.raises(BadAnswer, match="not JSON"):
+        Answer().feed(data)
+
+
+# Whatever comes ----------------------------------------------------------------------------------
+
+TYPES = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "text_delta",
+    "thinking_delta",
+    "signature_delta",
+    "input_json_delta",
+]
+FIELDS = ["text", "thinking", "signature", "partial_json", "data", "id", "input", "usage"]
+anything = st.sampled_from([None, True, -1, 1.5, float("nan"), "", "x", "{", [], [1], {}, {"a": 1}])
+parts = anything | st.builds(
+    lambda kind, fields: {"type": kind, **fields},
+    st.sampled_from(TYPES),
+    st.dictionaries(st.sampled_from(FIELDS), anything, max_size=3),
+)
+events = st.builds(
+    lambda kind, fields: {"type": kind, **fields},
+    st.sampled_from(TYPES),
+    st.dictionaries(
+        st.sampled_from(["index", "delta", "content_block", "message", "usage"]), parts, max_size=3
+    ),
+)
+
+
+@given(st.lists(events, max_size=8))
+def test_events_of_any_shape_raise_nothing_but_provider_errors(shapes: list[Json]) -> None:
+    answer = Answer()
+
+    try:
+        answer.feed(*shapes, STOP)
+    except ProviderError as error:
+        answer.builder.fail(error)
+
+    assert answer.builder.final is not None
+
+
+@given(st.data())
+def test_a_mutated_recording_raises_nothing_but_provider_errors(data: st.DataObject) -> None:
+    recordings = sorted(RECORDINGS.glob("*.http"))
+    body = data.draw(st.sampled_from(recordings)).read_bytes().partition(b"\r\n\r\n")[2]
+    start = data.draw(st.integers(0, len(body)))
+    end = data.draw(st.integers(start, min(start + 40, len(body))))
+    mutated = body[:start] + data.draw(st.binary(max_size=8)) + body[end:]
+    answer, reader = Answer(), SseReader()
+
+    try:
+        for name, event in (*reader.feed(mutated), *reader.finish()):
+            if not answer.decoder.finished:
+                answer.decoder.feed(name, event)
+        if not answer.decoder.finished:
+            answer.decoder.end()
+    except ProviderError as error:
+        answer.builder.fail(error)
+
+    assert answer.builder.final is not None

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json, Message, Tool
+from pi.ai.models.model import Model
+from pi.ai.wire.anthropic_messages.repairs import Repairs
+from pi.ai.wire.anthropic_messages.request import encode
+from pi.ai.wire.anthropic_messages.tools import PLACEHOLDER
+from tests.ai.wire.anthropic_messages.talk import (
+    CACHE,
+    IN_PLACE,
+    PLAIN,
+    call,
+    model,
+    own,
+    system,
+    tool,
+    user,
+)
+
+PREFER = {"type": "json_schema", "strict": "prefer"}
+REQUIRE = {"type": "json_schema", "strict": "require"}
+STRICT = model({"supportsStrictTools": True})
+
+
+def declared(
+    *messages: Message, model: Model = PLAIN, repairs: Repairs | None = None
+) -> list[Json]:
+    payload = encode(call(*messages, model=model), repairs or Repairs())
+    tools: list[Json] = payload.get("tools", [])
+    return tools
+
+
+def names(tools: list[Json]) -> list[str]:
+    return [entry["name"] for entry in tools]
+
+
+@pytest.mark.trap(20)
+def test_without_tools_nothing_is_said_of_tools() -> None:
+    payload = encode(call(system("S"), user("hi"), tool_choice="auto"))
+
+    assert not payload.keys() & {"tools", "tool_choice"}
+
+
+@pytest.mark.trap(20)
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        (None, None),
+        ("auto", {"type": "auto"}),
+        ("none", {"type": "none"}),
+        ({"type": "any"}, {"type": "any"}),
+        ({"type": "tool", "name": "peek"}, {"type": "tool", "name": "peek"}),
+        ({"type": "tool", "name": "absent"}, None),
+    ],
+)
+def test_a_choice_is_sent_unless_it_forces_an_absent_tool(
+    choice: Json | None, sent: Json | None
+) -> None:
+    payload = encode(call(system("", tool()), user("hi"), tool_choice=choice))
+
+    assert payload.get("tool_choice") == sent
+
+
+def test_a_server_without_eager_streaming_and_tool_caching_gets_neither() -> None:
+    plain = model({"supportsEagerToolInputStreaming": False, "supportsCacheControlOnTools": False})
+
+    assert declared(system("", tool()), user("hi"), model=plain) == [
+        {
+            "name": "peek",
+            "description": "does peek",
+            "input_schema": {"type": "object", "properties": {}, "required": []},
+        }
+    ]
+
+
+def test_without_tool_changes_in_place_the_present_tools_are_declared() -> None:
+    talk = (
+        system("", tool("a"), tool("b")),
+        user("1"),
+        own("t"),
+        system("", tool("c"), tools_removed=({"name": "a"},)),
+        user("2"),
+    )
+
+    assert names(declared(*talk)) == ["b", "c"]
+
+
+@pytest.mark.trap(40)
+def test_tools_that_come_later_are_appended_as_deferred() -> None:
+    start = (system("", tool("a"), tool("b")), user("1"))
+    change = (own("t"), system("", tool("c"), tools_removed=({"name": "a"},)), user("2"))
+
+    first = declared(*start, model=model(IN_PLACE))
+    later = declared(*start, *change, model=model(IN_PLACE))
+
+    assert names(first) == ["a", "b", PLACEHOLDER["name"]]
+    assert [entry.get("cache_control") for entry in first] == [None, CACHE, None]
+    assert later[:-1] == first
+    assert later[-1] == {
+        "name": "c",
+        "description": "does c",
+        "eager_input_streaming": True,
+        "input_schema": {"type": "object", "properties": {}, "required": []},
+        "defer_loading": True,
+    }
+
+
+def test_a_conversation_that_began_without_tools_declares_the_present_ones() -> None:
+    talk = (system("S"), user("1"), own("t"), system("", tool("a")), user("2"))
+
+    payload = encode(call(*talk, model=model(IN_PLACE)))
+
+    assert names(payload["tools"]) == ["a"]
+    assert "betas" not in payload
+
+
+def test_a_tool_that_is_declared_again_has_its_newest_declaration() -> None:
+    newer = tool("a", type="object", properties={"n": {"type": "number"}})
+    talk = (system("", tool("a")), user("1"), own("t"), system("", newer), user("2"))
+
+    tools = declared(*talk, model=model(IN_PLACE))
+
+    assert names(tools) == ["a", PLACEHOLDER["name"]]
+    assert tools[0]["input_schema"] == newer.parameters
+
+
+def test_a_forced_tool_must_still_be_offered() -> None:
+    talk = (
+        system("", tool("a"), tool("b")),
+        user("1"),
+        system("", tools_removed=({"name": "a"},)),
+    )
+
+    payload = encode(call(*talk, model=model(IN_PLACE), tool_choice={"type": "tool", "name": "a"}))
+
+    assert "tool_choice" not in payload
+
+
+# Strictness --------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(21)
+def test_strict_schemas_go_only_to_servers_that_take_them() -> None:
+    wanted = system("", tool("a", PREFER), tool("b", PREFER))
+
+    strict = declared(wanted, user("hi"), model=STRICT)
+    plain = declared(wanted, user("hi"))
+
+    assert [entry.get("strict") for entry in strict] == [True, True]
+    assert [entry["input_schema"]["additionalProperties"] for entry in strict] == [False, False]
+    assert [entry.get("strict") for entry in plain] == [None, None]
+
+
+@pytest.mark.trap(21)
+@pytest.mark.parametrize(
+    "other",
+    [
+        tool("b"),
+        tool("b", PREFER, type="object", additionalProperties=True),
+        tool("b", {"type": "grammar", "variants": {}}),
+    ],
+)
+def test_strict_tools_are_never_mixed_with_others(other: Tool) -> None:
+    tools = declared(system("", tool("a", PREFER), other), user("hi"), model=STRICT)
+
+    assert [entry.get("strict") for entry in tools] == [None, None]
+
+
+@pytest.mark.trap(21)
+def test_a_refused_strictness_is_left_out() -> None:
+    tools = declared(
+        system("", tool("a", PREFER)), user("hi"), model=STRICT, repairs=Repairs(strict=True)
+    )
+
+    assert "strict" not in tools[0]
+
+
+def test_a_tool_that_requires_strictness_is_not_sent_without() -> None:
+    strict = declared(system("", tool("a", REQUIRE)), user("hi"), model=STRICT)
+
+    assert strict[0]["strict"] is True
+    with pytest.raises(BadRequest, match="The tool a requires strict arguments"):
+        declared(system("", tool("a", REQUIRE)), user("hi"))
+
+
+@pytest.mark.trap(22)
+def test_a_refused_tool_is_left_out_of_everything() -> None:
+    talk = (system("", tool("a"), tool("b")), user("1"), own("t"), system("", tool("c")), user("2"))
+
+    payload = encode(call(*talk, model=model(IN_PLACE)), Repairs(tools=frozenset({"b", "c"})))
+
+    assert names(payload["tools"]) == ["a", PLACEHOLDER["name"]]
+    assert [message["role"] for message in payload["messages"]] == ["user", "assistant", "user"]

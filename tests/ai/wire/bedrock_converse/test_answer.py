@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.messages import SystemMessage
+from pi.ai.request import Access
+from pi.ai.wire.bedrock_converse import answer
+from pi.base.records import replace
+from pi.testing.clock import FakeClock
+from tests.ai.http.raw_server import Peer, raw_server
+from tests.ai.wire.bedrock_converse.calls import API, HELLO, call, model
+from tests.ai.wire.conformance import recording
+from tests.ai.wire.fixed_conversation import PEEK
+
+TEXT = recording(API, "text")
+REFUSED = (
+    b"HTTP/1.1 400 Bad Request\r\nx-amzn-ErrorType: ValidationException\r\n"
+    b"Content-Length: 37\r\nConnection: close\r\n\r\n"
+    b'{"message":"The schema is not valid"}'
+)
+STRICT = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
+
+
+TOKEN = {"AWS_BEARER_TOKEN_BEDROCK": "T"}
+
+
+async def ask(
+    *answers: bytes, strict: bool = False, environ: dict[str, str] = TOKEN
+) -> tuple[list[bytes], MessageBuilder]:
+    """The requests of one call, which are answered one by one, and what they came to."""
+    requests: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        requests.append(await peer.request())
+        await peer.say(answers[len(requests) - 1])
+        await peer.hang_up()
+
+    async with raw_server(script) as server, HttpClient(environ={}) as client:
+        target = model(base_url=server.url, compat={"supportsStrictMode": strict})
+        tools = SystemMessage(content="S", tools_added=(STRICT,))
+        asked = replace(call(tools, HELLO, target=target), access=Access(env=environ))
+        clock = FakeClock()
+        services = Services(http=client, clock=clock, environ={})
+        builder = MessageBuilder(target, now_ms=clock.now_ms())
+        try:
+            await answer(asked, builder, lambda: None, services)
+        except BadRequest as refusal:
+            builder.fail(refusal)
+    return requests, builder
+
+
+@pytest.mark.trap(21)
+async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
+    requests, builder = await ask(REFUSED, TEXT, strict=True)
+
+    assert [b'"strict":true' in request for request in requests] == [True, False]
+    assert builder.final is not None
+    assert builder.final.stop_reason == "stop"
+    assert builder.final.diagnostics == (
+        {
+            "type": "strict_schema_rejected",
+            "timestamp": 1_700_000_000_000,
+            "error": {"message": '400: {"message":"The schema is not valid"}'},
+        },
+    )
+
+
+async def test_a_refusal_of_loose_tools_is_final() -> None:
+    requests, builder = await ask(REFUSED)
+
+    assert len(requests) == 1
+    assert isinstance(builder.failure, BadRequest)
+
+
+async def test_a_request_is_signed_by_the_injected_clock() -> None:
+    environ = {"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK", "AWS_REGION": "eu-west-1"}
+
+    (request,), _ = await ask(TEXT, environ=environ)
+
+    assert b"\r\nX-Amz-Date: 20231114T221320Z\r\n" in request
+    assert b"Credential=AK/20231114/eu-west-1/bedrock/aws4_request, " in request

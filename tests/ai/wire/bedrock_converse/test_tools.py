@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json, Tool
+from pi.ai.wire.bedrock_converse.tools import tool_choice, tool_config, without_strict
+from pi.ai.wire.bedrock_converse.traits import Traits
+from pi.base.records import replace
+from tests.ai.wire.bedrock_converse.calls import peek, said
+from tests.ai.wire.fixed_conversation import PEEK
+
+LOOSE, STRICT = Traits(), Traits(strict_tools=True)
+PREFERRED = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
+REQUIRED = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "require"})
+
+
+def declared(name: str, schema: Json, **more: object) -> Json:
+    return {"toolSpec": {"name": name, **more, "inputSchema": {"json": schema}}}
+
+
+DECLARED = declared("peek", PEEK.parameters, description="look at it")
+
+
+@pytest.mark.trap(20)
+def test_without_tools_there_is_no_tool_config() -> None:
+    assert tool_config((), (), "auto", LOOSE) is None
+
+
+@pytest.mark.trap(61)
+def test_a_conversation_with_calls_has_a_tool_config_even_when_no_tool_is_active() -> None:
+    history = (said(peek("a"), peek("b")),)
+
+    config = tool_config((), history, None, LOOSE)
+
+    assert config == {"tools": [declared("peek", {"type": "object", "properties": {}})]}
+
+
+def test_tools_that_must_not_be_called_are_left_out_where_they_can_be() -> None:
+    assert tool_config((PEEK,), (), "none", LOOSE) is None
+    assert tool_config((PEEK,), (said(peek()),), "none", LOOSE) == {"tools": [DECLARED]}
+
+
+@pytest.mark.trap(20)
+def test_choices_are_written_in_the_words_of_the_wire() -> None:
+    assert tool_choice(None, (PEEK,)) is None
+    assert tool_choice("none", (PEEK,)) is None
+    assert tool_choice("auto", (PEEK,)) == {"auto": {}}
+    assert tool_choice({"type": "any"}, (PEEK,)) == {"any": {}}
+    assert tool_choice({"type": "tool", "name": "peek"}, (PEEK,)) == {"tool": {"name": "peek"}}
+    assert tool_choice({"type": "tool", "name": "gone"}, (PEEK,)) is None
+    assert tool_choice({"type": "any"}, ()) is None
+    assert tool_config((PEEK,), (), "auto", LOOSE) == {
+        "tools": [DECLARED],
+        "toolChoice": {"auto": {}},
+    }
+
+
+def test_a_blank_description_is_left_out() -> None:
+    config = tool_config((replace(PEEK, description=" "),), (), None, LOOSE)
+
+    assert config == {"tools": [declared("peek", PEEK.parameters)]}
+
+
+@pytest.mark.trap(22)
+def test_one_odd_schema_becomes_an_object() -> None:
+    odd = {"description": "either", "anyOf": [{"properties": {"a": {}}}, {"type": "null"}]}
+
+    config = tool_config((replace(PEEK, parameters=odd),), (), None, LOOSE)
+
+    schema = {"description": "either", "type": "object", "properties": {"a": {}}}
+    assert config == {"tools": [declared("peek", schema, description="look at it")]}
+
+
+# Strict tools ------------------------------------------------------------------------------------
+
+
+def strict_tool(name: str, **properties: Json) -> Tool:
+    parameters = {"type": "object", "properties": properties}
+    return replace(PREFERRED, name=name, parameters=parameters)
+
+
+@pytest.mark.trap(21)
+def test_tools_are_strict_where_the_model_and_all_of_them_can_be() -> None:
+    config = tool_config((PREFERRED,), (), None, STRICT)
+
+    closed = {**PEEK.parameters, "additionalProperties": False}
+    spec = {**declared("peek", closed, description="look at it")["toolSpec"], "strict": True}
+    assert config == {"tools": [{"toolSpec": spec}]}
+    assert without_strict({"toolConfig": config, "modelId": "m"}) == {
+        "toolConfig": {"tools": [declared("peek", closed, description="look at it")]},
+        "modelId": "m",
+    }
+
+
+@pytest.mark.trap(21)
+@pytest.mark.parametrize(
+    "tools",
+    [
+        (PREFERRED, replace(PEEK, name="other")),
+        (PREFERRED, strict_tool("open", any={"$ref": "#"})),
+        (replace(PEEK, constrained_sampling=False),),
+    ],
+)
+def test_tools_are_never_strict_beside_others_that_are_not(tools: tuple[Tool, ...]) -> None:
+    config = tool_config(tools, (), None, STRICT)
+
+    assert config is not None
+    assert not any("strict" in tool["toolSpec"] for tool in config["tools"])
+    assert without_strict({"toolConfig": config}) is None
+
+
+@pytest.mark.trap(21)
+def test_a_model_that_is_not_known_to_take_strict_tools_gets_none() -> None:
+    assert tool_config((PREFERRED,), (), None, LOOSE) == {"tools": [DECLARED]}
+
+
+def test_a_tool_that_must_be_strict_and_cannot_be_is_refused() -> None:
+    with pytest.raises(BadRequest, match="The tool peek requires strict arguments"):
+        tool_config((REQUIRED,), (), None, LOOSE)

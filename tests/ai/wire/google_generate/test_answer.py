@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.messages import Json, SystemMessage, ToolCall, UserMessage
+from pi.ai.models.model import Model
+from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.wire.google_generate import answer
+from pi.base.records import replace
+from pi.testing.clock import FakeClock
+from tests.ai.http.raw_server import Peer, raw_server
+from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL, PEEK
+
+FLATTENED = {
+    "candidates": [
+        {
+            "content": {"parts": [{"functionCall": {"name": "peek", "args": {"path[0]": "x"}}}]},
+            "finishReason": "STOP",
+        }
+    ]
+}
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    async with HttpClient(environ={}) as client:
+        yield client
+
+
+async def test_a_hook_sees_the_payload_and_may_change_even_the_model(http: HttpClient) -> None:
+    requests: list[bytes] = []
+    seen: list[Json] = []
+
+    async def script(peer: Peer) -> None:
+        requests.append(await peer.request())
+        event = b"data: " + json.dumps(FLATTENED).encode() + b"\n\n"
+        await peer.say(b"HTTP/1.1 200 OK\r\n\r\n" + event)
+        await peer.gone()
+
+    async def hook(payload: Json, model: Model) -> Json:
+        seen.append(payload)
+        return {**payload, "model": "other", "config": {"topK": 1}}
+
+    async with raw_server(script) as server:
+        call = Call(
+            model=replace(HISTORY_MODEL, base_url=server.url),
+            messages=(SystemMessage(content="S", tools_added=(PEEK,)), UserMessage(content="ask")),
+            options=StreamOptions(on_payload=hook),
+            access=Access(api_key="KEY", kind="api_key"),
+        )
+        builder = MessageBuilder(call.model, now_ms=0)
+        services = Services(http=http, clock=FakeClock(), environ={})
+
+        await answer(call, builder, lambda: None, services)
+
+    head, _, body = requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /models/other:streamGenerateContent?alt=sse HTTP/1.1\r\n")
+    assert json.loads(body) == {
+        "contents": [{"role": "user", "parts": [{"text": "ask"}]}],
+        "generationConfig": {"topK": 1},
+    }
+    assert [payload["model"] for payload in seen] == ["m"]
+    assert builder.final is not None
+    assert builder.final.content == (
+        ToolCall(id="call_0_0", name="peek", arguments={"path": ["x"]}),
+    )

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.messages import Json
+from pi.ai.wire.google_generate.arguments import rebuilt
+
+DECLARED = frozenset({"edits", "options", "path", "dotted.name"})
+
+
+@pytest.mark.trap(59)
+@pytest.mark.parametrize(
+    ("flat", "whole"),
+    [
+        ({"edits[0].path": "a"}, {"edits": [{"path": "a"}]}),
+        (
+            {"path": "p", "edits[1].b": 2, "edits[0].b": 1, "edits[0].c": 3},
+            {"path": "p", "edits": [{"b": 1, "c": 3}, {"b": 2}]},
+        ),
+        ({"edits[0]": "a", "edits[1]": "b"}, {"edits": ["a", "b"]}),
+        ({"options.deep.er": 1, "options.x": [2]}, {"options": {"deep": {"er": 1}, "x": [2]}}),
+        ({"edits[0][1].x": 1}, {"edits": [[{"x": 1}]]}),
+        ({"edits[999999999999]": "a"}, {"edits": ["a"]}),
+    ],
+)
+def test_flattened_keys_are_put_together(flat: Json, whole: Json) -> None:
+    assert rebuilt(flat, DECLARED) == whole
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "a.b[0]"},
+        {"dotted.name": 1},
+        {"unknown.key": 1, "unknown[0]": 2},
+        {"edits[0": 1, "edits..x": 2, ".edits": 3, "edits[x]": 4},
+        {"edits": [], "edits[0].path": "a"},
+        {"edits[0]": "a", "edits[0].path": "b"},
+        {"edits[0].path": "a", "edits[0]": "b"},
+        {"edits[0]": "a", "edits.path": "b"},
+        {"options": {"edits[0]": 1}},
+    ],
+)
+def test_names_and_misfits_stay_as_they_came(arguments: Json) -> None:
+    assert rebuilt(arguments, DECLARED) == arguments
+
+
+PATHS = st.recursive(
+    st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3)
+        | st.dictionaries(st.sampled_from("abc"), inner, min_size=1)
+    ),
+    max_leaves=6,
+)
+
+
+def flattened(value: Any, at: str) -> Json:
+    if isinstance(value, list):
+        items = [flattened(item, f"{at}[{index}]") for index, item in enumerate(value)]
+    elif isinstance(value, dict):
+        items = [flattened(item, f"{at}.{key}") for key, item in value.items()]
+    else:
+        return {at: value}
+    return {key: item for part in items for key, item in part.items()}
+
+
+@given(PATHS)
+def test_whatever_was_flattened_comes_back(value: Any) -> None:
+    assert rebuilt(flattened(value, "edits"), DECLARED) == {"edits": value}
+
+
+@given(st.dictionaries(st.text(alphabet="edits.[]01", max_size=12), st.integers()))
+def test_no_key_is_too_odd(arguments: Json) -> None:
+    rebuilt(arguments, DECLARED)

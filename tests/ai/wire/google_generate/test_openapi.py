@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from pi.ai.messages import Json
+from pi.ai.wire.google_generate.openapi import openapi_schema
+from tests.ai.odd_schemas import odd_schemas, of
+
+
+@pytest.mark.trap(60)
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        ({"type": "string", "format": "date-time"}, {"type": "STRING", "format": "date-time"}),
+        ({"type": ["string", "null"]}, {"type": "STRING", "nullable": True}),
+        (
+            {"type": ["string", "integer"], "description": "d"},
+            {"description": "d", "anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+        ),
+        (
+            {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}], "title": "t"},
+            {"type": "STRING", "maxLength": 3, "nullable": True, "title": "t"},
+        ),
+        (
+            {"oneOf": [{"type": "string"}, {"type": "number"}]},
+            {"anyOf": [{"type": "STRING"}, {"type": "NUMBER"}]},
+        ),
+        ({"type": "array"}, {"type": "ARRAY", "items": {"type": "STRING"}}),
+        (
+            {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True},
+            {"type": "ARRAY", "items": {"type": "BOOLEAN"}},
+        ),
+        ({"type": "integer", "enum": [1, 2]}, {"type": "INTEGER"}),
+        ({"enum": ["a"]}, {"type": "STRING", "enum": ["a"]}),
+        (
+            {
+                "properties": {"a": {"type": "string"}},
+                "required": ["a", "ghost"],
+                "additionalProperties": False,
+            },
+            {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}, "required": ["a"]},
+        ),
+        (
+            {
+                "allOf": [
+                    {**of(a={"type": "string"}), "required": ["a"]},
+                    {**of(b={"type": "number"}), "required": ["b"]},
+                ]
+            },
+            {
+                "type": "OBJECT",
+                "properties": {"a": {"type": "STRING"}, "b": {"type": "NUMBER"}},
+                "required": ["a", "b"],
+            },
+        ),
+        ({"type": "object"}, {"type": "OBJECT"}),
+        ({}, {}),
+    ],
+)
+def test_the_older_form_says_what_it_can(schema: Json, sent: Json) -> None:
+    assert openapi_schema(schema) == sent
+
+
+@pytest.mark.trap(22)
+@given(odd_schemas())
+def test_no_schema_is_too_odd(schema: Json) -> None:
+    json.dumps(openapi_schema(schema))

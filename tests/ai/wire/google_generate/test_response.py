@@ -1,0 +1,433 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
+from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError, RateLimited
+from pi.ai.messages import (
+    AssistantMessage,
+    Json,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    Usage,
+)
+from pi.ai.models.model import Model
+from pi.ai.wire.google_generate.response import GenerateDecoder
+from pi.base.records import UNSET
+
+MODEL = Model(id="gemini-3-flash", name="Flash", api="google-generative-ai", provider="google")
+EDIT = Tool(
+    name="edit",
+    description="change files",
+    parameters={"type": "object", "properties": {"edits": {"type": "array"}, "a.b": {}}},
+)
+
+
+def chunk(*parts: Any, finish: str | None = None, **rest: Any) -> Json:
+    candidate: Json = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
+    if finish is not None:
+        candidate["finishReason"] = finish
+    return {"candidates": [candidate], **rest}
+
+
+def called(name: str, args: Any = UNSET, **rest: Any) -> Json:
+    call = {"name": name, **({} if args is UNSET else {"args": args}), **rest}
+    return {"functionCall": call}
+
+
+def new_decoder(*tools: Tool) -> tuple[GenerateDecoder, MessageBuilder]:
+    builder = MessageBuilder(MODEL, now_ms=0xABC)
+    return GenerateDecoder(builder, tools), builder
+
+
+def answer(*events: Json | bytes, tools: tuple[Tool, ...] = ()) -> AssistantMessage:
+    """The finished answer that ``events`` come to."""
+    decoder, builder = new_decoder(*tools)
+    for event in events:
+        assert not decoder.finished
+        decoder.feed("", event if isinstance(event, bytes) else json.dumps(event).encode())
+    assert decoder.finished
+    assert builder.final is not None
+    return builder.final
+
+
+def failure(*events: Json) -> tuple[ProviderError, AssistantMessage]:
+    """The error that the last of ``events`` raises, and what had arrived."""
+    decoder, builder = new_decoder()
+    *before, last = (json.dumps(event).encode() for event in events)
+    for event in before:
+        decoder.feed("", event)
+    with pytest.raises(ProviderError) as caught:
+        decoder.feed("", last)
+    return caught.value, builder.message()
+
+
+# Text and thoughts -------------------------------------------------------------------------------
+
+
+def test_texts_and_thoughts_become_blocks_in_the_order_they_came() -> None:
+    message = answer(
+        chunk({"text": "Let ", "thought": True}),
+        chunk({"text": "me.", "thought": True}, {"text": "One, "}),
+        chunk({"text": "two."}),
+        chunk({"text": "Hm.", "thought": True}, {"text": "Three."}, finish="STOP"),
+    )
+
+    assert message.content == (
+        Thinking(thinking="Let me."),
+        Text(text="One, two."),
+        Thinking(thinking="Hm."),
+        Text(text="Three."),
+    )
+    assert (message.stop_reason, message.raw_stop_reason) == ("stop", "STOP")
+
+
+@pytest.mark.trap(57)
+def test_signatures_are_kept_wherever_they_come() -> None:
+    message = answer(
+        chunk({"text": "hm", "thought": True, "thoughtSignature": "dGhvdWdodA=="}),
+        chunk({"text": "calling"}),
+        chunk({"text": "", "thoughtSignature": "dGV4dA=="}),
+        chunk({**called("peek", {}, id="c1"), "thoughtSignature": "Y2FsbA=="}, finish="STOP"),
+    )
+
+    assert message.content == (
+        Thinking(thinking="hm", thinking_signature="dGhvdWdodA=="),
+        Text(text="calling", text_signature="dGV4dA=="),
+        ToolCall(id="c1", name="peek", arguments={}, thought_signature="Y2FsbA=="),
+    )
+
+
+def test_an_empty_part_opens_no_block() -> None:
+    message = answer(chunk({"text": ""}), chunk({"text": "ok"}), chunk({"text": ""}, finish="STOP"))
+
+    assert message.content == (Text(text="ok"),)
+
+
+@pytest.mark.trap(2)
+def test_the_event_with_a_finish_reason_is_the_last() -> None:
+    decoder, builder = new_decoder()
+
+    decoder.feed("", json.dumps(chunk({"text": "ok"}, finish="STOP")).encode())
+
+    assert decoder.finished
+    assert builder.final is not None
+
+
+@pytest.mark.trap(1)
+def test_a_stream_that_ends_without_a_finish_reason_is_an_error() -> None:
+    decoder, _ = new_decoder()
+    decoder.feed("", json.dumps(chunk({"text": "part"})).encode())
+
+    with pytest.raises(BadAnswer, match="without finishReason") as caught:
+        decoder.end()
+
+    assert caught.value.retryable
+
+
+@pytest.mark.trap(5)
+@pytest.mark.parametrize(("reason", "stop"), [("stop", "stop"), ("max_tokens", "length")])
+def test_reasons_in_lower_case_mean_the_same(reason: str, stop: str) -> None:
+    assert answer(chunk({"text": "ok"}, finish=reason)).stop_reason == stop
+
+
+@pytest.mark.trap(3, 5)
+def test_a_gateway_may_end_with_done_in_place_of_a_reason() -> None:
+    said = answer(chunk({"text": "ok"}), b"[DONE]")
+    asked = answer(chunk(called("peek", {})), b"[DONE]")
+
+    assert (said.stop_reason, said.raw_stop_reason) == ("stop", UNSET)
+    assert asked.stop_reason == "toolUse"
+    with pytest.raises(BadAnswer):
+        answer(b"[DONE]")
+
+
+@pytest.mark.trap(4)
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        b"null",
+        b"[]",
+        b"",
+        b"  ",
+        b'"text"',
+        b"7",
+        b"{}",
+        b'{"candidates":null}',
+        b'{"candidates":[null]}',
+        b'{"candidates":[{"content":null}]}',
+        b'{"candidates":[{"content":{"parts":[null,{"text":null}]}}]}',
+        b'{"candidates":"none","usageMetadata":7,"promptFeedback":[]}',
+        b'{"candidates":[{"content":{"parts":{"text":"x"}},"finishReason":7}]}',
+        b'{"promptFeedback":{"safetyRatings":[]}}',
+    ],
+)
+def test_an_event_that_says_nothing_is_skipped(nothing: bytes) -> None:
+    message = answer(chunk({"text": "o"}), nothing, chunk({"text": "k"}, finish="STOP"))
+
+    assert message.content == (Text(text="ok"),)
+
+
+def test_an_answer_names_its_id_and_the_model_that_gave_it_if_it_is_another() -> None:
+    same = answer(chunk({"text": "ok"}, finish="STOP", responseId="r", modelVersion=MODEL.id))
+    other = answer(chunk({"text": "ok"}, finish="STOP", modelVersion="models/gemini-3-pro"))
+
+    assert (same.response_id, same.response_model) == ("r", UNSET)
+    assert other.response_model == "gemini-3-pro"
+
+
+# Calls -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(28)
+def test_parallel_calls_keep_their_arguments_apart() -> None:
+    message = answer(
+        chunk(called("peek", {"path": "a"}, id="x"), called("peek", {"path": "b"}, id="y")),
+        chunk({"text": ""}, finish="STOP"),
+    )
+
+    assert message.content == (
+        ToolCall(id="x", name="peek", arguments={"path": "a"}),
+        ToolCall(id="y", name="peek", arguments={"path": "b"}),
+    )
+    assert message.stop_reason == "toolUse"
+
+
+@pytest.mark.trap(27)
+def test_calls_without_an_id_or_with_the_same_one_get_their_own() -> None:
+    message = answer(
+        chunk(called("peek"), called("peek", id="x"), called("peek", id="x"), finish="STOP")
+    )
+
+    ids = [call.id for call in message.tool_calls]
+    assert ids[1] == "x"
+    assert all(ids)
+    assert len(set(ids)) == 3
+
+
+@pytest.mark.trap(29, 57)
+@pytest.mark.parametrize(
+    ("args", "arguments"),
+    [
+        (UNSET, {}),
+        (None, {}),
+        ({"path": "a"}, {"path": "a"}),
+        ('{"path": "a"}', {"path": "a"}),
+        ("", {}),
+    ],
+)
+def test_arguments_come_missing_as_an_object_or_as_text(args: Any, arguments: Json) -> None:
+    message = answer(chunk(called("peek", args), finish="STOP"))
+
+    assert [call.arguments for call in message.tool_calls] == [arguments]
+    assert message.diagnostics is UNSET
+
+
+@pytest.mark.parametrize("args", [[1], 7, "{half"])
+def test_arguments_that_are_no_object_are_reported(args: Any) -> None:
+    message = answer(chunk(called("peek", args, id="x"), finish="STOP"))
+
+    assert isinstance(message.diagnostics, tuple)
+    assert [note["type"] for note in message.diagnostics] == [INVALID_ARGUMENTS]
+
+
+@pytest.mark.trap(59)
+def test_flattened_arguments_of_a_known_tool_are_rebuilt() -> None:
+    args = {"edits[0].path": "x", "edits[0].text": "y", "a.b": 1}
+
+    known = answer(chunk(called("edit", args), finish="STOP"), tools=(EDIT,))
+    unknown = answer(chunk(called("other", args), finish="STOP"), tools=(EDIT,))
+
+    assert known.tool_calls[0].arguments == {"a.b": 1, "edits": [{"path": "x", "text": "y"}]}
+    assert unknown.tool_calls[0].arguments == args
+
+
+# How it ends -------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(58)
+def test_calls_of_an_answer_that_was_cut_are_no_normal_tool_use() -> None:
+    message = answer(chunk(called("peek", {}), finish="MAX_TOKENS"))
+
+    assert (message.stop_reason, message.raw_stop_reason) == ("length", "MAX_TOKENS")
+
+
+@pytest.mark.trap(58)
+@pytest.mark.parametrize(
+    "reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "BRAND_NEW_REASON"]
+)
+def test_a_stop_by_a_slip_can_be_recovered_from(reason: str) -> None:
+    broken = chunk(finish=reason)
+    broken["candidates"][0]["finishMessage"] = "Malformed function call: peek("
+
+    error, message = failure(chunk({"text": "I call"}, called("peek", {})), broken)
+
+    assert isinstance(error, BadAnswer)
+    assert error.retryable
+    assert error.code == reason
+    assert error.message == f"Provider finish_reason: {reason} (Malformed function call: peek()"
+    assert message.raw_stop_reason == reason
+    assert message.text == "I call"
+
+
+@pytest.mark.parametrize(
+    "reason", ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"]
+)
+def test_a_stop_by_a_filter_is_a_refusal(reason: str) -> None:
+    error, _ = failure(chunk({"text": "part"}), chunk(finish=reason))
+
+    assert isinstance(error, AnswerRefused)
+    assert not error.retryable
+    assert error.message == f"Provider finish_reason: {reason}"
+
+
+def test_a_missing_signature_is_our_fault_and_not_worth_a_retry() -> None:
+    error, _ = failure(chunk(finish="MISSING_THOUGHT_SIGNATURE"))
+
+    assert isinstance(error, BadRequest)
+
+
+def test_a_blocked_prompt_is_a_refusal() -> None:
+    feedback = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": "not allowed"}
+
+    error, _ = failure({"promptFeedback": feedback, "usageMetadata": {"promptTokenCount": 5}})
+
+    assert isinstance(error, AnswerRefused)
+    assert error.message == "The provider blocked the prompt: PROHIBITED_CONTENT (not allowed)"
+
+
+@pytest.mark.trap(59)
+@pytest.mark.parametrize("parts", [[], [{"text": ""}], [{"text": "hm", "thought": True}]])
+def test_a_stop_without_an_answer_is_worth_a_retry(parts: list[Json]) -> None:
+    error, _ = failure(chunk(*parts, finish="STOP"))
+
+    assert isinstance(error, BadAnswer)
+    assert error.retryable
+
+
+@pytest.mark.trap(6)
+@pytest.mark.parametrize("wrap", [lambda event: event, lambda event: [event]])
+def test_an_error_inside_the_stream_is_classified(wrap: Any) -> None:
+    exhausted = {"code": 429, "message": "Slow down.", "status": "RESOURCE_EXHAUSTED"}
+
+    error, message = failure(chunk({"text": "part"}), wrap({"error": exhausted}))
+
+    assert isinstance(error, RateLimited)
+    assert error.status == 429
+    assert message.content == (Text(text="part"),)
+
+
+def test_an_event_that_is_not_json_is_quoted() -> None:
+    decoder, _ = new_decoder()
+
+    with pytest.raises(BadAnswer, match="<html>busy</html>"):
+        decoder.feed("", b"<html>busy</html>")
+
+
+# Usage -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(36)
+def test_cached_input_and_thoughts_are_counted_once() -> None:
+    counts = {
+        "promptTokenCount": 110,
+        "cachedContentTokenCount": 100,
+        "toolUsePromptTokenCount": 3,
+        "candidatesTokenCount": 8,
+        "thoughtsTokenCount": 12,
+        "totalTokenCount": 133,
+    }
+
+    message = answer(chunk({"text": "ok"}, finish="STOP", usageMetadata=counts))
+
+    assert message.usage == Usage(
+        input=13, output=20, cache_read=100, reasoning=12, total_tokens=133
+    )
+
+
+@pytest.mark.trap(37)
+def test_a_later_event_does_not_erase_what_an_earlier_one_counted() -> None:
+    message = answer(
+        chunk({"text": "a"}, usageMetadata={"promptTokenCount": 9, "cachedContentTokenCount": 4}),
+        chunk({"text": "b"}, usageMetadata={"promptTokenCount": 9, "candidatesTokenCount": 2}),
+        chunk({"text": "c"}, usageMetadata={}),
+        chunk({"text": "d"}, finish="STOP"),
+    )
+
+    assert message.usage == Usage(input=5, output=2, cache_read=4, total_tokens=11)
+
+
+def test_what_was_counted_is_known_while_the_answer_streams() -> None:
+    decoder, builder = new_decoder()
+    event = chunk({"text": "a"}, usageMetadata={"promptTokenCount": 9, "candidatesTokenCount": 1})
+
+    decoder.feed("", json.dumps(event).encode())
+
+    assert builder.message().usage == Usage(input=9, output=1, total_tokens=10)
+
+
+# Whatever comes ----------------------------------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+def shaped(*names: str, **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Objects with fields of these names, mostly as they should be, at times anything."""
+    fields = {**{name: ANYTHING | st.text(max_size=8) for name in names}, **inner}
+    return st.fixed_dictionaries({}, optional=fields) | ANYTHING
+
+
+PARTS = shaped("text", "thought", "thoughtSignature", functionCall=shaped("name", "args", "id"))
+CANDIDATES = shaped(
+    "finishReason", "finishMessage", content=shaped(parts=st.lists(PARTS, max_size=3))
+)
+COUNTS = shaped(promptTokenCount=st.integers(), candidatesTokenCount=ANYTHING)
+EVENTS = shaped(
+    "responseId",
+    "modelVersion",
+    "error",
+    candidates=st.lists(CANDIDATES, max_size=2),
+    usageMetadata=COUNTS,
+    promptFeedback=shaped("blockReason", "blockReasonMessage"),
+)
+VALID = json.dumps(
+    chunk({"text": "ok", "thought": True}, called("edit", {"edits[0].path": "x"}), finish="STOP")
+).encode()
+
+
+@given(st.lists(EVENTS, max_size=4))
+def test_any_event_is_understood_or_a_provider_error(events: list[Any]) -> None:
+    feed_all([json.dumps(event).encode() for event in events])
+
+
+@given(st.lists(st.integers(0, len(VALID) - 1), max_size=4), st.binary(max_size=4))
+def test_damaged_events_are_understood_or_a_provider_error(at: list[int], noise: bytes) -> None:
+    damaged = bytearray(VALID)
+    for place in at:
+        damaged[place : place + len(noise)] = noise
+    feed_all([bytes(damaged)])
+
+
+def feed_all(events: list[bytes]) -> None:
+    decoder, builder = new_decoder(EDIT)
+    try:
+        for event in events:
+            decoder.feed("", event)
+            builder.message()
+            if decoder.finished:
+                return
+        decoder.end()
+    except ProviderError as error:
+        builder.fail(error)
+    assert builder.final is not None

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Json
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import Call, StreamOptions
+from pi.ai.wire.google_generate.thinking import thinking_config
+from pi.ai.wire.google_generate.traits import traits_of
+from pi.base.records import UNSET
+
+WORDS = {"off": None, "minimal": None, "low": "low", "medium": "medium", "high": "high"}
+
+
+def config(
+    model_id: str,
+    level: ThinkingLevel,
+    *,
+    words: dict[str, str | None] | None = None,
+    reasoning: bool = True,
+    max_tokens: int = 65_536,
+    budgets: dict[str, int] | None = None,
+) -> Json | None:
+    model = Model(
+        id=model_id,
+        name=model_id,
+        api="google-generative-ai",
+        provider="google",
+        reasoning=reasoning,
+        thinking_level_map=UNSET if words is None else words,
+        max_tokens=max_tokens,
+    )
+    options = StreamOptions(reasoning=level, thinking_budgets=budgets)
+    return thinking_config(Call(model=model, messages=(), options=options), traits_of(model))
+
+
+def test_a_model_that_does_not_think_is_not_asked_to() -> None:
+    assert config("gemini-2.0-flash", "high", reasoning=False) is None
+
+
+@pytest.mark.trap(23)
+@pytest.mark.parametrize(
+    ("model_id", "words", "expected"),
+    [
+        ("gemini-3.1-pro-preview", WORDS, {"thinkingLevel": "LOW"}),
+        ("gemini-3-flash", {**WORDS, "minimal": "minimal"}, {"thinkingLevel": "MINIMAL"}),
+        ("gemma-4-31b-it", {"off": None, "minimal": "MINIMAL"}, {"thinkingLevel": "MINIMAL"}),
+        ("gemini-3-pro-preview", None, {"thinkingLevel": "LOW"}),
+        ("gemini-2.5-flash", None, {"thinkingBudget": 0}),
+        ("gemini-2.5-flash-lite", None, {"thinkingBudget": 0}),
+        ("gemini-2.5-pro", None, {"thinkingBudget": 128}),
+    ],
+)
+def test_off_is_the_least_that_a_model_can_do(
+    model_id: str, words: dict[str, str | None] | None, expected: Json
+) -> None:
+    assert config(model_id, "off", words=words) == expected
+
+
+@pytest.mark.parametrize(
+    ("model_id", "level", "words", "expected"),
+    [
+        ("gemini-3.1-pro-preview", "medium", WORDS, {"thinkingLevel": "MEDIUM"}),
+        ("gemini-3-flash", "high", None, {"thinkingLevel": "HIGH"}),
+        ("gemini-flash-latest", "low", None, {"thinkingLevel": "LOW"}),
+        ("gemini-2.5-flash", "minimal", None, {"thinkingBudget": 1024}),
+        ("gemini-2.5-flash", "medium", None, {"thinkingBudget": 8192}),
+        ("gemini-2.5-pro", "high", None, {"thinkingBudget": 16_384}),
+    ],
+)
+def test_a_level_is_asked_for_by_name_or_by_tokens(
+    model_id: str, level: ThinkingLevel, words: dict[str, str | None] | None, expected: Json
+) -> None:
+    assert config(model_id, level, words=words) == {"includeThoughts": True, **expected}
+
+
+@pytest.mark.parametrize(
+    ("model_id", "max_tokens", "wanted", "budget"),
+    [
+        ("gemini-2.5-pro", 65_536, 40_000, 32_768),
+        ("gemini-2.5-flash", 65_536, 40_000, 24_576),
+        ("gemini-2.5-pro", 1024, 40_000, 128),
+        ("gemini-2.5-flash", 4096, 40_000, 3072),
+    ],
+)
+def test_a_budget_stays_within_the_model_and_leaves_room_to_answer(
+    model_id: str, max_tokens: int, wanted: int, budget: int
+) -> None:
+    sent = config(model_id, "high", max_tokens=max_tokens, budgets={"high": wanted})
+
+    assert sent == {"includeThoughts": True, "thinkingBudget": budget}

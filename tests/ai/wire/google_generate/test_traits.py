@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.models.model import Model
+from pi.ai.wire.google_generate.traits import Traits, traits_of
+from pi.base.records import replace
+
+NEW = Traits(
+    call_ids=True,
+    images_in_results=True,
+    checks_signatures=True,
+    thinking_levels=True,
+    thinking_budget=(0, 24_576),
+    json_schema=True,
+)
+OLD = Traits(
+    call_ids=False,
+    images_in_results=False,
+    checks_signatures=False,
+    thinking_levels=False,
+    thinking_budget=(0, 24_576),
+    json_schema=True,
+)
+
+
+def model(model_id: str) -> Model:
+    return Model(id=model_id, name=model_id, api="google-generative-ai", provider="google")
+
+
+@pytest.mark.parametrize(
+    ("model_id", "traits"),
+    [
+        ("gemini-3-flash-preview", NEW),
+        ("gemini-3.8-flash", NEW),
+        ("models/gemini-3-flash", NEW),
+        ("gemini-flash-latest", NEW),
+        ("gemini-4-ultra", NEW),
+        ("gemini-3.1-pro-preview", replace(NEW, thinking_budget=(128, 32_768))),
+        ("gemini-2.5-flash", OLD),
+        ("Gemini-2.5-Flash-Lite", OLD),
+        ("gemini-2.5-pro", replace(OLD, thinking_budget=(128, 32_768))),
+        ("gemma-3-27b-it", OLD),
+        ("proxied-model", replace(OLD, images_in_results=True)),
+    ],
+)
+def test_a_name_tells_what_a_model_takes(model_id: str, traits: Traits) -> None:
+    assert traits_of(model(model_id)) == traits
+
+
+def test_words_for_levels_mean_that_thinking_goes_by_level() -> None:
+    gemma = replace(model("gemma-4-31b-it"), thinking_level_map={"off": None, "high": "HIGH"})
+
+    assert traits_of(gemma) == replace(OLD, thinking_levels=True)
+
+
+def test_a_server_may_know_only_the_older_way_to_declare_tools() -> None:
+    older = replace(model("gemini-3-flash"), compat={"supportsParametersJsonSchema": False})
+
+    assert traits_of(older) == replace(NEW, json_schema=False)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.handoff import NO_OUTPUT
+from pi.ai.messages import Json, Message, SystemMessage, Text, Thinking, UserMessage
+from pi.ai.wire.mistral_conversations.history import encode_messages
+from pi.ai.wire.mistral_conversations.ids import short_id
+from tests.ai.wire.mistral_conversations.calls import (
+    HELLO,
+    PICTURE,
+    TURN,
+    model,
+    peek,
+    result,
+    said,
+)
+
+IMAGE = {"type": "image_url", "imageUrl": f"data:image/png;base64,{PICTURE.data}"}
+
+
+def encoded(*messages: Message) -> list[Json]:
+    return encode_messages(messages, model())
+
+
+def text(words: str) -> Json:
+    return {"type": "text", "text": words}
+
+
+def tool(id: str, *content: Json) -> Json:
+    return {"role": "tool", "toolCallId": id, "name": "peek", "content": [*content]}
+
+
+def called(id: str, index: int) -> Json:
+    function = {"name": "peek", "arguments": '{"path":"wörld"}'}
+    return {"id": id, "type": "function", "function": function, "index": index}
+
+
+@pytest.mark.trap(33)
+def test_a_turn_is_written_as_mistral_wants_it() -> None:
+    assert encoded(*TURN[1:]) == [
+        {"role": "user", "content": [text("see"), IMAGE]},
+        {
+            "role": "assistant",
+            "prefix": False,
+            "content": [{"type": "thinking", "thinking": [text("hm")]}, text("t")],
+            "toolCalls": [called("abcdef123", 0), called("abcdef124", 1)],
+        },
+        tool("abcdef123", text("R")),
+        tool("abcdef124", IMAGE),
+        {"role": "assistant", "prefix": False, "content": [text("done")]},
+        {"role": "user", "content": "next"},
+    ]
+
+
+@pytest.mark.trap(24, 27)
+def test_words_and_ids_of_another_model_are_made_plain() -> None:
+    foreign = said(
+        Thinking(thinking="hm", thinking_signature="x"), peek("call_1|fc_1"), by=model("other")
+    )
+
+    assert encoded(HELLO, foreign, result("call_1|fc_1", Text(text="R")))[1:] == [
+        {
+            "role": "assistant",
+            "prefix": False,
+            "content": [text("hm")],
+            "toolCalls": [called(short_id("call_1|fc_1"), 0)],
+        },
+        tool(short_id("call_1|fc_1"), text("R")),
+    ]
+
+
+@pytest.mark.trap(25)
+def test_a_signed_thought_goes_back_signed() -> None:
+    messages = encoded(HELLO, said(Thinking(thinking="", thinking_signature="s")))
+
+    assert messages[1]["content"] == [
+        {"type": "thinking", "thinking": [text("")], "signature": "s"}
+    ]
+
+
+@pytest.mark.trap(32)
+def test_empty_parts_are_left_out_or_replaced() -> None:
+    messages = encoded(
+        UserMessage(content=(Text(text=""), PICTURE)),
+        said(Text(text=""), peek("abcdef123")),
+        result("abcdef123", Text(text=" ")),
+        said(Text(text=""), Thinking(thinking="")),
+        UserMessage(content=()),
+        UserMessage(content=""),
+    )
+
+    assert messages == [
+        {"role": "user", "content": [IMAGE]},
+        {"role": "assistant", "prefix": False, "toolCalls": [called("abcdef123", 0)]},
+        tool("abcdef123", text(NO_OUTPUT)),
+    ]
+
+
+def test_a_system_message_in_the_middle_stays_there_with_its_sections() -> None:
+    messages = encoded(
+        HELLO,
+        SystemMessage(content="rule", sections={"cwd": "here", "gone": None}),
+        SystemMessage(content=""),
+    )
+
+    assert messages[1:] == [{"role": "system", "content": "rule\n\nhere"}]

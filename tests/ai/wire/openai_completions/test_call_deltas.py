@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.messages import Json, Text
+from tests.ai.wire.openai_completions.chats import DONE, Answer, arguments_of, calls, decoded, says
+
+
+def call(
+    arguments: object = "", *, index: object = 0, id: object = None, name: str | None = None
+) -> Json:
+    piece: Json = {"index": index, "id": id, "function": {"name": name, "arguments": arguments}}
+    return {key: value for key, value in piece.items() if value is not None}
+
+
+def joined(*pieces: Json) -> Answer:
+    return decoded(*(calls(piece) for piece in pieces), DONE)
+
+
+def ids_and_arguments(answer: Answer) -> list[tuple[str, Json]]:
+    return [(made.id, made.arguments) for made in answer.message.tool_calls]
+
+
+@pytest.mark.trap(28)
+@pytest.mark.parametrize(
+    "later", [{"id": "other"}, {"id": ""}, {"name": "peek", "id": "other"}, {}]
+)
+def test_pieces_are_joined_by_index_whatever_their_ids(later: dict[str, str]) -> None:
+    answer = joined(
+        call('{"pa', id="c1", name="peek"), call('th":"a', **later), call('"}', **later)
+    )
+
+    assert ids_and_arguments(answer) == [("c1", {"path": "a"})]
+
+
+@pytest.mark.trap(28)
+def test_parallel_calls_never_mix_their_arguments() -> None:
+    answer = joined(
+        call("", index=0, id="c1", name="peek"),
+        call("", index=1, id="c2", name="peek"),
+        call('{"path":', index=1),
+        call('{"path":', index=0),
+        call('"a"}', index=0),
+        call('"b"}', index=1),
+    )
+
+    assert ids_and_arguments(answer) == [("c1", {"path": "a"}), ("c2", {"path": "b"})]
+    assert answer.message.stop_reason == "toolUse"
+
+
+@pytest.mark.trap(28)
+def test_calls_without_an_index_are_told_apart_by_id_and_else_follow_the_last() -> None:
+    answer = joined(
+        call('{"path":', index=None, id="c1", name="peek"),
+        call('"a"}', index=None),
+        call('{"path":', index=None, id="c2", name="peek"),
+        call('"b"}', index=None, id="c2"),
+        call('{"path":"c"}', index=None, name="peek"),
+    )
+
+    assert arguments_of(answer) == [{"path": "a"}, {"path": "b"}, {"path": "c"}]
+
+
+@pytest.mark.trap(28)
+def test_whole_calls_under_one_index_are_several() -> None:
+    answer = joined(
+        call('{"path":"a"}', id="c1", name="peek"), call('{"path":"b"}', id="c2", name="peek")
+    )
+
+    assert ids_and_arguments(answer) == [("c1", {"path": "a"}), ("c2", {"path": "b"})]
+
+
+def test_a_call_without_an_id_gets_one_and_ids_are_never_shared() -> None:
+    answer = joined(
+        call("{}", index=0, name="peek"),
+        call("{}", index=1, id="c", name="peek"),
+        call("{}", index=2, id="c", name="peek"),
+    )
+
+    ids = [made.id for made in answer.message.tool_calls]
+    assert len(set(ids)) == 3
+    assert all(ids)
+    assert ids[1] == "c"
+
+
+def test_a_number_is_an_id_too() -> None:
+    assert ids_and_arguments(joined(call("{}", id=7, name="peek"))) == [("7", {})]
+
+
+@pytest.mark.trap(29)
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [{"path": "a", "n": 3}],
+        [{"path": "a"}, {"n": 3}],
+        ['{"path":"a"', ',"n":3}'],
+        [json.dumps('{"path":"a","n":3}')],
+    ],
+    ids=["object", "parts of an object", "text", "encoded twice"],
+)
+def test_arguments_in_any_form_give_the_same_call(pieces: list[object]) -> None:
+    answer = joined(call(None, id="c", name="peek"), *map(call, pieces))
+
+    assert arguments_of(answer) == [{"path": "a", "n": 3}]
+    assert answer.message.diagnostics is not None
+
+
+@pytest.mark.trap(29)
+def test_arguments_that_come_only_at_the_end_give_the_call() -> None:
+    made = call('{"path":"a"}', index=None, id="c", name="peek")
+    whole = {"choices": [{"message": {"tool_calls": [made]}, "finish_reason": "tool_calls"}]}
+
+    answer = decoded(json.dumps(whole).encode(), DONE)
+
+    assert arguments_of(answer) == [{"path": "a"}]
+
+
+def test_arguments_wait_for_the_name() -> None:
+    answer = joined(call('{"path":', id="c"), call('"a"}', name="peek"))
+
+    assert [(made.name, made.arguments) for made in answer.message.tool_calls] == [
+        ("peek", {"path": "a"})
+    ]
+
+
+def test_a_call_without_a_name_is_shown_and_not_dropped() -> None:
+    assert [made.name for made in joined(call('{"path":"a"}')).message.tool_calls] == [""]
+
+
+def test_free_text_becomes_the_argument_that_the_tool_declares() -> None:
+    pieces = [
+        {"index": 0, "id": "c", "type": "custom", "custom": {"name": "patch", "input": 'a "'}},
+        {"index": 0, "custom": {"input": "b\n\\"}},
+        {"index": 1, "id": "d", "custom": {"name": "other", "input": "x"}},
+    ]
+
+    answer = decoded(*map(calls, pieces), DONE, inputs={"patch": "diff"})
+
+    assert arguments_of(answer) == [{"diff": 'a "b\n\\'}, {"input": "x"}]
+
+
+def test_what_a_server_attaches_to_a_call_is_kept_for_the_next_request() -> None:
+    extra = {"google": {"thought_signature": "c2ln"}}
+
+    answer = joined(call("{}", id="c", name="peek") | {"extra_content": extra})
+
+    assert answer.message.tool_calls[0].thought_signature == json.dumps(
+        extra, separators=(",", ":")
+    )
+
+
+@pytest.mark.parametrize("piece", [None, 7, "x", [], {}, {"index": 0, "function": 5}])
+def test_pieces_that_are_no_calls_are_passed_over(piece: Json) -> None:
+    assert decoded(*says("ok"), calls(piece), DONE).message.content == (Text(text="ok"),)
+
+
+@pytest.mark.trap(28)
+@given(st.data())
+def test_calls_survive_every_cutting_and_mixing(data: st.DataObject) -> None:
+    paths = data.draw(st.lists(st.text(max_size=12), min_size=1, max_size=4))
+    rest = {at: json.dumps({"path": path}) for at, path in enumerate(paths)}
+    pieces = [call(index=at, id=f"c{at}", name="peek") for at in rest]
+    while rest:
+        at = data.draw(st.sampled_from(sorted(rest)))
+        size = data.draw(st.integers(1, len(rest[at])))
+        pieces.append(call(rest[at][:size], index=at))
+        rest[at] = rest[at][size:]
+        rest = {key: text for key, text in rest.items() if text}
+
+    assert arguments_of(joined(*pieces)) == [{"path": path} for path in paths]

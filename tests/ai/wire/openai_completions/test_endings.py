@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import (
+    AnswerRefused,
+    BadAnswer,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+)
+from pi.ai.messages import Usage, UserMessage
+from pi.ai.wire.openai_completions.endings import complete_reason, failure, no_room
+from tests.ai.wire.openai_completions.chats import call_with, chunk, counts, decoded, model_with
+
+
+@pytest.mark.trap(5)
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("stop", "stop"),
+        ("STOP", "stop"),
+        ("end_turn", "stop"),
+        ("eos", "stop"),
+        ("length", "length"),
+        ("MAX_TOKENS", "length"),
+        ("tool_calls", "stop"),
+    ],
+)
+def test_reasons_are_known_in_any_case(word: str, reason: str) -> None:
+    assert complete_reason(word, calls=False) == reason
+
+
+@pytest.mark.trap(76)
+def test_calls_are_to_be_run_unless_the_answer_was_cut() -> None:
+    assert complete_reason("stop", calls=True) == "toolUse"
+    assert complete_reason("tool_calls", calls=True) == "toolUse"
+    assert complete_reason("length", calls=True) == "length"
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "retryable"),
+    [
+        ("content_filter", AnswerRefused, False),
+        ("CONTENT_FILTER", AnswerRefused, False),
+        ("error", ProviderUnavailable, True),
+        ("insufficient_system_resource", ProviderUnavailable, True),
+        ("MALFORMED_FUNCTION_CALL", BadAnswer, True),
+    ],
+)
+def test_some_reasons_are_failures(word: str, kind: type[ProviderError], retryable: bool) -> None:
+    problem = failure(word)
+
+    assert type(problem) is kind
+    assert problem.message == f"Provider finish_reason: {word}"
+    assert problem.retryable is retryable
+
+
+SMALL = model_with(contextWindow=1000)
+
+
+@pytest.mark.trap(62)
+@pytest.mark.parametrize("usage", [Usage(), Usage(input=990, output=1)])
+def test_an_answer_that_was_cut_before_its_first_word_had_no_room(usage: Usage) -> None:
+    problem = no_room(call_with(model=SMALL), "length", usage)
+
+    assert isinstance(problem, ContextOverflow)
+    assert "num_ctx" in problem.hint
+
+
+@pytest.mark.trap(62)
+def test_an_empty_answer_to_a_full_window_had_no_room() -> None:
+    assert no_room(call_with(model=SMALL), "stop", Usage(input=995)) is not None
+    assert no_room(call_with(model=SMALL), "stop", Usage(input=100)) is None
+
+
+@pytest.mark.trap(62)
+def test_an_empty_answer_to_a_prompt_that_the_server_cut_had_no_room() -> None:
+    long = call_with(UserMessage(content="word " * 10_000))
+
+    assert no_room(long, "stop", Usage(input=4096, output=1)) is not None
+    assert no_room(long, "stop", Usage(input=11_000, output=1)) is None
+    assert no_room(long, "stop", Usage()) is None
+
+
+def test_hidden_thoughts_that_used_up_the_answer_are_no_overflow() -> None:
+    assert no_room(call_with(model=SMALL), "length", Usage(input=10, output=900)) is None
+
+
+@pytest.mark.trap(62)
+def test_a_local_server_with_no_room_left_gives_a_context_error() -> None:
+    answer = decoded(
+        chunk({"role": "assistant", "content": ""}),
+        chunk(finish="length"),
+        counts(prompt_tokens=0, completion_tokens=0),
+    )
+
+    assert isinstance(answer.failure, ContextOverflow)
+    assert answer.message.raw_stop_reason == "length"

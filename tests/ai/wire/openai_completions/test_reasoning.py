@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pi.ai.messages import Json, Text, Thinking
+from pi.ai.wire.openai_completions.chunk import Delta
+from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
+from tests.ai.wire.openai_completions.chats import DONE, chunk, decoded, says
+
+
+@pytest.mark.trap(50)
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
+def test_a_thought_keeps_the_name_of_its_field(field: str) -> None:
+    answer = decoded(chunk({field: "let "}), chunk({field: "me"}), *says("ok"), DONE)
+
+    assert answer.message.content == (
+        Thinking(thinking="let me", thinking_signature=field),
+        Text(text="ok"),
+    )
+
+
+@pytest.mark.trap(50)
+def test_what_is_said_in_several_fields_is_thought_once() -> None:
+    delta = Delta(
+        reasoning_content="hm",
+        reasoning="hm",
+        reasoning_details=[{"type": "reasoning.text", "text": "hm"}],
+    )
+
+    assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_content")
+
+
+def test_fields_that_hold_no_text_are_passed_over() -> None:
+    delta = Delta(reasoning_content={"x": 1}, reasoning="", reasoning_text="hm")
+
+    assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_text")
+
+
+def details(*pieces: Json) -> bytes:
+    return chunk({"reasoning_details": list(pieces)})
+
+
+def test_thoughts_that_come_only_as_details_are_shown() -> None:
+    answer = decoded(
+        details({"type": "reasoning.summary", "summary": "hm"}),
+        details({"type": "reasoning.summary", "summary": "!"}, "nonsense", None),  # type: ignore[arg-type]
+        *says("ok"),
+        DONE,
+    )
+
+    assert answer.message.content == (
+        Thinking(thinking="hm!", thinking_signature="reasoning_details"),
+        Text(text="ok"),
+    )
+
+
+@pytest.mark.trap(50)
+def test_details_with_a_proof_are_put_together_and_kept() -> None:
+    answer = decoded(
+        details({"type": "reasoning.text", "index": 0, "text": "let ", "signature": None}),
+        details({"type": "reasoning.text", "index": 0, "text": "me"}),
+        details({"type": "reasoning.text", "index": 0, "signature": "c2ln"}),
+        details({"type": "reasoning.encrypted", "index": 1, "data": "0"}),
+        *says("ok"),
+        DONE,
+    )
+
+    thinking, text = answer.message.content
+    assert isinstance(thinking, Thinking)
+    assert (thinking.thinking, text) == ("let me", Text(text="ok"))
+    assert json.loads(str(thinking.thinking_signature)) == [
+        {"type": "reasoning.text", "index": 0, "text": "let me", "signature": "c2ln"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "0"},
+    ]
+
+
+@pytest.mark.trap(25)
+def test_a_proof_without_words_is_a_redacted_thought() -> None:
+    answer = decoded(details({"type": "reasoning.encrypted", "data": "0"}), *says("ok"), DONE)
+
+    assert answer.message.content == (
+        Text(text="ok"),
+        Thinking(
+            thinking="",
+            thinking_signature='[{"type":"reasoning.encrypted","data":"0"}]',
+            redacted=True,
+        ),
+    )

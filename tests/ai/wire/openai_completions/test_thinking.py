@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import StreamOptions
+from pi.ai.wire.openai_completions.compat import compat_of
+from pi.ai.wire.openai_completions.thinking import FORMATS, thinking_fields
+from tests.ai.wire.openai_completions.chats import call_with, model_with
+
+
+def fields(model: Model, level: ThinkingLevel, budgets: dict[str, int] | None = None) -> Json:
+    options = StreamOptions(reasoning=level, thinking_budgets=budgets)
+    call = call_with(model=model, options=options)
+    return thinking_fields(call, compat_of(call))
+
+
+def formatted(name: str, **model: object) -> Model:
+    return model_with({"thinkingFormat": name}, **model)
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_a_model_that_cannot_think_is_told_nothing_about_it(name: str) -> None:
+    assert fields(formatted(name, reasoning=False), "high") == {}
+
+
+def test_configured_template_arguments_go_to_every_model() -> None:
+    kwargs = {"enable_thinking": {"$var": "thinking.enabled"}, "add_date": True}
+    model = model_with(
+        {"thinkingFormat": "chat-template", "chatTemplateKwargs": kwargs}, reasoning=False
+    )
+
+    assert fields(model, "off") == {
+        "chat_template_kwargs": {"enable_thinking": False, "add_date": True}
+    }
+
+
+def test_the_levels_of_a_model_are_said_in_its_own_words() -> None:
+    words = {"high": "ultra", "off": "zero"}
+
+    assert fields(formatted("openai", thinkingLevelMap=words), "high") == {
+        "reasoning_effort": "ultra"
+    }
+    assert fields(formatted("openrouter", thinkingLevelMap=words), "off") == {
+        "reasoning": {"effort": "zero"}
+    }
+    assert fields(formatted("string-thinking", thinkingLevelMap=words), "off") == {
+        "thinking": "zero"
+    }
+
+
+@pytest.mark.trap(23)
+def test_off_is_said_as_an_effort_where_the_model_has_a_word_for_it() -> None:
+    model = formatted("openai", thinkingLevelMap={"off": "none"})
+
+    assert fields(model, "off") == {"reasoning_effort": "none"}
+
+
+@pytest.mark.parametrize("name", ["openrouter", "string-thinking"])
+def test_a_model_that_cannot_stop_thinking_is_not_asked_to(name: str) -> None:
+    assert fields(formatted(name, thinkingLevelMap={"off": None}), "off") == {}
+
+
+def test_servers_without_efforts_get_the_switch_alone() -> None:
+    model = model_with({"thinkingFormat": "qwen", "supportsReasoningEffort": False})
+
+    assert fields(model, "high") == {"enable_thinking": True}
+
+
+def test_a_budget_is_the_callers_and_leaves_room_to_answer() -> None:
+    model = model_with({"supportsThinkingTokenBudget": True, "supportsReasoningEffort": False})
+
+    assert fields(model, "low") == {"thinking_token_budget": 2048}
+    assert fields(model, "low", {"low": 99}) == {"thinking_token_budget": 99}
+    assert fields(model, "high") == {"thinking_token_budget": 9000 - 1024}
+    assert fields(model, "off") == {}
+
+
+def test_template_variables_can_be_the_effort_and_the_budget() -> None:
+    arguments = {"effort": {"$var": "thinking.effort"}, "budget": {"$var": "thinking.budget"}}
+    model = model_with({"thinkingFormat": "baseten", "chatTemplateArgs": arguments})
+
+    assert fields(model, "low") == {
+        "chat_template_args": {"effort": "low", "budget": 2048},
+        "reasoning_effort": "low",
+    }
+    assert fields(model, "off") == {"chat_template_args": {"effort": "none", "budget": 0}}
+
+
+def test_an_unknown_template_variable_is_an_error_that_names_it() -> None:
+    arguments = {"x": {"$var": "thinking.mood"}}
+    model = model_with({"thinkingFormat": "chat-template", "chatTemplateKwargs": arguments})
+
+    with pytest.raises(BadRequest, match=r"thinking\.mood"):
+        fields(model, "low")

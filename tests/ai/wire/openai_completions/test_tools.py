@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Json, Tool
+from pi.ai.wire.openai_completions.compat import Compat
+from pi.ai.wire.openai_completions.tools import (
+    ToolForms,
+    declaration,
+    tool_choice,
+    tool_forms,
+    without_strict,
+)
+from pi.base.records import replace
+from tests.ai.wire.openai_completions.chats import PEEK
+
+STRICT = Compat(supports_strict_mode=True)
+GRAMMARS = Compat(supports_openai_grammar_tools=True)
+LOOSE = ToolForms(strict=None, inputs={})
+
+EAGER = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
+PATCH = Tool(
+    name="patch",
+    description="change a file",
+    parameters={"type": "object", "properties": {"diff": {"type": "string"}}},
+    constrained_sampling={
+        "type": "grammar",
+        "variants": {"openai_lark": "start: /.+/", "openai_regex": ".+"},
+    },
+)
+
+
+@pytest.mark.trap(21)
+def test_strict_is_not_said_to_servers_that_may_not_know_it() -> None:
+    assert tool_forms([EAGER], Compat()).strict is None
+    assert "strict" not in declaration(EAGER, LOOSE)["function"]
+
+
+@pytest.mark.trap(21)
+def test_strict_and_loose_schemas_are_never_mixed() -> None:
+    assert tool_forms([EAGER], STRICT).strict is True
+    assert tool_forms([EAGER, PEEK], STRICT).strict is False
+    assert tool_forms([], STRICT).strict is False
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"a": {"type": "array", "items": {"type": "object"}}},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"a": {"anyOf": [{"type": "object"}, {"type": "null"}]}},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
+        {"type": "object", "properties": {"a": True}, "additionalProperties": False},
+    ],
+    ids=["open", "optional", "open items", "open choice", "no schema"],
+)
+def test_a_schema_that_strict_mode_would_refuse_is_sent_loose(schema: Json) -> None:
+    assert tool_forms([replace(EAGER, parameters=schema)], STRICT).strict is False
+
+
+@pytest.mark.trap(21)
+def test_a_payload_is_loosened_without_touching_the_rest() -> None:
+    tools = [declaration(EAGER, ToolForms(strict=True, inputs={})), {"type": "custom"}]
+    payload: Json = {"model": "m", "tools": tools}
+
+    loose = without_strict(payload)
+
+    assert loose == {
+        "model": "m",
+        "tools": [declaration(EAGER, ToolForms(strict=False, inputs={})), {"type": "custom"}],
+    }
+    assert without_strict(loose) is None
+    assert without_strict({"model": "m"}) is None
+
+
+def test_a_grammar_makes_a_tool_that_takes_free_text() -> None:
+    forms = tool_forms([PATCH, PEEK], GRAMMARS)
+
+    assert forms.inputs == {"patch": "diff"}
+    assert declaration(PATCH, forms) == {
+        "type": "custom",
+        "custom": {
+            "name": "patch",
+            "description": "change a file",
+            "format": {
+                "type": "grammar",
+                "grammar": {"syntax": "lark", "definition": "start: /.+/"},
+            },
+        },
+    }
+
+
+def test_a_regular_expression_is_a_grammar_too() -> None:
+    tool = replace(
+        PATCH, constrained_sampling={"type": "grammar", "variants": {"openai_regex": ".+"}}
+    )
+
+    custom = declaration(tool, tool_forms([tool], GRAMMARS))["custom"]
+
+    assert custom["format"]["grammar"] == {"syntax": "regex", "definition": ".+"}
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        replace(PATCH, constrained_sampling=False),
+        replace(PATCH, constrained_sampling={"type": "grammar", "variants": {"other": "x"}}),
+        replace(PATCH, parameters={"type": "object", "properties": {"a": {"type": "number"}}}),
+        replace(PATCH, parameters={"type": "object", "properties": {}}),
+        replace(PATCH, parameters={"type": "object"}),
+    ],
+    ids=["no constraint", "unknown grammar", "no text", "no argument", "no properties"],
+)
+def test_a_tool_that_no_grammar_can_describe_stays_a_function(tool: Tool) -> None:
+    assert tool_forms([tool], GRAMMARS).inputs == {}
+
+
+def test_a_grammar_is_not_sent_to_servers_that_may_not_know_it() -> None:
+    assert tool_forms([PATCH], Compat()).inputs == {}
+
+
+def test_a_choice_of_tools_is_said_in_the_form_of_the_tool() -> None:
+    forms = tool_forms([PATCH, PEEK], GRAMMARS)
+
+    assert tool_choice("none", [PEEK], forms) == "none"
+    assert tool_choice({"type": "tool", "name": "peek"}, [PATCH, PEEK], forms) == {
+        "type": "function",
+        "function": {"name": "peek"},
+    }
+    assert tool_choice({"type": "tool", "name": "patch"}, [PATCH, PEEK], forms) == {
+        "type": "custom",
+        "custom": {"name": "patch"},
+    }
+
+
+@pytest.mark.trap(20)
+def test_a_forced_choice_of_a_tool_that_is_not_there_is_dropped() -> None:
+    assert tool_choice({"type": "tool", "name": "gone"}, [PEEK], LOOSE) is None

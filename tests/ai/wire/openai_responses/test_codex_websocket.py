@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from pi.ai.errors import ProviderError
+from pi.ai.messages import Json
+from pi.ai.request import Transport
+from pi.base.records import replace
+from tests.ai.http.raw_server import Peer, raw_server
+from tests.ai.wire.conformance import recording
+from tests.ai.wire.openai_responses.codex_talk import connected, replying, sent, talking
+from tests.ai.wire.openai_responses.talk import user
+from tests.ai.wire.openai_responses.websocket_server import Side, backend, says
+
+# Whose socket it is ------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(56)
+async def test_accounts_and_sessions_do_not_share_a_socket() -> None:
+    async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
+        await led.ask(user("hi"))
+        await led.ask(user("hi"), session_id="OTHER")
+        led.account = "other"
+        await led.ask(user("hi"))
+
+    assert [connection for connection, _ in server.requests] == [0, 1, 2]
+    assert [headers["chatgpt-account-id"] for headers in server.headers] == [
+        "acct",
+        "acct",
+        "other",
+    ]
+
+
+async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
+    both = asyncio.Barrier(2)
+
+    async def script(side: Side) -> None:
+        await side.asked()
+        await both.wait()
+        await side.say(*says("a", "resp_1"))
+
+    async with connected(script) as (server, led):
+        answers = await asyncio.gather(led.ask(user("hi")), led.ask(user("ho")))
+
+    assert [message.text for message in answers] == ["a", "a"]
+    assert len(server.connections) == 2
+
+
+@pytest.mark.trap(56)
+async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
+    async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
+        first = await led.ask(user("hi"))
+        await led.clock.advance(54 * 60)
+        second = await led.ask(user("hi"), first, user("go"))
+        await led.clock.advance(2 * 60)
+        await led.ask(user("hi"), first, user("go"), second, user("on"))
+        await asyncio.wait_for(server.ended[0].wait(), 5)
+
+    assert sent(server) == [
+        (0, None, ["user"]),
+        (0, "resp_1", ["user"]),
+        (1, None, ["user", "assistant", "user", "assistant", "user"]),
+    ]
+
+
+# Without a WebSocket -----------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def only_http() -> AsyncIterator[tuple[str, list[bytes]]]:
+    """A server that refuses upgrades and answers requests, and the first lines it has seen."""
+    seen: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        asked = await peer.request()
+        seen.append(asked.partition(b" ")[0])
+        if seen[-1] == b"GET":
+            await peer.say(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        else:
+            await peer.say(recording("openai-responses", "usage_cache"))
+        await peer.hang_up()
+
+    async with raw_server(script) as server:
+        yield server.url.rstrip("/"), seen
+
+
+@pytest.mark.trap(56)
+@pytest.mark.parametrize(
+    ("transport", "expected"),
+    [
+        ("auto", [b"GET", b"POST", b"POST"]),
+        ("websocket", [b"GET", b"POST", b"GET", b"POST"]),
+        ("sse", [b"POST", b"POST"]),
+    ],
+)
+async def test_a_refused_upgrade_falls_back_to_http(
+    transport: Transport, expected: list[bytes]
+) -> None:
+    async with only_http() as (url, seen), talking(url) as led:
+        first = await led.ask(user("hi"), transport=transport)
+        second = await led.ask(user("hi"), first, user("go"), transport=transport)
+
+    assert (first.text, second.text) == ("ok", "ok")
+    assert seen == expected
+
+
+async def test_without_the_library_auto_means_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "websockets", None)
+
+    async with only_http() as (url, seen), talking(url) as led:
+        message = await led.ask(user("hi"))
+        refused = led.stream(user("hi"), transport="websocket")
+        await refused.result()
+
+    assert (message.text, seen) == ("ok", [b"POST"])
+    assert isinstance(refused.failure, ProviderError)
+    assert "pi-harness[codex]" in refused.failure.hint
+
+
+@pytest.mark.trap(56)
+async def test_closing_the_services_closes_the_sockets() -> None:
+    async with backend(replying(says("a", "resp_1"))) as server:
+        async with talking(server.url) as led:
+            await led.ask(user("hi"))
+            assert not server.ended[0].is_set()
+        await asyncio.wait_for(server.ended[0].wait(), 5)
+
+
+async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:
+    async def script(side: Side) -> None:
+        await side.asked()
+        await side.say(*says("part", "resp_1")[:2])
+        side.socket.transport.abort()
+
+    async with backend(script) as server, only_http() as (url, seen), talking(server.url) as led:
+        broken = await led.ask(user("hi"))
+        led.model = replace(led.model, base_url=url)
+        answered = await led.ask(user("hi"))
+
+    assert (broken.text, broken.stop_reason) == ("part", "error")
+    assert (answered.text, seen) == ("ok", [b"POST"])
+
+
+async def test_an_overloaded_server_is_no_reason_to_leave_the_websocket() -> None:
+    overloaded: Json = {"type": "error", "status": 503, "error": {"code": "server_is_overloaded"}}
+
+    async with connected(replying((overloaded,)), replying(says("a", "resp_1"))) as (server, led):
+        refused = await led.ask(user("hi"))
+        answered = await led.ask(user("hi"))
+
+    assert (refused.stop_reason, answered.text) == ("error", "a")
+    assert len(server.connections) == 2

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json, Message
+from pi.ai.wire.openai_responses.repairs import (
+    NO_REPAIRS,
+    STRICT,
+    THINKING,
+    next_repair,
+    remembers,
+    without_refused_thoughts,
+)
+from pi.ai.wire.openai_responses.request import encode
+from tests.ai.wire.openai_responses import talk
+from tests.ai.wire.openai_responses.talk import asks, call, model, own, result, thought, tool, user
+
+THOUGHTFUL = {"input": [{"type": "reasoning", "id": "rs_1"}]}
+STRICT_TOOLS = {"tools": [{"type": "function", "name": "a", "strict": True}]}
+
+
+def refusal(message: str, status: int | None = 400) -> BadRequest:
+    return BadRequest(message, status=status)
+
+
+@pytest.mark.trap(26)
+@pytest.mark.parametrize(
+    "message",
+    [
+        '400: {"message":"The encrypted content gAAA could not be verified.",'
+        '"code":"invalid_encrypted_content"}',
+        "400: {\"message\":\"Item 'rs_1' of type 'reasoning' was provided without its required "
+        'following item."}',
+        '400: {"message":"Item with id \'rs_1\' not found."}',
+    ],
+)
+def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> None:
+    assert next_repair(refusal(message), THOUGHTFUL) == THINKING
+    assert next_repair(refusal(message), {"input": []}) is None
+
+
+@pytest.mark.trap(21)
+def test_a_refused_schema_asks_for_a_request_without_strictness() -> None:
+    refused = refusal('400: {"message":"Invalid schema for function \'a\': …"}')
+
+    assert next_repair(refused, STRICT_TOOLS) == STRICT
+    assert next_repair(refused, {"tools": [{"strict": False}]}) is None
+
+
+def test_other_refusals_and_those_inside_a_stream_ask_for_nothing() -> None:
+    assert next_repair(refusal("400: no such model"), THOUGHTFUL | STRICT_TOOLS) is None
+    assert next_repair(refusal("invalid_encrypted_content", status=None), THOUGHTFUL) is None
+
+
+@pytest.mark.trap(26)
+def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> None:
+    note: Json = {"type": THINKING, "timestamp": 1}
+    messages: tuple[Message, ...] = (
+        user("a"),
+        own(thought(id="rs_1", encrypted_content="E"), asks("call_1|fc_1")),
+        result("call_1|fc_1", "R"),
+        own(thought(id="rs_2", encrypted_content="E"), "so", diagnostics=(note,)),
+        user("b"),
+    )
+
+    types = [
+        (item.get("type"), item.get("id"))
+        for item in encode(call(*messages))["input"]
+        if item.get("role") != "user"
+    ]
+
+    assert types == [
+        ("function_call", None),
+        ("function_call_output", None),
+        ("reasoning", "rs_2"),
+        ("message", "msg_pi_3"),
+    ]
+
+
+def test_a_note_of_another_model_means_nothing() -> None:
+    noted = own("so", model="other", diagnostics=({"type": STRICT},))
+
+    assert not remembers((noted,), model(), STRICT)
+    assert remembers((own("so", diagnostics=({"type": STRICT},)),), model(), STRICT)
+
+
+@pytest.mark.trap(21)
+def test_a_session_that_noted_a_refused_schema_stays_loose() -> None:
+    noted = own("so", diagnostics=({"type": STRICT},))
+    strict = model({"supportsStrictMode": True})
+    tools = talk.system("", tool(sampling=talk.STRICT))
+
+    before, after = (encode(call(tools, *more, model=strict)) for more in ((), (noted,)))
+
+    assert (before["tools"][0]["strict"], after["tools"][0]["strict"]) == (True, False)
+
+
+def test_without_repairs_messages_stay_as_they_are() -> None:
+    messages = (user("a"), own(thought(), "so"))
+
+    assert without_refused_thoughts(messages, model(), NO_REPAIRS) == messages

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import msgspec
+
+from pi.ai.request import StreamOptions
+from pi.ai.wire.pi_messages.protocol import AskedOptions, Question, Transcript
+from tests.ai.wire.pi_messages.conversation import TURN
+
+QUESTION = Question(
+    model="balanced",
+    context=Transcript(messages=TURN),
+    options=AskedOptions(
+        reasoning="high",
+        tool_choice={"type": "tool", "name": "peek"},
+        cache_retention="long",
+        session_id="S",
+    ),
+)
+
+
+def test_a_question_survives_the_way() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(QUESTION), type=Question) == QUESTION
+
+
+def test_options_that_were_left_out_are_not_sent() -> None:
+    assert msgspec.json.encode(AskedOptions()) == b"{}"
+    assert msgspec.json.encode(QUESTION.options) == (
+        b'{"reasoning":"high","toolChoice":{"type":"tool","name":"peek"},'
+        b'"cacheRetention":"long","sessionId":"S"}'
+    )
+
+
+def test_every_option_is_one_of_ours_with_the_same_default() -> None:
+    ours, sent = StreamOptions(), AskedOptions()
+
+    names = AskedOptions.__struct_fields__
+    assert {name: getattr(ours, name) for name in names} == {
+        name: getattr(sent, name) for name in names
+    }

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.exchange import final_headers
+from pi.ai.handoff import NO_IMAGES
+from pi.ai.messages import AssistantMessage, Text, Thinking, UserMessage
+from pi.ai.user_agent import user_agent
+from pi.ai.wire.pi_messages.request import encode, headers, url
+from pi.base.records import replace
+from tests.ai.wire.pi_messages.conversation import HELLO, MODEL, TURN, call
+
+
+def test_a_question_is_the_model_the_conversation_and_what_was_asked_for() -> None:
+    assert encode(call(reasoning="high", session_id="S", max_tokens=7)) == {
+        "model": "balanced",
+        "context": {"messages": [{"role": "user", "content": "hello", "timestamp": 1}]},
+        "options": {"reasoning": "high", "maxTokens": 7, "sessionId": "S"},
+    }
+
+
+def test_messages_are_sent_as_they_are_stored() -> None:
+    messages = encode(call(*TURN))["context"]["messages"]
+
+    assert [message["role"] for message in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "toolResult",
+        "system",
+        "user",
+    ]
+    assert messages[0]["toolsAdded"][0]["name"] == "peek"
+    assert messages[2]["content"] == [
+        {"type": "thinking", "thinking": "hm", "thinkingSignature": "c2ln"},
+        {
+            "type": "toolCall",
+            "id": "a|b",
+            "name": "peek",
+            "arguments": {"path": "x"},
+            "thoughtSignature": "dGh0",
+        },
+    ]
+    assert messages[4]["sections"] == {"cwd": "elsewhere"}
+
+
+@pytest.mark.trap(24)
+def test_what_other_providers_signed_and_what_broke_off_is_not_sent() -> None:
+    foreign = AssistantMessage(
+        content=(Thinking(thinking="hm", thinking_signature="x"), Text(text="t")),
+        api="anthropic-messages",
+        provider="anthropic",
+        model="claude",
+    )
+    broken = replace(foreign, stop_reason="aborted")
+
+    messages = encode(call(HELLO, foreign, broken))["context"]["messages"]
+
+    assert [message["role"] for message in messages] == ["user", "assistant"]
+    assert messages[1]["content"] == [
+        {"type": "text", "text": "hm"},
+        {"type": "text", "text": "t"},
+    ]
+
+
+@pytest.mark.trap(33)
+def test_a_model_that_cannot_see_gets_a_note() -> None:
+    blind = replace(MODEL, input=("text",))
+
+    user = encode(call(*TURN, target=blind))["context"]["messages"][1]
+
+    assert user["content"][1] == {"type": "text", "text": NO_IMAGES}
+
+
+def test_what_is_the_callers_own_business_is_not_sent() -> None:
+    asked = call(UserMessage(content="x"), api_key="SECRET", env={"A": "B"}, headers={"x-a": "1"})
+
+    assert encode(asked)["options"] == {}
+    assert url(asked) == "https://proxy.test/v1/messages"
+    assert final_headers(asked, headers(asked)) == (
+        ("Content-Type", "application/json"),
+        ("Accept", "text/event-stream"),
+        ("User-Agent", user_agent()),
+        ("Authorization", "Bearer KEY"),
+        ("x-a", "1"),
+    )
+
+
+def test_a_server_that_wants_no_key_gets_none() -> None:
+    asked = replace(call(), access=replace(call().access, api_key=None))
+
+    assert "Authorization" not in headers(asked)

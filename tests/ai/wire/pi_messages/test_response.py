@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import (
+    BadAnswer,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
+from pi.ai.messages import AssistantMessage, Cost, Text, Thinking, ToolCall, Usage
+from pi.ai.wire.pi_messages.response import EventDecoder
+from pi.base.records import UNSET
+from pi.testing.clock import FakeClock
+from tests.ai.wire.pi_messages.conversation import MODEL
+
+DONE = {"type": "done", "reason": "stop"}
+
+
+class Answer:
+    """A decoder that is being fed, and what it builds."""
+
+    def __init__(self) -> None:
+        self.builder = MessageBuilder(MODEL, now_ms=0)
+        self.decoder = EventDecoder(self.builder, FakeClock())
+
+    def feed(self, *events: Any) -> Answer:
+        for event in events:
+            raw = event if isinstance(event, bytes) else msgspec.json.encode(event)
+            self.decoder.feed("", raw)
+        return self
+
+    @property
+    def message(self) -> AssistantMessage:
+        assert self.builder.final is not None
+        assert self.decoder.finished
+        return self.builder.final
+
+
+def event(kind: str, index: int = 0, **fields: Any) -> Any:
+    return {"type": kind, "contentIndex": index, **fields}
+
+
+# Blocks ------------------------------------------------------------------------------------------
+
+
+def test_blocks_keep_the_order_in_which_they_began() -> None:
+    message = (
+        Answer()
+        .feed(
+            event("thinking_start"),
+            event("text_start", 1),
+            event("text_delta", 1, delta="a"),
+            event("thinking_end", contentSignature="s", redacted=True),
+            event("text_end", 1, contentSignature="t"),
+            DONE,
+        )
+        .message
+    )
+
+    assert message.content == (
+        Thinking(thinking="", thinking_signature="s", redacted=True),
+        Text(text="a", text_signature="t"),
+    )
+
+
+def test_content_that_comes_only_at_the_end_counts() -> None:
+    message = (
+        Answer()
+        .feed(
+            event("thinking_end", content="hm"),
+            event("text_start", 1),
+            event("text_end", 1, content="a"),
+            event("text_delta", 2, delta="b"),
+            event("text_end", 2, content="b"),
+            DONE,
+        )
+        .message
+    )
+
+    assert message.content == (Thinking(thinking="hm"), Text(text="a"), Text(text="b"))
+
+
+def test_what_comes_after_the_end_of_a_block_is_another_block() -> None:
+    message = (
+        Answer()
+        .feed(
+            event("text_delta", delta="a"), event("text_end"), event("text_delta", delta="b"), DONE
+        )
+        .message
+    )
+
+    assert message.content == (Text(text="a"), Text(text="b"))
+
+
+def call_start(index: int = 0) -> Any:
+    return event("toolcall_start", index, id="c", toolName="peek")
+
+
+def whole_call(arguments: Any, **more: Any) -> Any:
+    call = {"type": "toolCall", "id": "c", "name": "peek", "arguments": arguments, **more}
+    return event("toolcall_end", toolCall=call)
+
+
+@pytest.mark.trap(29)
+@pytest.mark.parametrize(
+    "events",
+    [
+        [event("toolcall_delta", delta='{"n":'), event("toolcall_delta", delta="1}")],
+        [event("toolcall_delta", delta='{"n":1}'), whole_call({"n": 1})],
+        [whole_call({"n": 1})],
+        [event("toolcall_delta", delta='{"n":'), whole_call({"n": 1})],
+        [event("toolcall_delta", delta='{"n":1}'), event("toolcall_end", toolCall="odd")],
+    ],
+)
+def test_arguments_in_any_form_give_the_same_call(events: list[Any]) -> None:
+    (call,) = Answer().feed(call_start(), *events, DONE).message.content
+
+    assert call == ToolCall(id="c", name="peek", arguments={"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("end", "signature", "namespace"),
+    [
+        (event("toolcall_end", contentSignature="s"), "s", UNSET),
+        (whole_call({}, thoughtSignature="s", namespace="n"), "s", "n"),
+    ],
+)
+def test_a_call_keeps_its_signature(end: Any, signature: str, namespace: Any) -> None:
+    (call,) = Answer().feed(call_start(), end, DONE).message.tool_calls
+
+    assert (call.thought_signature, call.namespace) == (signature, namespace)
+
+
+# Ends --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(38)
+def test_the_end_brings_the_usage_and_what_the_server_charges() -> None:
+    usage = {
+        "input": 10,
+        "output": 5,
+        "cacheRead": 100,
+        "cacheWrite": 20,
+        "cacheWrite1h": 15,
+        "reasoning": 2,
+        "totalTokens": 135,
+        "cost": {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "total": 10.5},
+    }
+
+    message = (
+        Answer()
+        .feed(
+            {
+                "type": "done",
+                "reason": "length",
+                "usage": usage,
+                "responseId": "R",
+                "responseModel": "claude",
+                "rawStopReason": "max_tokens",
+            }
+        )
+        .message
+    )
+
+    assert message.usage == Usage(
+        input=10,
+        output=5,
+        cache_read=100,
+        cache_write=20,
+        cache_write_1h=15,
+        reasoning=2,
+        total_tokens=135,
+        cost=Cost(total=10.5),
+    )
+    assert (message.stop_reason, message.raw_stop_reason) == ("length", "max_tokens")
+    assert (message.response_id, message.response_model) == ("R", "claude")
+
+
+@pytest.mark.parametrize("usage", [None, "odd", {"input": "many"}, []])
+def test_usage_that_cannot_be_read_is_none(usage: Any) -> None:
+    assert Answer().feed({**DONE, "usage": usage}).message.usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("reason", "ours"), [("toolUse", "toolUse"), ("odd", "stop"), (None, "stop")]
+)
+def test_reasons_are_taken_over(reason: str | None, ours: str) -> None:
+    assert Answer().feed({"type": "done", "reason": reason}).message.stop_reason == ours
+
+
+@pytest.mark.trap(1)
+def test_a_stream_without_an_end_is_a_bad_answer() -> None:
+    with pytest.raises(BadAnswer, match="Stream ended without done"):
+        Answer().feed(event("text_delta", delta="part")).decoder.end()
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(6, 8)
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ('429: {"type":"rate_limit_error","message":"slow down"}', RateLimited),
+        ('400: {"message":"prompt is too long: 9 tokens > 8 maximum"}', ContextOverflow),
+        ("503: the server gave no reason", ProviderUnavailable),
+        ("The connection broke.", ProviderUnavailable),
+    ],
+)
+def test_an_error_is_of_the_same_kind_as_the_server_met(
+    told: str, kind: type[ProviderError]
+) -> None:
+    failed = {"type": "error", "reason": "error", "errorMessage": told, "usage": {"output": 3}}
+    answer = Answer()
+
+    with pytest.raises(ProviderError) as failure:
+        answer.feed(failed)
+
+    assert type(failure.value) is kind
+    assert failure.value.message == told
+    assert answer.builder.usage.output == 3
+
+
+@pytest.mark.parametrize("told", ["429: slow down", "Rate limit: try again later"])
+def test_an_error_may_say_when_to_ask_again(told: str) -> None:
+    failed = {"type": "error", "reason": "error", "errorMessage": told, "retryAfter": 7}
+
+    with pytest.raises(RateLimited) as failure:
+        Answer().feed(failed)
+
+    assert failure.value.retry_after == 7
+
+
+def test_an_error_without_words_says_so() -> None:
+    with pytest.raises(ProviderError, match="did not say why"):
+        Answer().feed({"type": "error"})
+
+
+def test_an_answer_that_the_server_gave_up_is_aborted() -> None:
+    message = Answer().feed({"type": "error", "reason": "aborted"}).message
+
+    assert message.stop_reason == "aborted"
+
+
+def test_an_event_that_is_no_json_is_quoted() -> None:
+    with pytest.raises(BadAnswer, match="The server sent an event that is not JSON: nonsense"):
+        Answer().feed(b"nonsense")
+
+
+@pytest.mark.parametrize("odd", [b"", b"[DONE]", b"null", b"7", {"type": "start"}, {"type": 7}])
+def test_events_that_say_nothing_are_skipped(odd: Any) -> None:
+    assert Answer().feed(odd, DONE).message.content == ()

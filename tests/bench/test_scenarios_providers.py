@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.mock_process import ROOT, MockProcess
+from bench.results import Result
+from bench.scenario import Command, Metric, Scenario, cpu_ms
+from bench.scenarios.catalog import SCENARIOS
+from bench.scenarios.providers import (
+    BARE_WIRE,
+    OURS,
+    WIRES,
+    Wire,
+    first_delta_ms,
+)
+from bench.scenarios.providers import SCENARIOS as PROVIDERS
+from bench.table import lines
+from bench.trial import is_installed, observe, run_scenario
+
+every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+
+
+def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
+    assert set(PROVIDERS) <= set(SCENARIOS)
+    assert [scenario.name for scenario in PROVIDERS if len(scenario.name) > 15] == []
+
+
+@pytest.mark.parametrize("scenario", PROVIDERS, ids=lambda scenario: scenario.name)
+def test_every_program_of_a_row_exists(scenario: Scenario) -> None:
+    for command in (scenario.measured, scenario.floor):
+        for words in (command.words, command.without):
+            assert all((ROOT / word).is_file() for word in words if word.endswith(".py"))
+
+
+@every_wire
+@pytest.mark.parametrize("program", [OURS, BARE_WIRE])
+def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program: str) -> None:
+    seen = observe(wire.asked(program, "echo-3", "echo-2"), server)
+
+    told = [line.split()[0] for line in seen.run.output.decode().splitlines()]
+    assert told == [str(len("The quick brown")), str(len("The quick"))]
+    assert [exchange.status for exchange in seen.exchanges] == [200, 200]
+
+
+@every_wire
+@pytest.mark.slow
+def test_the_sdk_reads_the_same_answer_and_both_tell_when_it_began(
+    server: MockProcess, wire: Wire
+) -> None:
+    if not is_installed(wire.package):
+        pytest.skip(f"{wire.package} is not installed; not tested: that {wire.sdk} measures it")
+
+    ours = observe(wire.asked(OURS, "echo-3"), server)
+    theirs = observe(wire.asked(wire.sdk, "echo-3"), server)
+
+    assert ours.run.output.split()[0] == theirs.run.output.split()[0] == b"15"
+    for seen in (ours, theirs):
+        assert 0 < first_delta_ms(seen) <= cpu_ms(seen)
+
+
+def test_a_scenario_whose_package_is_missing_is_skipped_with_a_line(server: MockProcess) -> None:
+    command = Command(words=("false",))
+    scenario = Scenario(
+        name="chat",
+        about="deltas",
+        needs="no_such_vendor.sdk",
+        measured=command,
+        floor=command,
+        metrics=(Metric(name="cpu", unit="ms", read=cpu_ms),),
+    )
+
+    result = run_scenario(scenario, server, repeat=1)
+
+    reason = "no_such_vendor.sdk is not installed; not measured: deltas"
+    assert result == Result(name="chat", rounds=0, skipped=reason)
+    assert list(lines(result)) == [f"chat            skipped: {reason}"]

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from scripts.catalog.sources import from_models_dev, from_openrouter, from_vercel
+
+
+def test_models_dev_is_filtered_to_models_that_call_tools_and_renamed() -> None:
+    document = {
+        "fireworks-ai": {
+            "models": {
+                "a": {
+                    "name": "A",
+                    "tool_call": True,
+                    "reasoning": True,
+                    "modalities": {"input": ["text", "image"]},
+                    "cost": {"input": 0.5, "output": 2, "cache_read": 0.05},
+                    "limit": {"context": 131072, "output": 8192},
+                },
+                "embed": {"name": "E", "tool_call": False},
+                "old": {"name": "O", "tool_call": True, "status": "deprecated"},
+            }
+        },
+        "somebody-else": {"models": {"x": {"tool_call": True}}},
+    }
+
+    assert from_models_dev(document) == {
+        "fireworks": {
+            "a": {
+                "id": "a",
+                "name": "A",
+                "reasoning": True,
+                "input": ["text", "image"],
+                "cost": {"input": 0.5, "output": 2, "cacheRead": 0.05, "cacheWrite": 0},
+                "contextWindow": 131072,
+                "maxTokens": 8192,
+            }
+        }
+    }
+
+
+def test_openrouter_prices_per_token_become_prices_per_million() -> None:
+    document = {
+        "data": [
+            {
+                "id": "x/y",
+                "name": "Y",
+                "context_length": 200_000,
+                "architecture": {"input_modalities": ["text"]},
+                "pricing": {
+                    "prompt": "0.0000003",
+                    "completion": "0.0000012",
+                    "input_cache_read": "-1",
+                    "input_cache_write": "soon",
+                },
+                "top_provider": {"context_length": 100_000, "max_completion_tokens": None},
+                "supported_parameters": ["tools"],
+            },
+            {"id": "no/tools", "supported_parameters": ["temperature"]},
+            {"id": "no/parameters"},
+        ]
+    }
+
+    assert from_openrouter(document) == {
+        "openrouter": {
+            "x/y": {
+                "id": "x/y",
+                "name": "Y",
+                "reasoning": False,
+                "input": ["text"],
+                "cost": {"input": 0.3, "output": 1.2, "cacheRead": 0, "cacheWrite": 0},
+                "contextWindow": 100_000,
+                "maxTokens": 16_384,
+            }
+        }
+    }
+
+
+def test_vercel_tags_say_what_a_model_can_do() -> None:
+    document = {
+        "data": [
+            {
+                "id": "v/m",
+                "name": "M",
+                "context_window": 1000,
+                "max_tokens": 100,
+                "tags": ["tool-use", "reasoning", "vision"],
+                "pricing": {"input": "0.000001", "output": "0.000002"},
+            },
+            {"id": "v/image", "tags": ["image-generation"]},
+            {"id": "v/none"},
+        ]
+    }
+
+    assert from_vercel(document) == {
+        "vercel-ai-gateway": {
+            "v/m": {
+                "id": "v/m",
+                "name": "M",
+                "reasoning": True,
+                "input": ["text", "image"],
+                "cost": {"input": 1.0, "output": 2.0, "cacheRead": 0, "cacheWrite": 0},
+                "contextWindow": 1000,
+                "maxTokens": 100,
+            }
+        }
+    }

@@ -1,0 +1,50 @@
+"""The program as a person sees it, in a real terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from pi.cli.main import HELP
+
+
+class Screen(Protocol):
+    def __call__(self, command: str, until: str) -> list[str]: ...
+
+
+@pytest.fixture
+def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Screen]:
+    """Runs a command in tmux and gives the rows it shows once ``until`` has appeared."""
+    tmux = [program("tmux", "the program in a real terminal"), "-S", str(tmp_path / "socket")]
+
+    def run(*words: str) -> str:
+        return subprocess.run([*tmux, *words], check=True, capture_output=True, text=True).stdout
+
+    def show(command: str, until: str) -> list[str]:
+        run("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", f"{command}; exec cat")
+        deadline = time.monotonic() + 20
+        while until not in (shown := run("capture-pane", "-p")):
+            assert time.monotonic() < deadline, shown
+            time.sleep(0.05)
+        return shown.rstrip("\n").split("\n")
+
+    yield show
+    subprocess.run([*tmux, "kill-server"], check=False, capture_output=True)
+
+
+def test_the_help_page_fits_a_small_terminal(screen: Screen) -> None:
+    rows = screen(f"'{sys.executable}' -m pi --help", "show the version")
+
+    assert rows == HELP.rstrip("\n").split("\n")
+
+
+def test_an_error_is_shown_as_two_lines_and_no_traceback(screen: Screen) -> None:
+    rows = screen(f"'{sys.executable}' -m pi --nonsense", "--help")
+
+    assert rows == ["Error: Unknown option: --nonsense", "See `pi --help`."]
