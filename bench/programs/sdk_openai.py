@@ -1,6 +1,6 @@
 """Ask with OpenAI's SDK: ``sdk_openai.py URL API MODEL…``.
 
-With the blocking client, which costs less CPU than the asynchronous one.
+With the blocking client: it costs a few percent less CPU than the asynchronous one.
 """
 
 import sys

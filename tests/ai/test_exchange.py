@@ -7,7 +7,15 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable
-from pi.ai.exchange import Services, agreed_payload, final_headers, send, timeouts
+from pi.ai.exchange import (
+    LONGEST_SILENCE,
+    Patience,
+    Services,
+    agreed_payload,
+    final_headers,
+    send,
+    timeouts,
+)
 from pi.ai.http.client import HttpClient
 from pi.ai.http.timeouts import Timeouts
 from pi.ai.messages import Json
@@ -39,14 +47,19 @@ class Words:
         raise BadAnswer("no end")
 
 
-async def ask(answer: object, call: Call = CALL) -> tuple[MessageBuilder, Site, str]:
+HELLO: Json = {"hello": "ü"}
+
+
+async def ask(
+    answer: object, call: Call = CALL, payload: Json | bytes = HELLO
+) -> tuple[MessageBuilder, Site, str]:
     builder = MessageBuilder(MODEL, now_ms=0)
     problem = ""
     async with site({"/x": answer}) as server, HttpClient(environ={}) as http:
         try:
             await send(
                 call,
-                {"hello": "ü"},
+                payload,
                 url=f"{server.url}/x",
                 headers={"X-Wire": "w", "X-Both": "w"},
                 decoder=Words(builder),
@@ -65,8 +78,14 @@ async def test_the_payload_is_posted_and_the_events_reach_the_decoder() -> None:
     assert problem == ""
     assert builder.message().text == "one two"
     ((method, path, headers, body),) = server.asked
-    assert (method, path, json.loads(body)) == ("POST", "/x", {"hello": "ü"})
+    assert (method, path, json.loads(body)) == ("POST", "/x", HELLO)
     assert (headers["x-wire"], headers["x-model"], headers["x-both"]) == ("w", "m", "m")
+
+
+async def test_bytes_are_posted_as_they_are() -> None:
+    _, server, _ = await ask(b"data: end\n\n", payload=b'{ "signed": 1 }')
+
+    assert [body for *_, body in server.asked] == [b'{ "signed": 1 }']
 
 
 @pytest.mark.trap(1)
@@ -172,3 +191,21 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
     await services.close()
 
     assert closed == ["socket"]
+
+
+@pytest.mark.trap(18)
+async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
+    clock = FakeClock()
+    patience = Patience(CALL, clock)
+    endless = Patience(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
+
+    await clock.advance(LONGEST_SILENCE)
+    patience.heard(news=False)
+    patience.heard(news=True)
+    await clock.advance(LONGEST_SILENCE)
+    patience.heard(news=False)
+    await clock.advance(1)
+
+    endless.heard(news=False)
+    with pytest.raises(ProviderUnavailable, match="nothing but keep-alives for 15 minutes"):
+        patience.heard(news=False)

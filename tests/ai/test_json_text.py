@@ -2,11 +2,20 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.json_text import json_bytes, json_text, without_surrogates
+from pi.ai.errors import BadAnswer
+from pi.ai.json_text import (
+    fitted,
+    json_bytes,
+    json_text,
+    read_json,
+    read_odd_event,
+    without_surrogates,
+)
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**50), 2**50) | st.text(st.characters()),
@@ -36,3 +45,68 @@ def test_two_halves_of_a_pair_become_one_character() -> None:
 @given(any_json)
 def test_any_value_can_be_sent(value: object) -> None:
     json.loads(json_bytes(value).decode())
+
+
+# What arrives ------------------------------------------------------------------------------------
+
+
+class Event(msgspec.Struct):
+    text: str = ""
+    index: int = 0
+
+
+EVENTS = msgspec.json.Decoder(Event)
+TOLERANT = msgspec.json.Decoder(Event, strict=False)
+
+
+@given(any_json)
+def test_what_was_sent_is_read(value: object) -> None:
+    assert read_json(json_bytes(value)) == json.loads(json_bytes(value))
+
+
+@pytest.mark.parametrize("data", [b"", b" \n", b"[DONE]", b" [DONE]\n", b"null"])
+def test_data_that_says_nothing_is_nothing(data: bytes) -> None:
+    assert read_json(data) is None
+    assert read_odd_event(EVENTS, data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b'{"text":"a\xffb"}', "a�b"),
+        (b'{"text":"a\\ud83db"}', "ab"),
+        (b'{"text":"a\\ud83d\\ude00b"}', "a\U0001f600b"),
+        (b'{"text":"a\x01b"}', "a\x01b"),
+    ],
+    ids=["no UTF-8", "half a pair", "a pair", "raw control character"],
+)
+def test_a_bad_byte_does_not_cost_an_event(data: bytes, text: str) -> None:
+    assert read_json(data) == {"text": text}
+    assert read_odd_event(EVENTS, data) == Event(text=text)
+
+
+@pytest.mark.parametrize("value", [None, [], 7, "x", {"text": 7}, {"index": "1.5"}])
+def test_json_of_another_shape_fits_nothing(value: object) -> None:
+    assert fitted(value, EVENTS) is None
+    assert read_odd_event(EVENTS, json_bytes(value)) is None
+
+
+def test_a_value_fits_as_strictly_as_the_decoder_is() -> None:
+    assert fitted({"index": "1"}, EVENTS) is None
+    assert fitted({"index": "1"}, TOLERANT) == Event(index=1)
+
+
+@pytest.mark.parametrize("data", [b"<html>" + b"x" * 1000, b"{", b"[" * 100_000, b"\xff"])
+def test_what_is_not_json_is_shown(data: bytes) -> None:
+    with pytest.raises(BadAnswer, match="The server sent an event that is not JSON: ") as found:
+        read_odd_event(EVENTS, data)
+
+    assert len(found.value.message) < 300
+
+
+@given(st.binary(max_size=60))
+def test_whatever_comes_is_a_value_or_a_bad_answer(data: bytes) -> None:
+    try:
+        read_json(data)
+    except BadAnswer as problem:
+        assert len(problem.message) < 300

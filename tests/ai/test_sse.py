@@ -82,3 +82,9 @@ def test_any_split_of_the_bytes_gives_the_same_events(
 
 def test_an_empty_read_between_the_halves_of_a_line_end_changes_nothing() -> None:
     assert read(b"event: a\r", b"", b"\ndata: 1\r\n\r\n") == [("a", b"1")]
+
+
+def test_a_large_event_in_small_reads_is_joined_once() -> None:
+    body = b"data: " + b"x" * 500_000 + b"\n\n"
+
+    assert read(*(body[at : at + 1000] for at in range(0, len(body), 1000))) == [("", body[6:-2])]

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from bench.mock_process import MockProcess, mock_server
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The rig starts real programs and measures them: not while somebody waits for a verdict."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -258,6 +258,11 @@ class MessageBuilder:
         return events
 
     @property
+    def has_news(self) -> bool:
+        """Whether there are events that nobody has taken yet."""
+        return bool(self._events)
+
+    @property
     def empty(self) -> bool:
         """Whether no block has been opened."""
         return not self._blocks

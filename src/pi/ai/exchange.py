@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadAnswer
+from pi.ai.errors import BadAnswer, ProviderUnavailable
 from pi.ai.failures import from_body, from_http, from_status
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
@@ -24,6 +24,8 @@ from pi.base.clock import Clock
 
 MOST_OF_AN_ERROR = 64 * 1024
 """Bytes of an error page that are read."""
+LONGEST_SILENCE = 900.0
+"""Seconds for which keep-alives alone keep an answer going."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ async def agreed_payload(call: Call, payload: Json) -> Json:
 
 async def send(
     call: Call,
-    payload: Json,
+    payload: Json | bytes,
     *,
     url: str,
     headers: Mapping[str, str],
@@ -93,13 +95,14 @@ async def send(
 ) -> None:
     """Post ``payload`` and feed the answer to ``decoder`` until it has finished.
 
+    Bytes are posted as they are, e.g. because a signature covers them.
     Raises ``ProviderError`` for whatever goes wrong; what had arrived is in the builder.
     """
     request = HttpRequest(
         method="POST",
         url=url,
         headers=final_headers(call, headers),
-        body=json_bytes(payload),
+        body=payload if isinstance(payload, bytes) else json_bytes(payload),
         timeouts=timeouts(call),
     )
     try:
@@ -109,12 +112,40 @@ async def send(
                 body = await response.read_prefix(MOST_OF_AN_ERROR)
                 raise from_status(response.status, response.headers, body, services.clock)
             builder.start()
-            await _read(response, frames or SseReader(), decoder, flush)
+            patience = Patience(call, services.clock)
+            await _read(response, frames or SseReader(), decoder, builder, flush, patience)
     except HttpError as problem:
         raise from_http(problem) from problem
 
 
-async def _read(response: ResponseStream, frames: Frames, decoder: Decoder, flush: Flush) -> None:
+class Patience:
+    """Bears with a server that only says that it is still there, but not for ever."""
+
+    def __init__(self, call: Call, clock: Clock) -> None:
+        self._clock = clock
+        self._endless = call.options.timeout_ms == 0
+        self._last = clock.monotonic()
+
+    def heard(self, *, news: bool) -> None:
+        """Something came; ``ProviderUnavailable`` when it has been keep-alives for too long."""
+        now = self._clock.monotonic()
+        if news:
+            self._last = now
+        elif now - self._last > LONGEST_SILENCE and not self._endless:
+            raise ProviderUnavailable(
+                "The server has sent nothing but keep-alives for "
+                f"{LONGEST_SILENCE / 60:.0f} minutes."
+            )
+
+
+async def _read(
+    response: ResponseStream,
+    frames: Frames,
+    decoder: Decoder,
+    builder: MessageBuilder,
+    flush: Flush,
+    patience: Patience,
+) -> None:
     feed = decoder.feed
     some = False
     async for chunk in response.chunks():
@@ -123,6 +154,7 @@ async def _read(response: ResponseStream, frames: Frames, decoder: Decoder, flus
             some = True
             if decoder.finished:
                 return
+        patience.heard(news=builder.has_news)
         flush()
     for name, data in frames.finish():
         feed(name, data)

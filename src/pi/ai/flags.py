@@ -29,7 +29,7 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
     except msgspec.ValidationError as problem:
         raise BadRequest(
             f"The compat flags of model {model.id!r} cannot be read: {problem}",
-            hint="Correct them in models.json.",
+            hint="Correct the model's compat in models.json.",
         ) from problem
 
 

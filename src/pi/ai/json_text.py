@@ -4,8 +4,8 @@ What is sent is compact and free of halves of surrogate pairs, which no server a
 models, tools and files may hold them. Looking for them in every string would cost more than the
 request; the encoder finds them for nothing, and only then is the value cleaned.
 
-What arrives is decoded once, by a fast and strict decoder. Only what it refuses is read again, as
-tolerantly as can be: a stray byte in one event must not cost the whole answer.
+What arrives is decoded by each wire into its own shapes, fast and strictly. Only what its decoder
+refuses is read again here, as tolerantly as can be: one bad byte must not cost the whole answer.
 """
 
 from __future__ import annotations
@@ -58,19 +58,11 @@ def without_surrogates(text: str) -> str:
     return joined.encode("utf-8", "ignore").decode()
 
 
-def read_event(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
-    """The event in ``data``, or ``None`` where it is of another shape or says nothing.
-
-    Raises ``BadAnswer`` when it is not JSON.
-    """
-    try:
-        return decoder.decode(data)
-    except UNREADABLE:
-        return read_odd_event(decoder, data)
-
-
 def read_odd_event(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
-    """``read_event`` for data that ``decoder`` has refused, where one call less counts."""
+    """What ``decoder`` should make of data that it has refused.
+
+    ``None`` where it is of another shape or says nothing. Raises ``BadAnswer`` when it is not JSON.
+    """
     return fitted(read_json(data), decoder)
 
 

@@ -17,7 +17,8 @@ class SseReader:
     """Feed it bytes in any pieces; it gives the events that are complete."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._held: list[bytes] = []
+        """The beginning of an event whose end has not come; joined only once it has."""
         self._after_cr = False
         self.first_bytes = b""
         """The start of what came before the first event, to explain a stream that had none."""
@@ -33,13 +34,17 @@ class SseReader:
             self.first_bytes += chunk[:4096]
         if b"\r" in chunk or self._after_cr:
             chunk = self._with_line_feeds(chunk)
-        whole, blank, rest = (self._rest + chunk).rpartition(b"\n\n")
-        self._rest = rest
-        return self._events(whole) if blank else []
+        ends_held = chunk.startswith(b"\n") and self._held and self._held[-1].endswith(b"\n")
+        self._held.append(chunk)
+        if b"\n\n" not in chunk and not ends_held:
+            return []
+        whole, _, rest = b"".join(self._held).rpartition(b"\n\n")
+        self._held = [rest] if rest else []
+        return self._events(whole)
 
     def finish(self) -> list[ServerEvent]:
         """The event that the stream ended with, where no blank line followed it."""
-        rest, self._rest = self._rest, b""
+        rest, self._held = b"".join(self._held), []
         return self._events(rest) if rest else []
 
     def _with_line_feeds(self, chunk: bytes) -> bytes:
@@ -47,7 +52,8 @@ class SseReader:
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
         self._after_cr = chunk.endswith(b"\r")
-        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        ended = b"\n" if chunk.endswith((b"\r", b"\n")) else b""
+        return b"\n".join(chunk.splitlines()) + ended
 
     def _events(self, whole: bytes) -> list[ServerEvent]:
         events = self._alike(whole)

@@ -37,7 +37,9 @@ class Dialect(Record):
 CLAUDE = Dialect(
     unsayable=_UNSAYABLE | {"$ref"}, kept=_DESCRIBING | _PARTS, optional_properties=True
 )
+"""As Anthropic and Bedrock take it: limits on lengths and ranges are left out."""
 OPENAI = Dialect()
+"""As both of OpenAI's wires take it."""
 
 
 def strict_schemas(tools: Sequence[Tool], dialect: Dialect) -> dict[str, Json]:

@@ -23,11 +23,12 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import Model
+from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models.thinking import clamp_level
 from pi.ai.request import Access, Call, StreamOptions
 from pi.base.records import UnsetType
 
+KEY = Access(api_key="<KEY>", kind="api_key")
 GOLDEN = Path(__file__).parent / "golden" / "payloads-by-provider.jsonl"
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q"
@@ -50,8 +51,15 @@ def recorded_payloads(api: str) -> list[Any]:
     return [row for row in map(json.loads, lines) if row["api"] == api]
 
 
-def recorded_call(row: Json, base_url: str, *, signature: str | UnsetType = "c2ln") -> Call:
-    """The call that ``row`` records, prepared as ``stream_simple`` does; "off" is never raised.
+def recorded_call(
+    row: Json,
+    base_url: str,
+    *,
+    access: Access = KEY,
+    signature: str | UnsetType = "c2ln",
+    call_id: str = "call_1",
+) -> Call:
+    """The call that ``row`` records.
 
     ``signature`` is that of the thought in it, where the wire has such.
     """
@@ -66,18 +74,34 @@ def recorded_call(row: Json, base_url: str, *, signature: str | UnsetType = "c2l
         },
         Model,
     )
-    messages = fixed_conversation(model, signature)
-    level = row["reasoning"]
-    options = StreamOptions(
-        reasoning="off" if level == "off" else clamp_level(model, level),
-        max_tokens=largest_answer(model, messages),
-        session_id="SESS",
+    messages = fixed_conversation(model, signature, call_id)
+    return ready(model, messages, access=access, reasoning=row["reasoning"], session_id="SESS")
+
+
+def ready(
+    model: Model,
+    messages: tuple[Message, ...],
+    *,
+    access: Access = KEY,
+    reasoning: ThinkingLevel = "off",
+    session_id: str | None = None,
+) -> Call:
+    """A call as ``stream_simple`` prepares it; "off" is never raised to a level."""
+    return Call(
+        model=model,
+        messages=messages,
+        options=StreamOptions(
+            reasoning="off" if reasoning == "off" else clamp_level(model, reasoning),
+            max_tokens=largest_answer(model, messages),
+            session_id=session_id,
+        ),
+        access=access,
     )
-    access = Access(api_key="<KEY>", kind="api_key")
-    return Call(model=model, messages=messages, options=options, access=access)
 
 
-def fixed_conversation(model: Model, signature: str | UnsetType) -> tuple[Message, ...]:
+def fixed_conversation(
+    model: Model, signature: str | UnsetType, call_id: str = "call_1"
+) -> tuple[Message, ...]:
     """Five messages with everything in them, the answer written by ``model`` itself."""
     picture = (Image(data=PNG, mime_type="image/png"),) if model.sees_images else ()
     return (
@@ -87,7 +111,7 @@ def fixed_conversation(model: Model, signature: str | UnsetType) -> tuple[Messag
             content=(
                 Thinking(thinking="hm", thinking_signature=signature),
                 Text(text="calling"),
-                ToolCall(id="call_1", name="peek", arguments={"path": "x"}),
+                ToolCall(id=call_id, name="peek", arguments={"path": "x"}),
             ),
             api=model.api,
             provider=model.provider,
@@ -95,6 +119,6 @@ def fixed_conversation(model: Model, signature: str | UnsetType) -> tuple[Messag
             usage=Usage(input=1, output=1, total_tokens=2),
             stop_reason="toolUse",
         ),
-        ToolResultMessage(tool_call_id="call_1", tool_name="peek", content=(Text(text="RESULT"),)),
+        ToolResultMessage(tool_call_id=call_id, tool_name="peek", content=(Text(text="RESULT"),)),
         UserMessage(content="next"),
     )

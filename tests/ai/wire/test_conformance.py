@@ -133,6 +133,7 @@ async def test_a_recording_is_understood(api: str, name: str) -> None:
     assert sum(isinstance(event, deltas) for event in outcome.events) >= case.deltas
 
 
+@pytest.mark.slow
 @every_case(ORIGINALS.values())
 async def test_a_recording_is_understood_byte_by_byte(api: str, name: str) -> None:
     wire, raw = WIRES[api], recording(api, name)
@@ -142,6 +143,7 @@ async def test_a_recording_is_understood_byte_by_byte(api: str, name: str) -> No
     check(outcome, wire.case(name), wire)
 
 
+@pytest.mark.slow
 @every_case(WIRES)
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())

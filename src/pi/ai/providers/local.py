@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
-from pi.ai.local.process import LocalServer
-from pi.ai.local.pulling import has_engine
-from pi.ai.local.weights import SMOLLM2, installed
 from pi.ai.messages import SystemMessage
 from pi.ai.models.model import Model
 from pi.ai.providers.provider import Provider
@@ -22,6 +19,7 @@ from pi.base.records import replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.exchange import Services
+    from pi.ai.local.process import LocalServer
 
 LOCAL = Provider(id="local", name="Embedded model", needs_key=False, default_model="smollm2-135m")
 SMALL_MODEL = Model(
@@ -87,6 +85,8 @@ class LocalProvider:
         await load_wire(call.model.api)(asked, builder, flush, services)
 
     def _server(self, model: Model, services: Services) -> LocalServer:
+        from pi.ai.local.process import LocalServer  # only who asks this model waits for it
+
         if model.id not in self._servers:
             file = self._file(model)
             self._report(f"Loading {model.name}…")
@@ -99,6 +99,9 @@ class LocalProvider:
         await self._servers.pop(model_id).close()
 
     def _file(self, model: Model) -> Path:
+        from pi.ai.local.pulling import has_engine
+        from pi.ai.local.weights import SMOLLM2, installed
+
         if not has_engine():
             raise ProviderError(
                 "The embedded model needs the `local` extra.",

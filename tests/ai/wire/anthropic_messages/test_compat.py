@@ -24,7 +24,7 @@ def test_a_flag_of_the_wrong_type_is_an_error_that_names_model_and_flag() -> Non
     with pytest.raises(BadRequest, match=r"model 'm' .*supportsTemperature") as caught:
         compat_of(call(model=model({"supportsTemperature": "no"})))
 
-    assert caught.value.hint == "Correct them in models.json."
+    assert caught.value.hint == "Correct the model's compat in models.json."
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from pi.ai.estimate import largest_answer
 from pi.ai.exchange import final_headers
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import (
     AssistantMessage,
-    Image,
     Json,
     Message,
     SystemMessage,
@@ -23,20 +20,16 @@ from pi.ai.messages import (
     Tool,
     ToolCall,
     ToolResultMessage,
-    Usage,
     UserMessage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models.thinking import clamp_level
-from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.request import Access
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
+from tests.ai.wire.awkward_histories import awkward_history
+from tests.ai.wire.fixed_conversation import ready, recorded_call
 
 API = "anthropic-messages"
 GOLDEN = Path(__file__).parents[1] / "golden"
-PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er"
-    "kJggg=="
-)
 
 LEVELS: tuple[ThinkingLevel, ...] = ("high", "off", "minimal", "low", "medium")
 """Of the recorded pairs of requests, in their order."""
@@ -48,27 +41,6 @@ def rows(name: str) -> list[Json]:
     return [
         row for row in recorded if row.get("api") == API or "/v1/messages" in row.get("path", "")
     ]
-
-
-def ready(
-    model: Model,
-    messages: tuple[Message, ...],
-    *,
-    access: Access,
-    reasoning: ThinkingLevel = "off",
-    session_id: str | None = None,
-) -> Call:
-    """A call as the layer above makes it: "off" is never raised to a level."""
-    return Call(
-        model=model,
-        messages=messages,
-        options=StreamOptions(
-            reasoning=reasoning if reasoning == "off" else clamp_level(model, reasoning),
-            max_tokens=largest_answer(model, messages),
-            session_id=session_id,
-        ),
-        access=access,
-    )
 
 
 def assert_same(got: Json, recorded: Json) -> None:
@@ -87,53 +59,6 @@ def comparable(named: Any) -> Json:
 # The default model of every provider -------------------------------------------------------------
 
 
-def model_of(row: Json) -> Model:
-    return msgspec.convert(
-        {
-            **row["modelMeta"],
-            "id": row["model"],
-            "name": row["model"],
-            "api": API,
-            "provider": row["provider"],
-            "baseUrl": row["url"].removesuffix("/v1/messages?beta=true"),
-        },
-        Model,
-    )
-
-
-def five_messages(model: Model) -> tuple[Message, ...]:
-    image = (Image(data=PNG, mime_type="image/png"),) if model.sees_images else ()
-    parameters = {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "where"},
-            "n": {"type": "number"},
-        },
-        "required": ["path"],
-    }
-    return (
-        SystemMessage(
-            content="SYS",
-            tools_added=(Tool(name="peek", description="look at it", parameters=parameters),),
-        ),
-        UserMessage(content=(Text(text="first"), *image)),
-        AssistantMessage(
-            content=(
-                Thinking(thinking="hm", thinking_signature="c2ln"),
-                Text(text="calling"),
-                ToolCall(id="call_1", name="peek", arguments={"path": "x"}),
-            ),
-            api=API,
-            provider=model.provider,
-            model=model.id,
-            usage=Usage(total_tokens=2),
-            stop_reason="toolUse",
-        ),
-        ToolResultMessage(tool_call_id="call_1", tool_name="peek", content=(Text(text="RESULT"),)),
-        UserMessage(content="next"),
-    )
-
-
 def access_of(row: Json) -> Access:
     """What the provider's login comes to: Copilot's identity is its own, not this wire's."""
     recorded = row["headers"]
@@ -150,14 +75,8 @@ def access_of(row: Json) -> Access:
     ids=lambda row: f"{row['provider']}-{row['reasoning']}",
 )
 def test_the_payload_for_each_provider_is_the_recorded_one(row: Json) -> None:
-    model = model_of(row)
-    call = ready(
-        model,
-        five_messages(model),
-        access=access_of(row),
-        reasoning=row["reasoning"],
-        session_id="SESS",
-    )
+    base_url = row["url"].removesuffix("/v1/messages?beta=true")
+    call = recorded_call(row, base_url, access=access_of(row))
 
     payload = encode(call)
 
@@ -254,72 +173,10 @@ TARGET = Model(
 )
 
 
-def user(text: str) -> UserMessage:
-    return UserMessage(content=text)
-
-
-def foreign(*blocks: Text | Thinking | ToolCall) -> AssistantMessage:
-    return AssistantMessage(content=blocks, api="openai-responses", provider="other", model="o")
-
-
-def result(identifier: str, *content: Text | Image) -> ToolResultMessage:
-    return ToolResultMessage(tool_call_id=identifier, tool_name="peek", content=content)
-
-
-def call_of(identifier: str) -> ToolCall:
-    return ToolCall(id=identifier, name="peek", arguments={})
-
-
-HISTORIES: dict[str, tuple[Message, ...]] = {
-    "foreignThinking": (
-        user("a"),
-        foreign(
-            Thinking(thinking="foreign", thinking_signature="{}"),
-            Text(text="t", text_signature="msg_1"),
-            call_of("call_AAA|fc_BBB"),
-        ),
-        result("call_AAA|fc_BBB", Text(text="R")),
-        user("b"),
-    ),
-    "orphanCall": (
-        user("a"),
-        foreign(call_of("c1"), call_of("c2")),
-        result("c1", Text(text="R")),
-        user("b"),
-    ),
-    "erroredAssistant": (
-        user("a"),
-        AssistantMessage(content=(Text(text="x"),), stop_reason="error"),
-        user("b"),
-        AssistantMessage(content=(Text(text="y"),), stop_reason="aborted"),
-        user("c"),
-    ),
-    "imageResult": (
-        user("a"),
-        foreign(call_of("c1")),
-        result("c1", Text(text="see"), Image(data="<png>", mime_type="image/png")),
-    ),
-    "emptyResult": (user("a"), foreign(call_of("c1")), result("c1")),
-    "redacted": (
-        user("a"),
-        foreign(Thinking(thinking="", thinking_signature="x", redacted=True), Text(text="t")),
-        user("b"),
-    ),
-    "midSystem": (
-        user("a"),
-        foreign(Text(text="t")),
-        SystemMessage(content="later rule"),
-        user("b"),
-    ),
-    "surrogate": (UserMessage(content=(Text(text="bad \ud83d end"),)),),
-}
-
-
 @pytest.mark.trap(24, 27, 31, 35)
 @pytest.mark.parametrize("row", rows("history-transforms"), ids=lambda row: str(row["case"]))
 def test_awkward_histories_become_the_recorded_messages(row: Json) -> None:
-    messages = (SystemMessage(content="S"), *HISTORIES[row["case"]])
-    call = ready(TARGET, messages, access=Access(api_key="k"))
+    call = ready(TARGET, awkward_history(row["case"]), access=Access(api_key="k"))
 
     assert_same({"messages": encode(call)["messages"]}, {"messages": row["messages"]})
 

@@ -2,15 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED, TOOL_REJECTED
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
-from pi.ai.wire.anthropic_messages.repairs import (
-    STRICT_REJECTED,
-    THINKING_REJECTED,
-    TOOL_REJECTED,
-    Repairs,
-    next_repair,
-)
+from pi.ai.wire.anthropic_messages.repairs import Repairs, next_repair
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "x"}
 PAYLOAD: Json = {

@@ -28,7 +28,7 @@ def test_a_token_is_sent_as_it_is() -> None:
     request = rest(asked, payload, AwsIdentity(token="T"), NOW)
 
     body = {name: part for name, part in payload.items() if name != "modelId"}
-    assert request.body == body
+    assert request.body == json_bytes(body)
     assert request.headers == {
         "Content-Type": "application/json",
         "Authorization": "Bearer T",
@@ -45,7 +45,7 @@ def test_keys_sign_the_bytes_that_are_sent() -> None:
         "POST",
         request.url,
         {"Content-Type": "application/json"},
-        json_bytes(request.body),
+        request.body,
         keys=KEYS,
         scope=scope_at(NOW, region="us-east-1", service="bedrock"),
     )

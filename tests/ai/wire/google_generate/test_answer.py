@@ -15,7 +15,8 @@ from pi.ai.wire.google_generate import answer
 from pi.base.records import replace
 from pi.testing.clock import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
-from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL, PEEK
+from tests.ai.wire.fixed_conversation import PEEK
+from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL
 
 FLATTENED = {
     "candidates": [

@@ -9,12 +9,8 @@ from pi.ai.exchange import final_headers
 from pi.ai.json_text import json_bytes
 from pi.ai.request import Call
 from pi.ai.wire.google_generate.request import encode, headers, url
-from tests.ai.wire.google_generate.recorded_calls import (
-    HISTORIES,
-    history_call,
-    payload_call,
-    rows,
-)
+from tests.ai.wire.awkward_histories import HISTORIES
+from tests.ai.wire.google_generate.recorded_calls import history_call, payload_call, rows
 
 PAYLOADS = rows("payloads-by-provider.jsonl")
 TRANSFORMS = rows("history-transforms.jsonl")

@@ -17,7 +17,8 @@ from pi.ai.models.model import Model
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire.google_generate.traits import traits_of
 from pi.base.records import replace
-from tests.ai.wire.google_generate.recorded_calls import PNG, foreign, peek, result
+from tests.ai.wire.awkward_histories import foreign, peek, result
+from tests.ai.wire.fixed_conversation import PNG
 
 NEW = Model(
     id="gemini-3-flash",

@@ -15,16 +15,12 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.google_generate.request import encode, rest_body, url
 from pi.base.records import replace
 from tests.ai.http.raw_server import Peer, raw_server
+from tests.ai.wire.awkward_histories import HISTORIES, foreign, peek, result
+from tests.ai.wire.fixed_conversation import PEEK, PNG
 from tests.ai.wire.google_generate.recorded_calls import (
-    HISTORIES,
     HISTORY_MODEL,
-    PEEK,
-    PNG,
-    foreign,
     history_call,
     payload_call,
-    peek,
-    result,
     rows,
 )
 

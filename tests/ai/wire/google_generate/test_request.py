@@ -8,7 +8,8 @@ from pi.ai.request import Access, Call, StreamOptions, ToolChoice
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.google_generate.request import encode, headers, rest_body, url
 from pi.base.records import replace
-from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL, PEEK
+from tests.ai.wire.fixed_conversation import PEEK
+from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL
 
 ASK = UserMessage(content="ask")
 WITH_TOOL = (SystemMessage(content="S", tools_added=(PEEK,)), ASK)

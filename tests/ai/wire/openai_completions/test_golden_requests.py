@@ -9,16 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.ai.estimate import largest_answer
 from pi.ai.exchange import final_headers
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import (
     AssistantMessage,
     Context,
-    Image,
     Json,
     Message,
-    SystemMessage,
     Text,
     Thinking,
     Tool,
@@ -28,13 +25,19 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models.thinking import clamp_level
-from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.request import Access, Call
 from pi.ai.transcript import conversation
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_completions.request import encode, headers, url
 from pi.base.records import replace
-from tests.ai.wire.fixed_conversation import fixed_conversation, recorded_call, recorded_payloads
+from tests.ai.wire.awkward_histories import awkward_history
+from tests.ai.wire.fixed_conversation import (
+    KEY,
+    fixed_conversation,
+    ready,
+    recorded_call,
+    recorded_payloads,
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 API = "openai-completions"
@@ -75,24 +78,10 @@ def written_by(model: Model, *blocks: Text | Thinking | ToolCall) -> AssistantMe
     )
 
 
-def result(call_id: str, *blocks: Text | Image, name: str = "peek") -> ToolResultMessage:
-    return ToolResultMessage(tool_call_id=call_id, tool_name=name, content=blocks)
-
-
 def called(
-    model: Model, messages: tuple[Message, ...], level: ThinkingLevel, key: str = "<KEY>"
+    model: Model, messages: tuple[Message, ...], level: ThinkingLevel, access: Access = KEY
 ) -> Call:
-    """The call that ``stream_simple`` makes of its arguments."""
-    return Call(
-        model=model,
-        messages=messages,
-        options=StreamOptions(
-            reasoning="off" if level == "off" else clamp_level(model, level),
-            max_tokens=largest_answer(model, messages),
-            session_id="SESS",
-        ),
-        access=Access(api_key=key),
-    )
+    return ready(model, messages, access=access, reasoning=level, session_id="SESS")
 
 
 def sent_headers(call: Call) -> dict[str, str]:
@@ -201,7 +190,10 @@ def recorded_conversation(body: Json, model: Model) -> tuple[Message, ...]:
                     )
                 )
             case {"role": "tool", "content": text, "tool_call_id": call_id}:
-                said.append(result(call_id, Text(text=text), name="read"))
+                content = (Text(text=text),)
+                said.append(
+                    ToolResultMessage(tool_call_id=call_id, tool_name="read", content=content)
+                )
     prompt = body["messages"][0]["content"]
     return conversation(Context(system_prompt=prompt, tools=tools, messages=tuple(said)))
 
@@ -215,7 +207,7 @@ def test_the_program_sends_the_recorded_request(row: Json) -> None:
         model,
         recorded_conversation(body, model),
         body.get("reasoning_effort", "off"),
-        key="k-test",
+        Access(api_key="k-test"),
     )
 
     assert_same(encode(call), body)
@@ -223,60 +215,7 @@ def test_the_program_sends_the_recorded_request(row: Json) -> None:
     assert sent_headers(call) == expected_headers(row["headers"])
 
 
-OTHER = Model(id="o", name="O", api="openai-responses", provider="other")
 SEEING = mock_model(input=["text", "image"])
-HISTORIES: dict[str, tuple[Message, ...]] = {
-    "foreignThinking": (
-        UserMessage(content="a"),
-        written_by(
-            OTHER,
-            Thinking(thinking="foreign", thinking_signature="{}"),
-            Text(text="t"),
-            ToolCall(id="call_AAA|fc_BBB", name="peek", arguments={}),
-        ),
-        result("call_AAA|fc_BBB", Text(text="R")),
-        UserMessage(content="b"),
-    ),
-    "orphanCall": (
-        UserMessage(content="a"),
-        written_by(
-            SEEING,
-            ToolCall(id="c1", name="peek", arguments={}),
-            ToolCall(id="c2", name="peek", arguments={}),
-        ),
-        result("c1", Text(text="R")),
-        UserMessage(content="b"),
-    ),
-    "erroredAssistant": (
-        UserMessage(content="a"),
-        AssistantMessage(content=(Text(text="x"),), stop_reason="error", error_message="boom"),
-        UserMessage(content="b"),
-        AssistantMessage(content=(Text(text="y"),), stop_reason="aborted"),
-        UserMessage(content="c"),
-    ),
-    "imageResult": (
-        UserMessage(content="a"),
-        written_by(SEEING, ToolCall(id="c1", name="peek", arguments={})),
-        result("c1", Text(text="see"), Image(data="<png>", mime_type="image/png")),
-    ),
-    "emptyResult": (
-        UserMessage(content="a"),
-        written_by(SEEING, ToolCall(id="c1", name="peek", arguments={})),
-        result("c1", Text(text="")),
-    ),
-    "redacted": (
-        UserMessage(content="a"),
-        written_by(OTHER, Thinking(thinking="", redacted=True), Text(text="t")),
-        UserMessage(content="b"),
-    ),
-    "midSystem": (
-        UserMessage(content="a"),
-        written_by(SEEING, Text(text="t")),
-        SystemMessage(content="later rule"),
-        UserMessage(content="b"),
-    ),
-    "surrogate": (UserMessage(content="bad \ud83d end"),),
-}
 
 
 @pytest.mark.parametrize(
@@ -285,8 +224,6 @@ HISTORIES: dict[str, tuple[Message, ...]] = {
     ids=lambda row: row["case"],
 )
 def test_an_awkward_history_gives_the_recorded_messages(row: Json) -> None:
-    messages = conversation(Context(system_prompt="S", messages=HISTORIES[row["case"]]))
-
-    body = encode(called(SEEING, messages, "high"))
+    body = encode(called(SEEING, awkward_history(row["case"]), "high"))
 
     assert json_bytes(body["messages"]) == json_bytes(row["messages"])

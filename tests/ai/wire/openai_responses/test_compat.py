@@ -39,9 +39,7 @@ def test_xai_is_known_by_its_address_unless_the_model_says_otherwise() -> None:
 
 
 def test_a_flag_of_the_wrong_type_says_where_it_is() -> None:
-    with pytest.raises(
-        BadRequest, match=r"'m' cannot be read.*supportsStrictMode"
-    ) as problem:
+    with pytest.raises(BadRequest, match=r"'m' cannot be read.*supportsStrictMode") as problem:
         read_compat(model({"supportsStrictMode": "yes"}))
 
     assert "models.json" in problem.value.hint

@@ -6,15 +6,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from pi.ai.estimate import largest_answer
 from pi.ai.exchange import final_headers
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import (
     AssistantMessage,
-    Image,
     Json,
     Message,
     SystemMessage,
@@ -23,21 +20,18 @@ from pi.ai.messages import (
     Tool,
     ToolCall,
     ToolResultMessage,
-    Usage,
     UserMessage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models.thinking import clamp_level
-from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.request import Access, Call
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_responses import azure, codex, request
+from tests.ai.wire.awkward_histories import awkward_history
+from tests.ai.wire.fixed_conversation import ready, recorded_call
 
 APIS = ("openai-responses", "azure-openai-responses", "openai-codex-responses")
 GOLDEN = Path(__file__).parents[1] / "golden"
-PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er"
-    "kJggg=="
-)
+REASONING = '{"type":"reasoning","id":"rs_1","summary":[]}'
 ENVIRON = {"AZURE_OPENAI_RESOURCE_NAME": "res"}
 
 DIFFERENCES = {
@@ -51,27 +45,6 @@ def rows(name: str) -> list[Json]:
     lines = (GOLDEN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     recorded = [json.loads(line) for line in lines]
     return [row for row in recorded if row.get("api") in APIS or row.get("path") == "/v1/responses"]
-
-
-def ready(
-    model: Model,
-    messages: tuple[Message, ...],
-    *,
-    access: Access,
-    reasoning: ThinkingLevel = "off",
-    session_id: str | None = None,
-) -> Call:
-    """A call as the layer above makes it: "off" is never raised to a level."""
-    return Call(
-        model=model,
-        messages=messages,
-        options=StreamOptions(
-            reasoning=reasoning if reasoning == "off" else clamp_level(model, reasoning),
-            max_tokens=largest_answer(model, messages),
-            session_id=session_id,
-        ),
-        access=access,
-    )
 
 
 def encoded(call: Call) -> tuple[Json, str, Mapping[str, str]]:
@@ -105,58 +78,10 @@ def expected(recorded: Mapping[str, str]) -> dict[str, str]:
 # The default model of every provider -------------------------------------------------------------
 
 
-def model_of(row: Json) -> Model:
+def base_url(row: Json) -> str:
     if row["api"] == "azure-openai-responses":
-        base_url = ""
-    else:
-        base_url = row["url"].removesuffix("/responses").removesuffix("/codex")
-    return msgspec.convert(
-        {
-            **row["modelMeta"],
-            "id": row["model"],
-            "name": row["model"],
-            "api": row["api"],
-            "provider": row["provider"],
-            "baseUrl": base_url,
-        },
-        Model,
-    )
-
-
-def five_messages(model: Model) -> tuple[Message, ...]:
-    image = (Image(data=PNG, mime_type="image/png"),) if model.sees_images else ()
-    parameters = {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "where"},
-            "n": {"type": "number"},
-        },
-        "required": ["path"],
-    }
-    reasoning = '{"type":"reasoning","id":"rs_1","summary":[]}'
-    return (
-        SystemMessage(
-            content="SYS",
-            tools_added=(Tool(name="peek", description="look at it", parameters=parameters),),
-        ),
-        UserMessage(content=(Text(text="first"), *image)),
-        AssistantMessage(
-            content=(
-                Thinking(thinking="hm", thinking_signature=reasoning),
-                Text(text="calling"),
-                ToolCall(id="call_1|fc_1", name="peek", arguments={"path": "x"}),
-            ),
-            api=model.api,
-            provider=model.provider,
-            model=model.id,
-            usage=Usage(total_tokens=2),
-            stop_reason="toolUse",
-        ),
-        ToolResultMessage(
-            tool_call_id="call_1|fc_1", tool_name="peek", content=(Text(text="RESULT"),)
-        ),
-        UserMessage(content="next"),
-    )
+        return ""
+    return str(row["url"]).removesuffix("/responses").removesuffix("/codex")
 
 
 def access_of(row: Json) -> Access:
@@ -172,13 +97,8 @@ def access_of(row: Json) -> Access:
     ids=lambda row: f"{row['provider']}-{row['reasoning']}",
 )
 def test_the_request_to_each_provider_is_the_recorded_one(row: Json) -> None:
-    model = model_of(row)
-    call = ready(
-        model,
-        five_messages(model),
-        access=access_of(row),
-        reasoning=row["reasoning"],
-        session_id="SESS",
+    call = recorded_call(
+        row, base_url(row), access=access_of(row), signature=REASONING, call_id="call_1|fc_1"
     )
 
     body, url, headers = encoded(call)
@@ -294,72 +214,10 @@ TARGET = Model(
 )
 
 
-def user(text: str) -> UserMessage:
-    return UserMessage(content=text)
-
-
-def foreign(*blocks: Text | Thinking | ToolCall) -> AssistantMessage:
-    return AssistantMessage(content=blocks, api="openai-responses", provider="other", model="o")
-
-
-def result(identifier: str, *content: Text | Image) -> ToolResultMessage:
-    return ToolResultMessage(tool_call_id=identifier, tool_name="peek", content=content)
-
-
-def call_of(identifier: str) -> ToolCall:
-    return ToolCall(id=identifier, name="peek", arguments={})
-
-
-HISTORIES: dict[str, tuple[Message, ...]] = {
-    "foreignThinking": (
-        user("a"),
-        foreign(
-            Thinking(thinking="foreign", thinking_signature="{}"),
-            Text(text="t", text_signature='{"v":1,"id":"msg_1"}'),
-            call_of("call_AAA|fc_BBB"),
-        ),
-        result("call_AAA|fc_BBB", Text(text="R")),
-        user("b"),
-    ),
-    "orphanCall": (
-        user("a"),
-        foreign(call_of("c1"), call_of("c2")),
-        result("c1", Text(text="R")),
-        user("b"),
-    ),
-    "erroredAssistant": (
-        user("a"),
-        AssistantMessage(content=(Text(text="x"),), stop_reason="error"),
-        user("b"),
-        AssistantMessage(content=(Text(text="y"),), stop_reason="aborted"),
-        user("c"),
-    ),
-    "imageResult": (
-        user("a"),
-        foreign(call_of("c1")),
-        result("c1", Text(text="see"), Image(data="<png>", mime_type="image/png")),
-    ),
-    "emptyResult": (user("a"), foreign(call_of("c1")), result("c1")),
-    "redacted": (
-        user("a"),
-        foreign(Thinking(thinking="", thinking_signature="x", redacted=True), Text(text="t")),
-        user("b"),
-    ),
-    "midSystem": (
-        user("a"),
-        foreign(Text(text="t")),
-        SystemMessage(content="later rule"),
-        user("b"),
-    ),
-    "surrogate": (UserMessage(content=(Text(text="bad \ud83d end"),)),),
-}
-
-
 @pytest.mark.trap(24, 27, 31, 32, 33, 35)
 @pytest.mark.parametrize("row", rows("history-transforms"), ids=lambda row: str(row["case"]))
 def test_awkward_histories_become_the_recorded_items(row: Json) -> None:
-    messages = (SystemMessage(content="S"), *HISTORIES[row["case"]])
-    call = ready(TARGET, messages, access=Access(api_key="k"))
+    call = ready(TARGET, awkward_history(row["case"]), access=Access(api_key="k"))
 
     assert_same({"input": request.encode(call)["input"]}, {"input": row["messages"]})
 

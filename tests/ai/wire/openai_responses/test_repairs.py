@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message
 from pi.ai.wire.openai_responses.repairs import (
     NO_REPAIRS,
-    STRICT,
-    THINKING,
     next_repair,
     remembers,
     without_refused_thoughts,
@@ -36,7 +35,7 @@ def refusal(message: str, status: int | None = 400) -> BadRequest:
     ],
 )
 def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> None:
-    assert next_repair(refusal(message), THOUGHTFUL) == THINKING
+    assert next_repair(refusal(message), THOUGHTFUL) == THINKING_REJECTED
     assert next_repair(refusal(message), {"input": []}) is None
 
 
@@ -44,7 +43,7 @@ def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> 
 def test_a_refused_schema_asks_for_a_request_without_strictness() -> None:
     refused = refusal('400: {"message":"Invalid schema for function \'a\': …"}')
 
-    assert next_repair(refused, STRICT_TOOLS) == STRICT
+    assert next_repair(refused, STRICT_TOOLS) == STRICT_REJECTED
     assert next_repair(refused, {"tools": [{"strict": False}]}) is None
 
 
@@ -55,7 +54,7 @@ def test_other_refusals_and_those_inside_a_stream_ask_for_nothing() -> None:
 
 @pytest.mark.trap(26)
 def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> None:
-    note: Json = {"type": THINKING, "timestamp": 1}
+    note: Json = {"type": THINKING_REJECTED, "timestamp": 1}
     messages: tuple[Message, ...] = (
         user("a"),
         own(thought(id="rs_1", encrypted_content="E"), asks("call_1|fc_1")),
@@ -79,15 +78,17 @@ def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> 
 
 
 def test_a_note_of_another_model_means_nothing() -> None:
-    noted = own("so", model="other", diagnostics=({"type": STRICT},))
+    noted = own("so", model="other", diagnostics=({"type": STRICT_REJECTED},))
 
-    assert not remembers((noted,), model(), STRICT)
-    assert remembers((own("so", diagnostics=({"type": STRICT},)),), model(), STRICT)
+    assert not remembers((noted,), model(), STRICT_REJECTED)
+    assert remembers(
+        (own("so", diagnostics=({"type": STRICT_REJECTED},)),), model(), STRICT_REJECTED
+    )
 
 
 @pytest.mark.trap(21)
 def test_a_session_that_noted_a_refused_schema_stays_loose() -> None:
-    noted = own("so", diagnostics=({"type": STRICT},))
+    noted = own("so", diagnostics=({"type": STRICT_REJECTED},))
     strict = model({"supportsStrictMode": True})
     tools = talk.system("", tool(sampling=talk.STRICT))
 

@@ -1,16 +1,18 @@
 """Anthropic's Messages API, also as others serve it.
 
 ``compat`` holds the quirks of servers; ``request`` puts the body together from ``history``,
-``tools`` and ``thinking``; ``response`` decodes; ``repairs`` says what to change after
-a refusal that would otherwise come back on every later turn.
+``tools`` and ``thinking``; ``response`` decodes; ``repairs`` says what to change after a refusal
+that would otherwise come back on every later turn.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.exchange import Services, send
 from pi.ai.messages import Json
+from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.anthropic_messages.compat import compat_of
@@ -29,36 +31,25 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     compat = compat_of(call)
     if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
         builder.thinking_level = level
-    repairs = Repairs()
-    while True:
-        payload = await agreed_payload(call, encode(call, repairs))
-        try:
-            await _ask(call, payload, builder, flush, services)
-            return
-        except BadRequest as refusal:
-            repair = next_repair(refusal, payload, repairs)
-            if repair is None:
-                raise
-            kind, repairs = repair
-            builder.diagnostics.append(
-                {
-                    "type": kind,
-                    "timestamp": services.clock.now_ms(),
-                    "error": {"message": refusal.message},
-                }
-            )
 
+    async def deliver(payload: Json) -> None:
+        await send(
+            call,
+            {name: value for name, value in payload.items() if name != "betas"},
+            url=url(call),
+            headers=headers(call, payload.get("betas", ())),
+            decoder=MessagesDecoder(builder),
+            builder=builder,
+            flush=flush,
+            services=services,
+        )
 
-async def _ask(
-    call: Call, payload: Json, builder: MessageBuilder, flush: Flush, services: Services
-) -> None:
-    await send(
+    await ask_with_repairs(
         call,
-        {name: value for name, value in payload.items() if name != "betas"},
-        url=url(call),
-        headers=headers(call, payload.get("betas", ())),
-        decoder=MessagesDecoder(builder),
-        builder=builder,
-        flush=flush,
-        services=services,
+        builder,
+        services.clock,
+        repairs=Repairs(),
+        encode=partial(encode, call),
+        deliver=deliver,
+        next_repair=next_repair,
     )

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import re
 
+from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED, TOOL_REJECTED
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.base.records import Record, replace
-
-THINKING_REJECTED = "thinking_signature_rejected"
-"""Type of the diagnostic after which a session should leave out its earlier thoughts."""
-STRICT_REJECTED = "strict_schema_rejected"
-TOOL_REJECTED = "tool_schema_rejected"
 
 MOST_TOOLS = 3
 """Tools that are given up, one after the other, before the refusal counts."""

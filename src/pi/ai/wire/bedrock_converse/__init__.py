@@ -7,6 +7,7 @@ elsewhere, what AWS's own tools have stored is found here.
 from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.diagnostics import repair_note
 from pi.ai.errors import BadRequest
 from pi.ai.exchange import Services, agreed_payload, send
 from pi.ai.request import Call
@@ -37,13 +38,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             if repair is None:
                 raise
             kind, payload = repair
-            builder.diagnostics.append(
-                {
-                    "type": kind,
-                    "timestamp": services.clock.now_ms(),
-                    "error": {"message": refusal.message},
-                }
-            )
+            builder.diagnostics.append(repair_note(kind, refusal, services.clock.now_ms()))
 
 
 async def _ask(

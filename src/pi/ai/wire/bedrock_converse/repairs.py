@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 
+from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.wire.bedrock_converse.tools import without_strict
-
-THINKING_REJECTED = "thinking_signature_rejected"
-"""Type of the diagnostic after which a session should leave out its earlier thoughts."""
-STRICT_REJECTED = "strict_schema_rejected"
 
 _SIGNATURE = re.compile(r"signature|thinking.*blocks.*cannot be modified", re.I | re.S)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import binascii
+from collections.abc import Hashable
 
 import msgspec
 
-from pi.ai.block_keys import BlockKeys
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer, ProviderError
 from pi.ai.failures import from_error_object
-from pi.ai.json_text import MOST_SHOWN, UNREADABLE, read_event
+from pi.ai.json_text import MOST_SHOWN, UNREADABLE, read_odd_event
 from pi.ai.messages import Usage
 from pi.ai.wire.bedrock_converse.event_stream import EXCEPTION
 from pi.base.records import UNSET
@@ -75,6 +75,7 @@ class _Event(_Shape):
 
 _NOTHING = _Event()
 _EVENTS = msgspec.json.Decoder(_Event)
+_decode = _EVENTS.decode
 
 
 class ConverseDecoder:
@@ -90,19 +91,19 @@ class ConverseDecoder:
         self._called = False
         self._stopped: str | None = None
         self._counted = False
-        self._keys = BlockKeys()
-        self._key = self._keys.key
+        self._closed: dict[int | None, int] = {}
+        """How many blocks with an index are complete."""
 
     def feed(self, name: str, data: bytes) -> None:
         """Take one event."""
         if name == "contentBlockDelta":
-            event = read_event(_EVENTS, data)
-            if event is not None and event.delta is not None:
+            event = _read(data)
+            if event.delta is not None:
                 self._take(event.content_block_index, event.delta)
         elif name.startswith(EXCEPTION):
             raise _failure(name.removeprefix(EXCEPTION), data)
         else:
-            self._take_mark(name, read_event(_EVENTS, data) or _NOTHING)
+            self._take_mark(name, _read(data))
 
     def end(self) -> None:
         """The stream ended: well if a stop reason came and only the usage did not."""
@@ -157,7 +158,11 @@ class ConverseDecoder:
     def _close(self, index: int | None) -> None:
         for kind in ("text", "thinking", "call"):
             self._builder.end(self._key(kind, index))
-        self._keys.end(index)
+        self._closed[index] = self._closed.get(index, 0) + 1
+
+    def _key(self, kind: str, index: int | None) -> Hashable:
+        """The key of the block that grows: some models give several blocks the same index."""
+        return kind, index, self._closed.get(index, 0)
 
     def _count(self, usage: _TokenUsage) -> None:
         self._counted = True
@@ -185,6 +190,13 @@ class ConverseDecoder:
             raise BadAnswer(f"Provider stop reason: {reason}", code=reason)
         ours = STOP_REASONS.get(reason, "stop")
         self._builder.finish("toolUse" if ours == "stop" and self._called else ours)
+
+
+def _read(data: bytes) -> _Event:
+    try:
+        return _decode(data)
+    except UNREADABLE:
+        return read_odd_event(_EVENTS, data) or _NOTHING
 
 
 def _failure(kind: str, data: bytes) -> ProviderError:

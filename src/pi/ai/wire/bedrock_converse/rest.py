@@ -26,16 +26,13 @@ class RestRequest(Record):
 
     url: str
     headers: dict[str, str]
-    body: Json
+    body: bytes
 
 
 def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
-    """The request for ``payload``, signed for this moment unless a token opens the door.
-
-    The signature covers the bytes that ``json_bytes`` makes of the body.
-    """
+    """The request for ``payload``, signed for this moment unless a token opens the door."""
     model_id = payload.get("modelId") or call.model.id
-    body = {name: part for name, part in payload.items() if name != "modelId"}
+    body = json_bytes({name: part for name, part in payload.items() if name != "modelId"})
     region = _region(call, model_id, identity)
     url = f"{_host(call, region)}/model/{quote(model_id, safe='')}/converse-stream"
     headers = {"Content-Type": "application/json"}
@@ -43,7 +40,7 @@ def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestR
         headers["Authorization"] = f"Bearer {identity.token}"
     elif identity.keys is not None:
         scope = scope_at(now_ms, region=region, service=SERVICE)
-        headers = sign("POST", url, headers, json_bytes(body), keys=identity.keys, scope=scope)
+        headers = sign("POST", url, headers, body, keys=identity.keys, scope=scope)
     headers |= {"Accept": "application/vnd.amazon.eventstream", "User-Agent": user_agent()}
     return RestRequest(url=url, headers=headers, body=body)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.exchange import Services, send
 from pi.ai.messages import Json
+from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.repairs import NO_REPAIRS, Repairs, next_repair
@@ -32,19 +33,15 @@ class Asking:
         deliver: Callable[[Json], Awaitable[None]],
     ) -> None:
         """Encode and deliver; each repair that a refusal asks for is tried once and noted."""
-        repairs = NO_REPAIRS
-        while True:
-            payload = await agreed_payload(self.call, encode(repairs))
-            try:
-                await deliver(payload)
-                return
-            except BadRequest as refusal:
-                repair = next_repair(refusal, payload)
-                if repair is None or repair in repairs:
-                    raise
-                repairs |= {repair}
-                note = {"type": repair, "timestamp": self.services.clock.now_ms()}
-                self.builder.diagnostics.append({**note, "error": {"message": refusal.message}})
+        await ask_with_repairs(
+            self.call,
+            self.builder,
+            self.services.clock,
+            repairs=NO_REPAIRS,
+            encode=encode,
+            deliver=deliver,
+            next_repair=_one_more,
+        )
 
     async def post(self, payload: Json, *, url: str, headers: Mapping[str, str]) -> None:
         """Deliver over HTTP, and read the events of the answer."""
@@ -62,3 +59,8 @@ class Asking:
     def decoder(self) -> ResponsesDecoder:
         """What understands the answer."""
         return ResponsesDecoder(self.builder, text_arguments_of(self.call))
+
+
+def _one_more(refusal: BadRequest, payload: Json, done: Repairs) -> tuple[str, Repairs] | None:
+    repair = next_repair(refusal, payload)
+    return None if repair is None or repair in done else (repair, done | {repair})

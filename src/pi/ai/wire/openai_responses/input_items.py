@@ -157,7 +157,7 @@ def _parts(content: str | tuple[Text | Image, ...]) -> list[Json]:
 def _output(message: ToolResultMessage) -> str | list[Json]:
     if any(isinstance(block, Image) for block in message.content):
         return _parts(message.content)
-    return message.text if message.text.strip() else NO_OUTPUT
+    return text if (text := message.text).strip() else NO_OUTPUT
 
 
 def _patch_text(message: SystemMessage) -> str:

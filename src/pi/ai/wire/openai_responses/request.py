@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pi.ai.diagnostics import STRICT_REJECTED
 from pi.ai.handoff import prepare
 from pi.ai.messages import AssistantMessage, Json
 from pi.ai.models.thinking import level_word
@@ -18,7 +19,6 @@ from pi.ai.wire.openai_responses.ids import CallIds, short_key
 from pi.ai.wire.openai_responses.input_items import input_items
 from pi.ai.wire.openai_responses.repairs import (
     NO_REPAIRS,
-    STRICT,
     Repairs,
     remembers,
     without_refused_thoughts,
@@ -90,7 +90,7 @@ def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
 def gather(call: Call, compat: Compat, repairs: Repairs) -> Material:
     """Fold and prepare the conversation, and declare its tools."""
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
-    loose = STRICT in repairs or remembers(rest, call.model, STRICT)
+    loose = STRICT_REJECTED in repairs or remembers(rest, call.model, STRICT_REJECTED)
     toolbox = pack_tools(call.messages, instructions.tools, compat, strict=not loose)
     trusted = without_refused_thoughts(rest, call.model, repairs)
     history = prepare(trusted, call.model, CallIds(call.model))

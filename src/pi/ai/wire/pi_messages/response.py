@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from typing import Any, get_args
 
 import msgspec
 
-from pi.ai.block_keys import BlockKeys
 from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures import from_error_object, from_status
 from pi.ai.http.headers import Headers
-from pi.ai.json_text import read_event
+from pi.ai.json_text import UNREADABLE, read_odd_event
 from pi.ai.messages import ToolCall, Usage
 from pi.ai.partial_json import parse_arguments
 from pi.base.clock import Clock
@@ -43,6 +43,7 @@ class _Event(msgspec.Struct, rename="camel", gc=False):
 
 
 _EVENTS = msgspec.json.Decoder(_Event)
+_decode = _EVENTS.decode
 
 
 class EventDecoder:
@@ -52,26 +53,27 @@ class EventDecoder:
         self.finished = False
         self._builder = builder
         self._clock = clock
-        self._keys = BlockKeys()
-        self._key = self._keys.key
+        self._closed: dict[int | None, int] = {}
+        """How many blocks with an index are complete."""
 
     def feed(self, name: str, data: bytes) -> None:
         """Take one event."""
-        event = read_event(_EVENTS, data)
-        if event is None:
-            return
+        try:
+            event = _decode(data)
+        except UNREADABLE:
+            event = read_odd_event(_EVENTS, data) or _Event()
         match event.type:
             case "text_start" | "text_delta":
-                key = self._key("text", event.content_index)
+                key = self._key("text", event)
                 self._builder.text(key, event.delta or "")
             case "thinking_start" | "thinking_delta":
-                key = self._key("thinking", event.content_index)
+                key = self._key("thinking", event)
                 self._builder.thinking(key, event.delta or "")
             case "toolcall_start":
-                key = self._key("toolcall", event.content_index)
+                key = self._key("toolcall", event)
                 self._builder.tool_call(key, event.id or "", event.tool_name or "")
             case "toolcall_delta":
-                key = self._key("toolcall", event.content_index)
+                key = self._key("toolcall", event)
                 if self._builder.find(key) is not None:
                     self._builder.arguments(key, event.delta or "")
             case "text_end" | "thinking_end" | "toolcall_end":
@@ -92,7 +94,7 @@ class EventDecoder:
     def _close(self, event: _Event) -> None:
         """What was said only at the end counts too; then nothing more comes under this index."""
         kind = (event.type or "").removesuffix("_end")
-        key = self._key(kind, event.content_index)
+        key = self._key(kind, event)
         block = self._builder.find(key)
         late = event.content or "" if block is None or not block.parts else ""
         if kind == "text":
@@ -105,7 +107,12 @@ class EventDecoder:
         elif isinstance(block, ToolCallBlock):
             _complete_call(block, event)
         self._builder.end(key)
-        self._keys.end(event.content_index)
+        self._closed[event.content_index] = self._closed.get(event.content_index, 0) + 1
+
+    def _key(self, kind: str, event: _Event) -> Hashable:
+        """The key of the block that grows under the event's index."""
+        index = event.content_index
+        return kind, index, self._closed.get(index, 0)
 
     # How it ends -------------------------------------------------------------------------------
 
