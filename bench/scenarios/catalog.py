@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bench.scenario import Scenario
-from bench.scenarios import bare, providers, startup
+from bench.scenarios import agent, bare, providers, startup
 
 SCENARIOS: tuple[Scenario, ...] = (
     *startup.SCENARIOS,
     *providers.SCENARIOS,
+    *agent.SCENARIOS,
     *bare.SCENARIOS,
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from pi.ai.messages import AssistantMessage, ToolCall
 from pi.base.records import Record
 
@@ -17,13 +19,20 @@ class Start(Record, tag="start"):
     """The request was accepted and the answer begins."""
 
 
+class _Delta(Struct, frozen=True):
+    """Not a record: on Python 3.11 making one of those takes three times as long.
+
+    These are made for every token.
+    """
+
+
 class TextStart(Record, tag="text_start"):
     """A text block opens at ``content_index``."""
 
     content_index: int
 
 
-class TextDelta(Record, tag="text_delta"):
+class TextDelta(_Delta, frozen=True, kw_only=True, rename="camel", tag="text_delta"):
     """More words of a text block."""
 
     content_index: int
@@ -43,7 +52,7 @@ class ThinkingStart(Record, tag="thinking_start"):
     content_index: int
 
 
-class ThinkingDelta(Record, tag="thinking_delta"):
+class ThinkingDelta(_Delta, frozen=True, kw_only=True, rename="camel", tag="thinking_delta"):
     """More of a thought."""
 
     content_index: int
@@ -65,7 +74,7 @@ class ToolCallStart(Record, tag="toolcall_start"):
     tool_name: str
 
 
-class ToolCallDelta(Record, tag="toolcall_delta"):
+class ToolCallDelta(_Delta, frozen=True, kw_only=True, rename="camel", tag="toolcall_delta"):
     """More of a call's arguments, as a piece of JSON text."""
 
     content_index: int

@@ -1,0 +1,54 @@
+"""An agent with one listener and three policies hears an answer: ``deltas DELTAS``."""
+
+import asyncio
+import sys
+
+from bench.programs.agent.in_memory import MODEL, streaming, talkative
+from pi.agent.agent import Agent
+from pi.agent.events import AgentEvent, MessageUpdate
+from pi.agent.policy import Boundary, Next, Partial, Policy, Request
+from pi.ai.events import Delta
+
+
+class Reminding(Policy):
+    """Looks at every request."""
+
+    async def before_request(self, request: Request) -> Request:
+        """Nothing to remind of."""
+        return request
+
+
+class Watching(Policy):
+    """Looks at every delta."""
+
+    def on_delta(self, delta: Delta, answer: Partial) -> None:
+        """Do the least that looking can cost."""
+
+
+class Deciding(Policy):
+    """Looks at every boundary."""
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """No opinion."""
+        return at.next
+
+
+async def main(deltas: int) -> None:
+    """Hear the answer and print how many deltas came."""
+    heard = 0
+
+    def listen(event: AgentEvent) -> None:
+        nonlocal heard
+        heard += isinstance(event, MessageUpdate)
+
+    agent = Agent(
+        lambda model, context, options: streaming(talkative(deltas), model),
+        model=MODEL,
+        policies=(Reminding(), Watching(), Deciding()),
+    )
+    agent.subscribe(listen)
+    await agent.prompt("Talk.")
+    print(heard)
+
+
+asyncio.run(main(int(sys.argv[1])))

@@ -1,0 +1,58 @@
+"""A model in memory: answers that are there at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.messages import Context
+from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
+from pi.ai.stream import Answer, EventStream, Flush
+
+MODEL = Model(id="memory", name="Memory", api="memory", provider="memory")
+PER_FLUSH = 50
+"""Deltas that arrive together: what a busy connection delivers with one read."""
+
+
+def streaming(answer: Answer, model: Model = MODEL) -> EventStream:
+    """The stream of one answer."""
+    return EventStream(MessageBuilder(model, now_ms=0), answer)
+
+
+def talkative(deltas: int) -> Answer:
+    """An answer of so many words."""
+
+    async def answer(builder: MessageBuilder, flush: Flush) -> None:
+        builder.start()
+        for number in range(deltas):
+            builder.text(0, "word ")
+            if number % PER_FLUSH == PER_FLUSH - 1:
+                flush()
+                await asyncio.sleep(0)
+        builder.finish("stop")
+
+    return answer
+
+
+class Calling:
+    """A ``StreamFn`` that asks for ``tool`` so many times, once per answer, and then stops."""
+
+    def __init__(self, tool: str, times: int) -> None:
+        self.left = times
+        self._tool = tool
+
+    def __call__(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        """The next answer."""
+        return streaming(self._answer, model)
+
+    async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
+        builder.start()
+        if self.left:
+            builder.tool_call(0, f"call-{self.left}", self._tool)
+            builder.arguments(0, '{"number": 1}')
+            self.left -= 1
+            builder.finish("toolUse")
+        else:
+            builder.text(0, "done")
+            builder.finish("stop")

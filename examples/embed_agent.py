@@ -1,0 +1,32 @@
+"""An agent inside a program of one's own: a model, a tool, a question. Runs offline."""
+
+import asyncio
+
+from pi.agent.agent import Agent
+from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionEnd
+from pi.agent.tool_forms import tool
+from pi.ai.events import TextDelta
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.testing import calls, says
+from pi.testing.streams import ScriptedStream
+
+
+@tool
+def add(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
+
+
+def show(event: AgentEvent) -> None:
+    match event:
+        case ToolExecutionEnd():
+            print(f"[{event.tool_name} has run]")
+        case MessageUpdate(assistant_message_event=TextDelta(delta=words)):
+            print(words, end="")
+
+
+# A script answers, so that no key is needed. A real model: create_models(…).stream_simple
+stream = ScriptedStream(calls("add", a=2, b=3), says("2 and 3 make 5.\n"))
+agent = Agent(stream, model=FAUX_MODEL, system_prompt="Calculate.", tools=[add])
+agent.subscribe(show)
+asyncio.run(agent.prompt("What is 2 plus 3?"))

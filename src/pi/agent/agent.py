@@ -1,0 +1,318 @@
+"""An agent: a conversation, a model, tools, and one run at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pi.agent.conversation import (
+    AgentMessage,
+    Conversation,
+    Convert,
+    MemoryConversation,
+    Projection,
+    Transform,
+)
+from pi.agent.declaring import changes
+from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
+from pi.agent.events import (
+    AgentEvent,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from pi.agent.inbox import Inbox, QueueMode, user_message
+from pi.agent.listeners import Listener, Listeners
+from pi.agent.policy import Next, Policy, Request
+from pi.agent.runs import Runs
+from pi.agent.tool import AgentTool
+from pi.agent.waiting import Abort
+from pi.agent.world import World
+from pi.ai.messages import (
+    AssistantMessage,
+    Context,
+    Image,
+    SystemMessage,
+    Tool,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.base.clock import Clock, SystemClock
+from pi.base.records import replace
+
+__all__ = ["Agent", "AgentState", "Listener", "StreamFn", "Transform"]
+
+StreamFn: TypeAlias = Callable[[Model, Context, StreamOptions], EventStream]
+"""Reaches a model; ``Models.stream_simple`` is one."""
+
+_inside: ContextVar[frozenset[Abort]] = ContextVar("inside", default=frozenset())
+"""The runs that the current task works for, each known by its abort; nested ones included."""
+
+
+@dataclass(frozen=True)
+class AgentState:
+    """What an agent is at this moment."""
+
+    system_prompt: str
+    model: Model
+    thinking_level: ThinkingLevel
+    tools: tuple[AgentTool, ...]
+    messages: tuple[AgentMessage, ...]
+    is_streaming: bool
+    streaming_message: AssistantMessage | None
+    pending_tool_calls: frozenset[str]
+    error_message: str | None
+
+
+class Agent:
+    """Asks a model, runs the tools it wants, and asks again.
+
+    ``model``, ``thinking_level``, ``system_prompt`` and ``tools`` may be set at any time; the next
+    request uses them.
+    """
+
+    def __init__(
+        self,
+        stream: StreamFn,
+        *,
+        model: Model,
+        thinking_level: ThinkingLevel = "off",
+        system_prompt: str = "",
+        tools: Iterable[AgentTool] = (),
+        conversation: Conversation | None = None,
+        policies: Iterable[Policy] = (),
+        convert_to_llm: Convert | None = None,
+        transform_context: Transform | None = None,
+        options: StreamOptions | None = None,
+        steering_mode: QueueMode = "one-at-a-time",
+        follow_up_mode: QueueMode = "one-at-a-time",
+        clock: Clock | None = None,
+    ) -> None:
+        self.model = model
+        self.thinking_level = thinking_level
+        self.system_prompt = system_prompt
+        self.tools = tuple(tools)
+        self.policies = tuple(policies)
+        self.inbox = Inbox(steering=steering_mode, follow_up=follow_up_mode)
+        self._conversation: Conversation = (
+            MemoryConversation() if conversation is None else conversation
+        )
+        self._projection = Projection(convert_to_llm, transform_context)
+        self._ask_model = stream
+        self._options = options or StreamOptions()
+        self._clock = clock or SystemClock()
+        self._listeners = Listeners()
+        self._listeners.add(self._follow)
+        self._abort: Abort | None = None
+        self._task: asyncio.Task[Next] | None = None
+        self._answer: EventStream | None = None
+        self._answering = False
+        self._open_calls: set[str] = set()
+        self._error: str | None = None
+
+    # Asking --------------------------------------------------------------------------------------
+
+    async def prompt(
+        self,
+        message: str | AgentMessage | Sequence[AgentMessage],
+        images: Sequence[Image] = (),
+    ) -> Next:
+        """Start a run and wait for its end. ``AgentBusy`` while another one is under way.
+
+        Gives what the last boundary decided: reason and exit code if a policy stopped the run.
+        """
+        if isinstance(message, str):
+            message = user_message(message, images, now_ms=self._clock.now_ms())
+        messages = message if isinstance(message, list | tuple) else (message,)
+        return await self._run(tuple(messages))
+
+    async def continue_(self) -> Next:
+        """Answer what is there: the last message must be a person's or a tool's."""
+        self._must_be_idle()
+        last = self._projection.messages(self._conversation.messages())[-1:]
+        if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
+            raise CannotContinue("There is nothing to answer: the last message is not a question.")
+        return await self._run(())
+
+    async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
+        """Have ``message`` delivered after the tools of the current turn."""
+        self.inbox.steer(self._queued(message, images))
+        await self._listeners.tell_after(self.inbox.update())
+
+    async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
+        """Have ``message`` delivered when the agent would stop."""
+        self.inbox.follow_up(self._queued(message, images))
+        await self._listeners.tell_after(self.inbox.update())
+
+    async def clear_queue(self) -> tuple[tuple[AgentMessage, ...], tuple[AgentMessage, ...]]:
+        """Take back what was queued: steering and follow-ups."""
+        taken = self.inbox.clear()
+        await self._listeners.tell_after(self.inbox.update())
+        return taken
+
+    # Stopping and waiting ------------------------------------------------------------------------
+
+    def abort(self) -> None:
+        """Ask the run to end; what was said is kept and queues stay as they are."""
+        if self._abort is not None:
+            self._abort.want()
+
+    async def wait_for_idle(self) -> None:
+        """Until no run is under way and every listener has heard of its end."""
+        self._not_from_inside("wait for the end of the run")
+        while self._task is not None:
+            await asyncio.wait({self._task})
+
+    def reset(self, conversation: Conversation | None = None) -> None:
+        """Begin a new conversation, in memory or where it is given, with empty queues.
+
+        Prompt and tools stay. Refused during a run.
+        """
+        self.conversation = MemoryConversation() if conversation is None else conversation
+        self.inbox.clear()
+        self._error = None
+
+    # Watching ------------------------------------------------------------------------------------
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have ``listener`` called with every event, in order; gives what ends that."""
+        return self._listeners.add(listener)
+
+    @property
+    def conversation(self) -> Conversation:
+        """Where messages are kept; another one is refused during a run, which keeps its own."""
+        return self._conversation
+
+    @conversation.setter
+    def conversation(self, conversation: Conversation) -> None:
+        self._must_be_idle()
+        self._conversation = conversation
+
+    @property
+    def state(self) -> AgentState:
+        """Everything about the agent, as it is now."""
+        answer = self._answer if self._answering else None
+        return AgentState(
+            system_prompt=self.system_prompt,
+            model=self.model,
+            thinking_level=self.thinking_level,
+            tools=self.tools,
+            messages=tuple(self._conversation.messages()),
+            is_streaming=self._task is not None,
+            streaming_message=None if answer is None else answer.partial,
+            pending_tool_calls=frozenset(self._open_calls),
+            error_message=self._error,
+        )
+
+    # ---------------------------------------------------------------------------------------------
+
+    async def _run(self, prompts: tuple[AgentMessage, ...]) -> Next:
+        self._must_be_idle()
+        self._error = None
+        self._abort = abort = Abort(self._clock)
+        self._task = task = asyncio.get_running_loop().create_task(
+            self._guarded(abort, prompts), name="agent run"
+        )
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            abort.want()  # the caller has gone; the run still ends in order
+            await asyncio.wait({task})
+            raise
+
+    async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
+        _inside.set(_inside.get() | {abort})
+        try:
+            return await Runs(self._world(abort)).run(prompts)
+        finally:
+            self._task = self._abort = self._answer = None
+            self._answering = False
+            self._open_calls.clear()
+
+    def _world(self, abort: Abort) -> World:
+        return World(
+            conversation=self._conversation,
+            inbox=self.inbox,
+            model=lambda: self.model,
+            ask=self._ask,
+            request=self._request,
+            tools=lambda: {tool.name: tool for tool in self.tools},
+            changes=self._changes,
+            policies=tuple(self.policies),
+            emit=self._listeners.tell,
+            clock=self._clock,
+            abort=abort,
+        )
+
+    def _request(self) -> Request:
+        return Request(
+            model=self.model,
+            thinking=self.thinking_level,
+            messages=self._projection.messages(self._conversation.messages()),
+            tools=self._declared(),
+            tool_choice=self._options.tool_choice,
+        )
+
+    def _changes(self) -> Sequence[SystemMessage]:
+        said = self._projection.instructions(self._conversation.messages())
+        return changes(said, self.system_prompt, self._declared(), now_ms=self._clock.now_ms())
+
+    def _ask(self, request: Request) -> EventStream:
+        messages = request.messages
+        if request.tools != self._declared():  # a policy wants others for this request alone
+            said = [message for message in messages if isinstance(message, SystemMessage)]
+            now_ms = self._clock.now_ms()
+            messages = (*messages, *changes(said, None, request.tools, now_ms=now_ms))
+        options = replace(
+            self._options, reasoning=request.thinking, tool_choice=request.tool_choice
+        )
+        self._answer = self._ask_model(request.model, Context(messages=messages), options)
+        return self._answer
+
+    def _declared(self) -> tuple[Tool, ...]:
+        return tuple(tool.declaration for tool in self.tools)
+
+    def _follow(self, event: AgentEvent) -> None:
+        """Keep what ``state`` shows of a run."""
+        match event:
+            case MessageUpdate():
+                pass  # first, because there are so many
+            case MessageStart(message=AssistantMessage()):
+                self._answering = True
+            case MessageEnd(message=AssistantMessage() as message):
+                self._answering = False
+                self._error = message.error_message or None
+            case ToolExecutionStart():
+                self._open_calls.add(event.tool_call_id)
+            case ToolExecutionEnd():
+                self._open_calls.discard(event.tool_call_id)
+            case _:
+                pass
+
+    def _queued(self, message: str | AgentMessage, images: Sequence[Image]) -> AgentMessage:
+        if isinstance(message, str):
+            return user_message(message, images, now_ms=self._clock.now_ms())
+        return message
+
+    def _must_be_idle(self) -> None:
+        self._not_from_inside("begin something that needs its end")
+        if self._task is not None:
+            raise AgentBusy(
+                "Agent is already processing a prompt.",
+                hint="Use steer() or follow_up() to queue messages, or wait for it to end.",
+            )
+
+    def _not_from_inside(self, what: str) -> None:
+        if self._abort in _inside.get():
+            raise WouldDeadlock(
+                f"Something inside the run wants to {what}.",
+                hint="Queue a message instead, or do it when the agent is idle.",
+            )

@@ -1,0 +1,191 @@
+"""A carry-over as text that fits: what the model is shown of it. Pure.
+
+Every section has a share of the room. What it does not need goes to the others, and what does not
+fit becomes the id of an entry that can be read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.agent.compaction.boundaries import tagged
+from pi.agent.compaction.carry_over import CarryOver, Q, Quote
+from pi.agent.compaction.file_operations import FileLists, file_blocks
+from pi.agent.compaction.shortening import shortened
+from pi.agent.compaction.statements import same_words
+from pi.ai.estimate import CHARACTERS_PER_TOKEN
+from pi.base.records import Record, replace
+
+PART_OF_KEPT = 0.15
+"""Of the window that stays, what the carry-over may take."""
+MOST_OF_A_MESSAGE = 600
+"""Characters above which a message between the first and the latest is not repeated whole."""
+MOST_UNSHOWN = 500
+"""Ids that are remembered."""
+
+_LEAD = "Word for word from before this point. Where the notes above say otherwise, this holds."
+_FRAME = len(tagged("carry-over", f"{_LEAD}\n\n")) + len("\n\n")
+_SMALLEST, _REMEMBERED = 4 * _FRAME, 12_000
+_SHARES = {
+    "latest": 0.2,
+    "first": 0.15,
+    "instructions": 0.25,
+    "tasks": 0.15,
+    "next": 0.1,
+    "files": 0.15,
+    "messages": 0.0,
+}
+"""Guaranteed parts of the room, in the order in which what others leave is given away."""
+_PART_FOR_IDS, _LEAST_FOR_IDS = 0.05, 120
+_ORDERS = "Instructions that hold"
+_MESSAGES = "Other messages of the user"
+_GAP = len("\n\n")
+_NO_LIMIT = 1 << 60
+
+
+class Fitted(Record):
+    """A carry-over that fits, and its text."""
+
+    carried: CarryOver
+    text: str
+
+
+def fitted(carried: CarryOver, files: FileLists, tokens: int) -> Fitted:
+    """As much of ``carried`` and ``files`` as fits into ``tokens``, with ids for the rest."""
+    room = tokens * CHARACTERS_PER_TOKEN
+    carried = replace(carried, messages=_worth_repeating(carried))
+    if room < _SMALLEST:  # all that this can hold are file lists; a later window may be larger
+        remembered = _filled(carried, files, _REMEMBERED).carried
+        return Fitted(carried=remembered, text=file_blocks(files, room))
+    return _filled(carried, files, room - _FRAME)
+
+
+def allotted(needs: dict[str, int], room: int) -> dict[str, int]:
+    """The room of each section: its need or its share, then more of what is left, in order."""
+    granted = {name: min(need, int(_SHARES[name] * room)) for name, need in needs.items()}
+    left = room - sum(granted.values())
+    for name in _SHARES:
+        more = min(needs[name] - granted[name], left)
+        granted[name] += more
+        left -= more
+    return granted
+
+
+def _filled(carried: CarryOver, files: FileLists, room: int) -> Fitted:
+    for_ids = min(room // 3, max(_LEAST_FOR_IDS, int(_PART_FOR_IDS * room)))
+    sections = _Sections(carried, files, allotted(_needs(carried, files), room - for_ids))
+    unshown = (*carried.unshown, *sections.lost(carried))
+    kept = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MOST_UNSHOWN:])
+    ids = _ids(kept.unshown, room - sum(sections.lengths().values()))
+    body = "\n\n".join(filter(None, (_LEAD, *sections.texts.values(), ids)))
+    block = tagged("carry-over", body) if body != _LEAD else ""
+    return Fitted(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
+
+
+def _needs(carried: CarryOver, files: FileLists) -> dict[str, int]:
+    everything = _Sections(carried, files, dict.fromkeys(_SHARES, _NO_LIMIT)).lengths()
+    # All of them: those in a request that will have to be cut need a place of their own.
+    orders = _listed(_ORDERS, carried.instructions, _NO_LIMIT)[1]
+    return {**everything, "instructions": len(orders) + _GAP if orders else 0}
+
+
+class _Sections:
+    """The sections in the room that each was given, and what of the carry-over they show."""
+
+    def __init__(self, carried: CarryOver, files: FileLists, room: dict[str, int]) -> None:
+        first, first_text = _quoted("First request", carried.first, room["first"])
+        latest, latest_text = _quoted("Latest request", carried.latest, room["latest"])
+        messages, messages_text = _listed(_MESSAGES, carried.messages, room["messages"])
+        said = {quote.id for quote in (first, latest) if quote and quote.whole}
+        unsaid = [order for order in carried.instructions if order.id not in said]
+        orders, orders_text = _listed(_ORDERS, unsaid, room["instructions"])
+        tasks, tasks_text = _listed("Open tasks", carried.tasks, room["tasks"], mark="[ ] ")
+        step, step_text = _quoted(_ahead(carried), carried.next_action, room["next"])
+        self.texts = {
+            "first": first_text,
+            "messages": messages_text,
+            "latest": latest_text,
+            "instructions": orders_text,
+            "tasks": tasks_text,
+            "next": step_text,
+        }
+        self.files = file_blocks(files, room["files"] - _GAP)
+        self.carried = CarryOver(
+            first=first,
+            latest=latest,
+            messages=messages,
+            instructions=tuple(
+                order for order in carried.instructions if order.id in said or order in orders
+            ),
+            tasks=tasks,
+            next_action=step,
+        )
+
+    def lengths(self) -> dict[str, int]:
+        """What each section takes, with the gap before it."""
+        texts = {**self.texts, "files": self.files}
+        return {name: len(text) + _GAP if text else 0 for name, text in texts.items()}
+
+    def lost(self, whole: CarryOver) -> list[str]:
+        """The entries of which ``whole`` says more than these sections do."""
+        shown = set(_quotes(self.carried))
+        return [quote.id for quote in _quotes(whole) if quote not in shown]
+
+
+def _quotes(carried: CarryOver) -> list[Quote]:
+    single = (carried.first, carried.latest, carried.next_action)
+    several = (*carried.messages, *carried.instructions, *carried.tasks)
+    return [quote for quote in (*single, *several) if quote is not None]
+
+
+def _ahead(carried: CarryOver) -> str:
+    announced = carried.next_action is not None and carried.next_action.announced
+    return "Next action, as announced" if announced else "End of the last answer"
+
+
+def _worth_repeating(carried: CarryOver) -> tuple[Quote, ...]:
+    """The messages that are not wholly an instruction, and so said already."""
+    orders = {same_words(order.text) for order in carried.instructions}
+    return tuple(quote for quote in carried.messages if same_words(quote.text) not in orders)
+
+
+def _quoted(heading: str, quote: Q | None, room: int) -> tuple[Q | None, str]:
+    if quote is None:
+        return None, ""
+    title = f"## {heading} [entry {quote.id}]\n"
+    text = shortened(quote.text, room - len(title) - _GAP, where=f", see entry {quote.id}")
+    shown = replace(quote, text=text, whole=quote.whole and text == quote.text)
+    return shown, f"{title}{text}" if text else ""
+
+
+def _listed(
+    heading: str, quotes: Sequence[Q], room: int, *, mark: str = ""
+) -> tuple[tuple[Q, ...], str]:
+    """The newest that fit, in their order."""
+    title = f"## {heading}"
+    left = room - len(title) - _GAP
+    shown: list[tuple[Q, str]] = []
+    for quote in reversed(quotes):
+        line = f"\n- {mark}{quote.text} [entry {quote.id}]"
+        if len(quote.text) > MOST_OF_A_MESSAGE or len(line) > left:
+            continue
+        left -= len(line)
+        shown.insert(0, (quote, line))
+    text = title + "".join(line for _, line in shown) if shown else ""
+    return tuple(quote for quote, _ in shown), text
+
+
+def _ids(unshown: Sequence[str], room: int) -> str:
+    """The newest ids that fit."""
+    if not unshown:
+        return ""
+    title = "## More, to be read back when it matters\nEntries:"
+    left = room - len(title) - _GAP - len(f" and {len(unshown)} older ones")
+    shown: list[str] = []
+    for id in reversed(unshown):
+        left -= len(id) + 1
+        if left < 0:
+            break
+        shown.insert(0, id)
+    older = len(unshown) - len(shown)
+    return " ".join((title, *shown, *([f"and {older} older ones"] if older else [])))

@@ -1,0 +1,105 @@
+"""Which files a conversation has read and changed, from its tool calls. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from posixpath import normpath
+
+from pi.agent.compaction.boundaries import SUMMARY_TAGS, defused, tagged
+from pi.agent.compaction.items import Item, exchanges
+from pi.ai.messages import Json
+from pi.base.records import Record
+
+READING = frozenset({"read"})
+CHANGING = frozenset({"write", "edit"})
+
+_LINES = r"(?::|#L)\d+(?:[-+]L?\d+)?(?:,\d+(?:[-+]\d+)?)*$"
+"""A selection of lines behind a path, e.g. ``:10-20,30``."""
+_URL = r"^[A-Za-z][A-Za-z0-9+.-]*://"
+
+
+class FileLists(Record):
+    """Files by what was done with them, those touched last at the end; none is in both."""
+
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+
+
+def file_operations(items: Sequence[Item], earlier: FileLists | None = None) -> FileLists:
+    """The files of ``earlier``, of the calls in ``items`` that did not fail, and of summaries."""
+    read, modified = _Touched(), _Touched()
+    for lists in (earlier or FileLists(), *(file_lists(item.details or {}) for item in items)):
+        read.add(lists.read_files)
+        modified.add(lists.modified_files)
+    for exchange in exchanges(items):
+        if exchange.result is not None and exchange.result.is_error:
+            continue
+        path = _path(exchange.call.arguments)
+        if path and exchange.call.name in READING:
+            read.add([path])
+        elif path and exchange.call.name in CHANGING:
+            modified.add([path])
+    return FileLists(
+        read_files=tuple(path for path in read.paths if path not in modified.paths),
+        modified_files=tuple(modified.paths),
+    )
+
+
+def file_blocks(files: FileLists, most: int) -> str:
+    """``<read-files>`` and ``<modified-files>``, one path a line, in at most ``most`` characters.
+
+    Where not all fit, changed files go before read ones and new ones before old.
+    """
+    modified = _block("modified-files", files.modified_files, most)
+    left = most - len(modified) - 1 if modified else most
+    read = _block("read-files", files.read_files, left)
+    return "\n".join(filter(None, (read, modified)))
+
+
+class _Touched:
+    """Paths in the order in which they were last touched."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, None] = {}
+
+    def add(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.paths.pop(path, None)
+            self.paths[path] = None
+
+
+def _path(arguments: Json) -> str | None:
+    """The file that a call is about; ``None`` for a URL and for what cannot stand on one line."""
+    path = arguments.get("path") or arguments.get("file_path")
+    if not isinstance(path, str) or re.search(_URL, path) or not path.isprintable():
+        return None
+    return normpath(re.sub(_LINES, "", path.strip())) if path.strip() else None
+
+
+def file_lists(details: Json) -> FileLists:
+    """The lists in the details of a stored summary, whoever wrote them."""
+    return FileLists(
+        read_files=_strings(details.get("readFiles")),
+        modified_files=_strings(details.get("modifiedFiles")),
+    )
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    found = value if isinstance(value, list | tuple) else ()
+    return tuple(item for item in found if isinstance(item, str))
+
+
+def _block(tag: str, paths: Sequence[str], most: int) -> str:
+    lines = [defused(path, SUMMARY_TAGS) for path in paths]
+    if len(whole := tagged(tag, "\n".join(lines))) <= most:
+        return whole if lines else ""
+    left = most - len(tagged(tag, f"... and {len(lines)} more"))
+    shown: list[str] = []
+    for line in reversed(lines):
+        left -= len(line) + 1
+        if left < 0:
+            break
+        shown.insert(0, line)
+    rest = f"... and {len(lines) - len(shown)} more"
+    return tagged(tag, "\n".join((*shown, rest))) if shown else ""

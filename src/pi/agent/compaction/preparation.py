@@ -1,0 +1,91 @@
+"""What a compaction will do, decided before any model is asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.agent.compaction.carry_over import (
+    CarryOver,
+    carry_over_in,
+    collected,
+    without_visible,
+)
+from pi.agent.compaction.carry_over_text import PART_OF_KEPT
+from pi.agent.compaction.cut_point import find_cut_point
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.file_operations import FileLists, file_lists, file_operations
+from pi.agent.compaction.items import Item, tokens_of
+from pi.agent.compaction.prompts import Guidance
+from pi.agent.compaction.settings import CompactionSettings
+from pi.agent.compaction.tokens import estimate_tokens, tokens_to_keep
+from pi.ai.messages import Json
+from pi.base.records import Record
+
+
+class Previous(Record):
+    """The compaction before this one, as it is stored."""
+
+    summary: str
+    details: Json | None = None
+    """Only of a compaction that pi made itself; ``None`` where an extension did."""
+
+
+class Preparation(Record):
+    """A compaction that is ready to run; extensions may look at it and change it."""
+
+    first_kept_id: str
+    history: tuple[Item, ...]
+    """Whole turns that will be replaced by notes."""
+    turn_prefix: tuple[Item, ...]
+    """The beginning of the turn that is split; empty when the cut is between turns."""
+    kept: tuple[Item, ...]
+    tokens_before: int
+    previous_summary: str = ""
+    files: FileLists = FileLists()
+    carry_over: CarryOver = CarryOver()
+    carry_over_tokens: int = 0
+    """What the carry-over may take."""
+    guidance: Guidance = Guidance()
+
+    @property
+    def replaced_tokens(self) -> int:
+        """What will no longer be shown, the earlier summary included."""
+        replaced = tokens_of(self.history) + tokens_of(self.turn_prefix)
+        return replaced + estimate_tokens(self.previous_summary)
+
+
+def prepare(
+    items: Sequence[Item],
+    settings: CompactionSettings,
+    *,
+    window: int,
+    tokens_before: int,
+    previous: Previous | None = None,
+    before: Sequence[Item] = (),
+    guidance: Guidance | None = None,
+) -> Preparation:
+    """Decide what goes and what stays.
+
+    ``items`` is the branch from the first entry that the earlier compaction kept; ``before`` is
+    what came before that, which is read only when that compaction handed nothing on.
+    """
+    keep = tokens_to_keep(window, settings)
+    cut = find_cut_point(items, keep)
+    start = cut.index if cut.turn_start is None else cut.turn_start
+    replaced, kept = tuple(items[: cut.index]), tuple(items[cut.index :])
+    if not tokens_of(replaced):
+        raise CompactionFailed("nothing_to_compact", "Nothing to compact (session too small)")
+    details = (previous.details if previous else None) or {}
+    handed_on = carry_over_in(details) or collected(CarryOver(), before)
+    return Preparation(
+        first_kept_id=kept[0].id,
+        history=replaced[:start],
+        turn_prefix=replaced[start:],
+        kept=kept,
+        tokens_before=tokens_before,
+        previous_summary=previous.summary if previous else "",
+        files=file_operations(replaced, file_lists(details)),
+        carry_over=without_visible(collected(handed_on, items), (item.id for item in kept)),
+        carry_over_tokens=int(PART_OF_KEPT * keep),
+        guidance=guidance or Guidance(),
+    )

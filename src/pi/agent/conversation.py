@@ -1,0 +1,121 @@
+"""The conversation as the agent sees it: a log to append to, and what the model is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from pi.agent.policy import Draft
+from pi.ai.messages import (
+    AssistantMessage,
+    Json,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+
+AgentMessage: TypeAlias = Any
+"""A ``Message``, or a record of the application's own with a ``role``."""
+
+Convert: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[Message]]
+"""Turns what the log holds into what models understand."""
+Transform: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[AgentMessage]]
+"""Chooses or changes what of the log is shown, before it is converted."""
+
+_KNOWN = (SystemMessage, UserMessage, AssistantMessage, ToolResultMessage)
+
+
+class Conversation(Protocol):
+    """Where messages are kept. There is no second list to keep in step."""
+
+    def messages(self) -> Sequence[AgentMessage]:
+        """What the next request is made of.
+
+        The same sequence, only longer, as long as messages are just appended; a new one after any
+        other change. So whoever reads it every turn need not read it all.
+        """
+        ...
+
+    def append(self, message: AgentMessage) -> None:
+        """Keep ``message``; when this returns it is kept."""
+        ...
+
+    def add(self, draft: Draft) -> Json | None:
+        """Keep something that is no answer and no result; its public form, if it has one."""
+        ...
+
+
+class MemoryConversation:
+    """A conversation that lives as long as the program."""
+
+    def __init__(self, *messages: AgentMessage) -> None:
+        self._messages: list[AgentMessage] = list(messages)
+
+    def messages(self) -> Sequence[AgentMessage]:
+        """All of it."""
+        return self._messages
+
+    def append(self, message: AgentMessage) -> None:
+        """Keep ``message``."""
+        self._messages.append(message)
+
+    def add(self, draft: Draft) -> Json | None:
+        """Keep a draft, which here can only be a message."""
+        self._messages.append(draft)
+        return None
+
+
+class Projection:
+    """What a model is shown of a log. The cost of a turn does not grow with the conversation."""
+
+    def __init__(self, convert: Convert | None = None, transform: Transform | None = None) -> None:
+        self._convert = convert
+        self._transform = transform
+        self._log: Sequence[AgentMessage] = ()
+        self._seen = 0
+        self._instructions: list[SystemMessage] = []
+        self._plain = True
+
+    def messages(self, log: Sequence[AgentMessage]) -> tuple[Message, ...]:
+        """What models are asked with; never without the instructions that the log holds."""
+        self._look_at(log)
+        if self._convert is None and self._transform is None and self._plain:
+            return tuple(log)
+        shown = log if self._transform is None else self._transform(log)
+        shown = (self._convert or plain_messages)(shown)
+        return with_instructions(shown, self._instructions)
+
+    def instructions(self, log: Sequence[AgentMessage]) -> Sequence[SystemMessage]:
+        """What the log says of prompt and tools."""
+        self._look_at(log)
+        return self._instructions
+
+    def _look_at(self, log: Sequence[AgentMessage]) -> None:
+        """Look at what is new in the log; at all of it if it is another one."""
+        if log is not self._log or len(log) < self._seen:
+            self._log, self._seen, self._instructions, self._plain = log, 0, [], True
+        if len(log) > self._seen:
+            for message in log[self._seen :]:
+                if isinstance(message, SystemMessage):
+                    self._instructions.append(message)
+                elif not isinstance(message, _KNOWN):
+                    self._plain = False
+            self._seen = len(log)
+
+
+def plain_messages(messages: Sequence[AgentMessage]) -> Sequence[Message]:
+    """Only what models understand by themselves: the default conversion."""
+    return [message for message in messages if isinstance(message, _KNOWN)]
+
+
+def with_instructions(
+    messages: Sequence[Message], instructions: Sequence[SystemMessage]
+) -> tuple[Message, ...]:
+    """``messages``, with ``instructions`` in front if somebody has dropped every one of them.
+
+    A model without its prompt and tools is never what was meant.
+    """
+    if any(isinstance(message, SystemMessage) for message in messages):
+        return tuple(messages)
+    return (*instructions, *messages)

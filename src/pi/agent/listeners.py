@@ -1,0 +1,81 @@
+"""Everybody who wants to hear what a run tells."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from pi.agent.events import AgentEvent
+
+log = logging.getLogger(__name__)
+
+Listener: TypeAlias = Callable[[AgentEvent], Awaitable[None] | None]
+"""Sync or async; what it raises is reported and harms nobody else."""
+
+
+class _Subscription:
+    """A place in the row of listeners; empty once it has ended."""
+
+    __slots__ = ("listener",)
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener: Listener | None = listener
+
+
+class Listeners:
+    """Tells events to all, one event after another and always in the same order of listeners."""
+
+    def __init__(self) -> None:
+        self._row: tuple[_Subscription, ...] = ()
+        self._untold: deque[AgentEvent] = deque()
+        self._telling = False
+
+    def add(self, listener: Listener) -> Callable[[], None]:
+        """Have ``listener`` called from now on; gives what ends that, at once."""
+        subscription = _Subscription(listener)
+        self._row = (*self._row, subscription)
+
+        def end() -> None:
+            subscription.listener = None  # also for an event that is being told
+            self._row = tuple(other for other in self._row if other is not subscription)
+
+        return end
+
+    async def tell(self, event: AgentEvent) -> None:
+        """Until everybody has heard ``event``, and what was told from inside a listener."""
+        self._untold.append(event)
+        self._telling = True
+        try:
+            while self._untold:
+                event = self._untold.popleft()
+                for subscription in self._row:
+                    if (listener := subscription.listener) is None:
+                        continue
+                    try:
+                        heard = listener(event)
+                        if heard is not None:
+                            await heard
+                    except asyncio.CancelledError:
+                        if _is_being_cancelled():
+                            raise
+                        log.exception("a listener was cancelled at %s", type(event).__name__)
+                    except Exception:
+                        log.exception("a listener failed at %s", type(event).__name__)
+        finally:
+            self._telling = False
+
+    async def tell_after(self, event: AgentEvent) -> None:
+        """Tell ``event``, but not before everybody has heard the one that is being told."""
+        if self._telling:
+            self._untold.append(event)
+        else:
+            await self.tell(event)
+
+
+def _is_being_cancelled() -> bool:
+    """Whether it is the run that is cancelled, and not something that a listener awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,165 @@
+"""The loop: ask, run the tools that the answer wants, ask again.
+
+It knows no policy, no tool and no provider. Every step has the same order: transform, append to
+the log, tell.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
+
+from pi.agent.answering import Answered, Answering, failed_answer
+from pi.agent.conversation import AgentMessage
+from pi.agent.deciding import decide, prepare
+from pi.agent.events import AgentEnd, AgentStart, MessageEnd, MessageStart, TurnEnd, TurnStart
+from pi.agent.policy import Boundary, Next
+from pi.agent.tool_calls import ToolBatch
+from pi.agent.world import World
+from pi.ai.messages import ToolResultMessage
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Turn:
+    """What one turn came to."""
+
+    answered: Answered
+    results: tuple[ToolResultMessage, ...] = ()
+    terminated: bool = False
+    next: Next = field(default_factory=Next)
+
+    @property
+    def outcome(self) -> Literal["completed", "aborted", "error"]:
+        """How it ended."""
+        match self.answered.message.stop_reason:
+            case "error" | "aborted" as reason:
+                return reason
+            case _:
+                return "completed"
+
+
+class Loop:
+    """One run."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._answering = Answering(
+            world.ask, world.policies, emit=world.emit, clock=world.clock, abort=world.abort
+        )
+        self._added: list[AgentMessage] = []
+
+    async def run(self, prompts: Sequence[AgentMessage]) -> Turn:
+        """Turn after turn until there is nothing left to do; gives the last one."""
+        world = self._world
+        await world.emit(AgentStart())
+        turn = await self._turn(chain(prompts, self._taken(world.inbox.drain_steering())))
+        while (messages := self._goes_on_with(turn)) is not None:
+            turn.next = await prepare(turn.next, world.abort)
+            if turn.next.action == "stop":
+                break
+            turn = await self._turn(messages)
+        again = turn.next.opens_run and not world.abort.wanted
+        await world.emit(AgentEnd(messages=tuple(self._added), will_retry=again))
+        return turn
+
+    async def _turn(self, messages: Iterator[AgentMessage]) -> Turn:
+        await self._world.emit(TurnStart())
+        try:
+            turn = await self._take_turn(messages)
+        except Exception as bug:
+            turn = await self._break_off(bug)
+        await self._world.emit(TurnEnd(message=turn.answered.message, tool_results=turn.results))
+        return turn
+
+    async def _take_turn(self, messages: Iterator[AgentMessage]) -> Turn:
+        world = self._world
+        for message in chain(world.changes(), messages):
+            await self._deliver(message)
+        turn = Turn(await self._answering.answer(world.request()))
+        turn.next = turn.answered.next
+        try:
+            self._keep(turn.answered.message)
+        finally:  # whoever saw it begin sees it end, kept or not
+            await world.emit(MessageEnd(message=turn.answered.message))
+        if turn.outcome == "completed" and turn.answered.message.tool_calls:
+            await self._run_tools(turn)
+        boundary = Boundary(
+            kind="turn",
+            outcome=turn.outcome,
+            error=turn.answered.error,
+            answer=turn.answered.message,
+            results=turn.results,
+            next=turn.next,
+        )
+        turn.next = await decide(world.policies, boundary, world.abort)
+        await world.add(turn.next.entries)
+        return turn
+
+    async def _run_tools(self, turn: Turn) -> None:
+        world = self._world
+        batch = ToolBatch(
+            turn.answered.message,
+            tools=world.tools(),
+            policies=world.policies,
+            emit=world.emit,
+            clock=world.clock,
+        )
+        with world.abort.stopping(batch.cancel):
+            turn.results = tuple(await batch.run())
+        turn.terminated, turn.next = batch.terminates, batch.next
+        for result in turn.results:
+            await self._deliver(result)
+
+    async def _break_off(self, bug: Exception) -> Turn:
+        """End a turn that failed with an answer that says so."""
+        log.error("a turn failed", exc_info=bug)
+        world = self._world
+        reason: Literal["aborted", "error"] = "aborted" if world.abort.wanted else "error"
+        message = failed_answer(
+            world.model(), reason, str(bug) or repr(bug), now_ms=world.clock.now_ms()
+        )
+        try:
+            self._keep(message)
+        except Exception:
+            log.exception("the failure could not be kept")
+        await world.emit(MessageStart(message=message))
+        await world.emit(MessageEnd(message=message))
+        return Turn(Answered(message))
+
+    def _goes_on_with(self, turn: Turn) -> Iterator[AgentMessage] | None:
+        """Where the next turn's messages come from; ``None`` when there is no next turn."""
+        inbox = self._world.inbox
+        if turn.next.action == "stop" or turn.next.opens_run or turn.terminated:
+            return None
+        if self._world.abort.wanted:
+            # Tools that were cancelled are answered by one last turn that fails at once.
+            return iter(()) if turn.results else None
+        if turn.next.action == "again" or turn.results:
+            return self._taken(inbox.drain_steering())
+        if turn.outcome != "completed":
+            return None
+        if inbox.steering:
+            return self._taken(inbox.drain_steering())
+        return self._taken(inbox.drain_follow_up()) if inbox.follow_ups else None
+
+    def _taken(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
+        """What a queue gives until an abort comes: a run that ends must not swallow messages."""
+        while not self._world.abort.wanted and (message := next(queue, None)) is not None:
+            yield message
+
+    async def _deliver(self, message: AgentMessage) -> None:
+        """Put a message that is already whole into the log and tell it."""
+        if self._world.inbox.changed():
+            await self._world.emit(self._world.inbox.update())
+        self._keep(message)
+        await self._world.emit(MessageStart(message=message))
+        await self._world.emit(MessageEnd(message=message))
+
+    def _keep(self, message: AgentMessage) -> None:
+        self._world.conversation.append(message)
+        self._added.append(message)

@@ -1,0 +1,310 @@
+"""The tool calls of one answer: validated, allowed or refused, run, and turned into results.
+
+Calls run together unless one of their tools must run alone; ends are told as they come, results
+are given in the order of the calls. Whatever happens, every call gets exactly one result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from pi.agent.event_queue import EventQueue
+from pi.agent.events import (
+    Emit,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    ToolOutput,
+)
+from pi.agent.policy import Next, Policy, StopRun, ToolRefused
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import as_result
+from pi.agent.waiting import Abort, Aborted
+from pi.ai.builder import INVALID_ARGUMENTS
+from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
+from pi.base.clock import Clock
+from pi.base.records import UNSET, replace
+
+log = logging.getLogger(__name__)
+
+CLEAN_UP_SECONDS = 2.0
+"""How long a cancelled tool may take to put things in order before it is left alone."""
+
+CUT_OFF = (
+    "The answer was cut off at the output limit before this call was complete, so it was not run. "
+    "Split the work into smaller steps."
+)
+ABORTED = "Operation aborted"
+
+Ended: TypeAlias = "asyncio.Future[None]"
+
+
+class Allowed(NamedTuple):
+    """A call that nothing speaks against."""
+
+    asked: ToolCall
+    """As the model made it, which is how it is told."""
+    call: ToolCall
+    """As it runs: policies may have changed the arguments."""
+    tool: AgentTool
+    arguments: Any
+    paths: tuple[str, ...]
+    """Files that it changes."""
+
+
+class ToolBatch:
+    """Runs the calls of one answer; ``cancel`` may be called at any time."""
+
+    def __init__(
+        self,
+        answer: AssistantMessage,
+        *,
+        tools: Mapping[str, AgentTool],
+        policies: Sequence[Policy],
+        emit: Emit,
+        clock: Clock,
+    ) -> None:
+        self._answer = answer
+        self._tools = tools
+        self._policies = policies
+        self._events = EventQueue(emit)
+        self._clock = clock
+        self._abort = Abort(clock)
+        self._running: dict[asyncio.Task[None], ToolCall] = {}
+        self._quiet = asyncio.Event()
+        self._ended: dict[str, ToolResult] = {}
+        self._busy: dict[str, Ended] = {}
+        self.next = Next()
+        """What the calls ask for: the end of the run, if a policy wanted it."""
+
+    async def run(self) -> list[ToolResultMessage]:
+        """Run every call to its end; results in the order of the calls."""
+        calls = self._answer.tool_calls
+        alone = any(
+            (tool := self._tools.get(call.name)) and tool.execution_mode == "sequential"
+            for call in calls
+        )
+        async with self._events:
+            try:
+                allowed = []
+                for call in calls:
+                    allowed += await self._begin(call)
+                    if alone:
+                        await self._run_all(allowed)
+                await self._run_all(allowed)
+            finally:
+                self.cancel()  # nothing outlives the batch
+        return [self._message(call) for call in calls]
+
+    @property
+    def terminates(self) -> bool:
+        """Whether every result of the batch asks for the end of the run."""
+        return bool(self._ended) and all(result.terminate for result in self._ended.values())
+
+    def cancel(self) -> None:
+        """Stop what runs and start nothing more; every open call gets a result.
+
+        A tool that cancels its own batch is not cut itself, but has no more time than the others.
+        """
+        self._abort.want()
+        for task in self._running:
+            if task is not asyncio.current_task():
+                task.cancel()
+
+    # Before a call runs --------------------------------------------------------------------------
+
+    async def _begin(self, call: ToolCall) -> list[Allowed]:
+        """Announce a call; the work that it comes to, unless it has ended already."""
+        self._events.put(
+            ToolExecutionStart(tool_call_id=call.id, tool_name=call.name, args=call.arguments)
+        )
+        await self._events.told()
+        try:
+            return [await self._allowed(call)]
+        except ToolRefused as refusal:
+            self._end(call, _error(refusal.message, terminate=refusal.terminate))
+        except ToolFailed as problem:
+            self._end(call, _error(problem.message, details=problem.details))
+        except StopRun as stop:
+            self._end(call, _error(stop.reason))
+            self._stop(stop)
+        except Aborted:
+            self._end(call, _error(ABORTED))
+        return []
+
+    async def _allowed(self, asked: ToolCall) -> Allowed:
+        """The tool and its arguments, once nothing speaks against running it."""
+        call = asked
+        if self._abort.wanted:
+            raise Aborted
+        if self._answer.stop_reason == "length":
+            raise ToolFailed(CUT_OFF)
+        if problem := _broken(call, self._answer):
+            raise ToolFailed(problem)
+        tool = self._tools.get(call.name)
+        if tool is None:
+            known = ", ".join(sorted(self._tools)) or "none"
+            raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
+        arguments, paths = _validated(tool, call.arguments)
+        for policy in self._policies:
+            changed = await self._asked(policy, call)
+            if changed is not call:
+                call = replace(call, arguments=changed.arguments)
+                arguments, paths = _validated(tool, call.arguments)
+        return Allowed(asked, call, tool, arguments, paths)
+
+    async def _asked(self, policy: Policy, call: ToolCall) -> ToolCall:
+        try:
+            return await self._abort.wait(partial(policy.before_tool, call))
+        except (ToolRefused, StopRun, Aborted):
+            raise
+        except Exception as bug:
+            log.exception("%s failed before %s", type(policy).__name__, call.name)
+            raise ToolRefused(str(bug) or repr(bug)) from bug
+
+    # While it runs -------------------------------------------------------------------------------
+
+    async def _run_all(self, allowed: list[Allowed]) -> None:
+        """Let calls run, each behind the earlier ones that change the same files."""
+        for work in allowed:
+            if self._abort.wanted:
+                self._end(work.call, _error(ABORTED))
+                continue
+            task = asyncio.get_running_loop().create_task(
+                self._execute(work, *self._line_up(work)), name=f"tool {work.call.name}"
+            )
+            self._running[task] = work.call
+            task.add_done_callback(self._finished)
+        allowed.clear()
+        if self._running:
+            self._quiet.clear()
+            with suppress(Aborted):
+                await self._abort.wait(self._quiet.wait, grace=CLEAN_UP_SECONDS)
+        for task, call in self._running.items():
+            log.warning("tool %s does not end; it is left alone", call.name)
+            task.cancel()
+            self._end(call, _error(ABORTED))
+        self._running.clear()
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task, None)
+        if not self._running:
+            self._quiet.set()
+
+    def _line_up(self, work: Allowed) -> tuple[list[Ended], Ended]:
+        """What must have ended before this call, and what tells others that it has."""
+        ended: Ended = asyncio.get_running_loop().create_future()
+        before = [self._busy[path] for path in work.paths if path in self._busy]
+        self._busy.update(dict.fromkeys(work.paths, ended))
+        return before, ended
+
+    async def _execute(self, work: Allowed, before: list[Ended], ended: Ended) -> None:
+        try:
+            for earlier in before:
+                await asyncio.shield(earlier)
+            result = await self._run_tool(work)
+        except asyncio.CancelledError:
+            result = _error(ABORTED)
+        finally:
+            ended.set_result(None)
+        self._end(work.call, await self._revised(work.call, result))
+
+    async def _run_tool(self, work: Allowed) -> ToolResult:
+        asked = work.asked
+        ended = False
+
+        def update(partial_result: ToolResult) -> None:
+            if not ended:  # late progress of a tool that has ended is ignored
+                self._events.put(
+                    ToolExecutionUpdate(
+                        tool_call_id=asked.id,
+                        tool_name=asked.name,
+                        args=asked.arguments,
+                        partial_result=ToolOutput.of(partial_result),
+                    )
+                )
+
+        try:
+            return as_result(await work.tool.run(work.arguments, ToolContext(asked.id, update)))
+        except ToolFailed as problem:
+            return _error(problem.message, details=problem.details)
+        except (Exception, SystemExit) as problem:  # a script run as a tool may well exit
+            log.info("tool %s failed", asked.name, exc_info=True)
+            return _error(str(problem) or repr(problem))
+        finally:
+            ended = True
+
+    # After it has run ----------------------------------------------------------------------------
+
+    async def _revised(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        for policy in self._policies:
+            try:
+                result = await policy.after_tool(call, result)
+            except StopRun as stop:
+                self._stop(stop)
+            except asyncio.CancelledError:
+                log.info("%s was cut after %s", type(policy).__name__, call.name)
+            except Exception:
+                log.exception("%s failed after %s", type(policy).__name__, call.name)
+        return result
+
+    def _stop(self, stop: StopRun) -> None:
+        self.next = stop.next
+        self.cancel()
+
+    def _end(self, call: ToolCall, result: ToolResult) -> None:
+        if call.id in self._ended:  # it was left alone, and ends after all
+            return
+        self._ended[call.id] = result
+        self._events.put(
+            ToolExecutionEnd(
+                tool_call_id=call.id,
+                tool_name=call.name,
+                result=ToolOutput.of(result),
+                is_error=result.is_error,
+            )
+        )
+
+    def _message(self, call: ToolCall) -> ToolResultMessage:
+        result = self._ended[call.id]
+        return ToolResultMessage(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            content=result.content,
+            details=result.details,
+            usage=result.usage,
+            is_error=result.is_error,
+            timestamp=self._clock.now_ms(),
+        )
+
+
+def _validated(tool: AgentTool, arguments: Json) -> tuple[Any, tuple[str, ...]]:
+    """The arguments as the tool wants them, and the files that it will change."""
+    try:
+        if tool.prepare_arguments is not None:
+            arguments = tool.prepare_arguments(arguments)
+        wanted = tool.validate(arguments)
+        return wanted, tool.touches(wanted) if tool.touches else ()
+    except ToolFailed:
+        raise
+    except Exception as bug:
+        log.exception("the arguments of %s could not be validated", tool.name)
+        raise ToolFailed(f"The arguments of {tool.name} could not be used: {bug}") from bug
+
+
+def _broken(call: ToolCall, answer: AssistantMessage) -> str:
+    for diagnostic in answer.diagnostics or ():
+        details = diagnostic.get("details") or {}
+        if diagnostic.get("type") == INVALID_ARGUMENTS and details.get("toolCallId") == call.id:
+            return f"The arguments of {call.name} are not valid JSON: {details.get('text', '')}"
+    return ""
+
+
+def _error(text: str, *, details: Any = UNSET, terminate: bool = False) -> ToolResult:
+    shown = {} if details is UNSET else details
+    return replace(ToolResult.of(text, is_error=True, terminate=terminate), details=shown)

@@ -1,0 +1,102 @@
+"""An abort, and waiting that it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from pi.base.clock import Clock
+
+T = TypeVar("T")
+
+
+class Aborted(Exception):
+    """What was waited for will not come, because the run is to end."""
+
+
+class Abort:
+    """Somebody's wish that a run ends. Whoever works for the run is given it, and obeys."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._wanted = False
+        self._stops: list[Callable[[], object]] = []
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the wish has been uttered."""
+        return self._wanted
+
+    def want(self) -> None:
+        """End what is under way; what begins later ends at once. Saying it twice changes nothing.
+
+        Never raises in the caller: a hook that aborts its own run is not cut itself.
+        """
+        if not self._wanted:
+            self._wanted = True
+            for stop in tuple(self._stops):
+                stop()
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Have ``stop`` called when the abort comes; at once if it has come already."""
+        self._stops.append(stop)
+        try:
+            if self._wanted:
+                stop()
+            yield
+        finally:
+            self._stops.remove(stop)
+
+    async def wait(self, work: Callable[[], Awaitable[T]], *, grace: float = 0) -> T:
+        """What ``work`` gives, or ``Aborted`` when the abort came ``grace`` seconds ago."""
+        if self._wanted and not grace:
+            raise Aborted
+        cut = _Cut(self._clock, grace)
+        with self.stopping(cut.begin):
+            return await cut.wait(work)
+
+
+class _Cut:
+    """The end of one wait: at once, or after a while."""
+
+    def __init__(self, clock: Clock, grace: float) -> None:
+        waiter = asyncio.current_task()
+        assert waiter is not None
+        self._waiter = waiter
+        self._clock = clock
+        self._grace = grace
+        self._deadline: asyncio.Task[None] | None = None
+        self._done = False
+
+    def begin(self) -> None:
+        if self._grace:
+            self._deadline = asyncio.get_running_loop().create_task(self._end_later())
+        elif asyncio.current_task() is not self._waiter:
+            self._end()
+
+    async def wait(self, work: Callable[[], Awaitable[T]]) -> T:
+        before = self._waiter.cancelling()
+        try:
+            return await work()
+        except asyncio.CancelledError as cancelled:
+            if self._waiter.cancelling() > before + self._done:
+                raise  # somebody else cancels the whole run
+            if self._done:
+                raise Aborted from None
+            raise RuntimeError("What was waited for was cancelled.") from cancelled
+        finally:
+            if self._deadline is not None:
+                self._deadline.cancel()
+            if self._done:
+                self._waiter.uncancel()
+
+    async def _end_later(self) -> None:
+        await self._clock.sleep(self._grace)
+        self._end()
+
+    def _end(self) -> None:
+        self._done = True
+        self._waiter.cancel()

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.agent.compaction.boundaries import (
+    REQUEST_TAGS,
+    SUMMARY_TAGS,
+    defused,
+    tagged,
+    without_blocks,
+)
+
+
+@pytest.mark.trap(240)
+@pytest.mark.parametrize(
+    "tag", ["</conversation>", "< / Conversation >", "<previous-summary>", "<user\n>"]
+)
+def test_a_tag_in_quoted_text_is_no_tag(tag: str) -> None:
+    assert defused(f"a {tag} b") == f"a &lt;{tag[1:]} b"
+
+
+def test_other_tags_and_comparisons_stay_as_they_are() -> None:
+    text = "<div> <users> a < conversation_count <!-- x -->"
+
+    assert defused(text) == text
+
+
+@given(st.lists(st.sampled_from(["<", "/", " ", "\n", ">", *REQUEST_TAGS]), max_size=30))
+def test_no_text_can_close_the_conversation(parts: list[str]) -> None:
+    clean = defused("".join(parts))
+
+    assert "</conversation>" not in clean
+    assert defused(clean) == clean
+
+
+def test_the_blocks_that_pi_added_are_taken_off_a_summary() -> None:
+    blocks = "\n\n".join(tagged(tag, "a\nb") for tag in SUMMARY_TAGS[1:])
+
+    assert without_blocks(f"## Goal\nx\n\n{blocks}") == "## Goal\nx"
+    assert without_blocks(f"before\n{tagged('files', 'x')}\n\nafter") == "before\n\nafter"
+    assert without_blocks("nothing to take <read-files>") == "nothing to take <read-files>"

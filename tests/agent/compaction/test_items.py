@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pi.agent.compaction.items import Exchange, Item, exchanges, tokens_of
+from pi.ai.messages import SystemMessage, ToolResultMessage
+from tests.agent.compaction.conversations import answer, call, metadata, result, user
+
+
+def test_a_result_belongs_to_the_newest_call_with_its_id() -> None:
+    first, second, open_call = call("c1", path="a"), call("c1", path="b"), call("c2")
+    items = [
+        answer("1", "", first),
+        result("2", "c1", "one"),
+        answer("3", "", second, open_call),
+        result("4", "c1", "two"),
+        result("5", "nobody asked"),
+    ]
+
+    def told(item: Item) -> ToolResultMessage:
+        assert isinstance(item.message, ToolResultMessage)
+        return item.message
+
+    assert exchanges(items) == [
+        Exchange(call=first, called_at=0, result=told(items[1]), answered_at=1),
+        Exchange(call=second, called_at=2, result=told(items[3]), answered_at=3),
+        Exchange(call=open_call, called_at=2),
+    ]
+
+
+def test_metadata_and_system_messages_take_no_room() -> None:
+    system = Item.of("1", SystemMessage(content="x" * 4000))
+
+    assert system.role == "system"
+    assert tokens_of([system, metadata("2"), user("3", "12345678")]) == 2

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import msgspec
+
+from pi.agent.compaction.settings import CompactionSettings
+
+
+def test_the_names_are_those_of_the_settings_file() -> None:
+    assert msgspec.to_builtins(CompactionSettings()) == {
+        "reserveTokens": 16384,
+        "keepRecentTokens": 20000,
+        "thresholdPercent": -1,
+        "thresholdTokens": -1,
+    }

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.agent.compaction.statements import (
+    MOST_OF_A_SENTENCE,
+    MOST_OF_A_STEP,
+    Task,
+    announced_step,
+    last_words,
+    listed_tasks,
+    same_words,
+    standing_instructions,
+    written_tasks,
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Always run the tests before you commit.",
+        "never touch LICENSE",
+        "Don’t use tabs!",
+        "From now on answer in French.",
+        "Use spaces instead of tabs.",
+        "Ask me before you push.",
+        "It must work on Windows.",
+        "Please use four spaces.",
+    ],
+)
+def test_an_order_that_lasts_is_found_in_the_middle_of_other_things(sentence: str) -> None:
+    text = f"The build fails.\n\n- {sentence}\nWhat is the reason? Look at main.py."
+
+    assert standing_instructions(text) == [sentence]
+
+
+def test_code_and_plain_questions_hold_no_orders() -> None:
+    text = "Why is this so?\n```\n# never do this\nassert must\n```\nPlease fix it."
+
+    assert standing_instructions(text) == []
+
+
+def test_of_an_endless_sentence_the_part_around_the_order_is_taken() -> None:
+    text = "x " * 1000 + "always be careful " + "y " * 1000
+
+    (found,) = standing_instructions(text)
+
+    assert len(found) == MOST_OF_A_SENTENCE
+    assert "always be careful" in found
+
+
+def test_a_pasted_manual_gives_a_few_orders_only() -> None:
+    assert len(standing_instructions("Never do that.\n" * 100)) == 8
+
+
+def test_tasks_are_read_from_check_boxes_and_notes() -> None:
+    text = (
+        "Plan:\n- [ ] write docs \n1. [x] fix bug\n  [>] deploy\n- [~] drop it\n"
+        "TODO: ask Ann\n[link](x)"
+    )
+
+    assert written_tasks(text) == [
+        Task(text="write docs", open=True),
+        Task(text="fix bug", open=False),
+        Task(text="deploy", open=True),
+        Task(text="drop it", open=False),
+        Task(text="ask Ann", open=True),
+    ]
+
+
+def test_tasks_are_read_from_what_a_tool_reports() -> None:
+    details = {
+        "phases": [
+            {
+                "name": "Build",
+                "tasks": [
+                    {"content": "compile", "status": "completed"},
+                    {"content": "link", "status": "in_progress"},
+                ],
+            }
+        ],
+        "storage": "session",
+    }
+
+    assert listed_tasks(details) == [
+        Task(text="compile", open=False),
+        Task(text="link", open=True),
+    ]
+    assert (
+        listed_tasks(None)
+        == listed_tasks({"content": "x", "status": "open"})
+        == listed_tasks("x")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("Done.\n\nNext: run the migration.\n\nBye", "Next: run the migration."),
+        ("**Next step:** deploy", "**Next step:** deploy"),
+        ("## Next steps\n\n1. a\n2. b\n\nThat is all.", "## Next steps\n1. a\n2. b"),
+        ("Next steps:\n1. a\n2. b\n\nx", "Next steps:\n1. a\n2. b"),
+        ("It works. Now I'll write the docs.\n\nOk?", "Now I'll write the docs."),
+        ("Next: one\nNext: two", "Next: two"),
+        ("Next.js is a framework, and the next page is: 7", None),
+        ("Next steps:", "Next steps:"),
+    ],
+)
+def test_the_last_announcement_of_what_comes_next_is_found(text: str, step: str | None) -> None:
+    assert announced_step(text) == step
+
+
+def test_the_last_paragraph_is_what_an_answer_ends_with() -> None:
+    assert last_words("One.\n\nTwo.\n \nShall I?\n") == "Shall I?"
+
+
+def test_the_same_sentence_is_recognised_in_another_writing() -> None:
+    assert same_words("**Use  TABS.**") == same_words("use tabs")
+    assert same_words("Use C++") != same_words("Use C")
+
+
+@given(st.text(st.sampled_from(" \n\t-*#>[]x:Next.always")))
+def test_any_text_can_be_searched(text: str) -> None:
+    standing_instructions(text)
+    written_tasks(text)
+    last_words(text)
+    assert len(announced_step(text) or "") <= MOST_OF_A_STEP
+
+
+@pytest.mark.parametrize("filler", ["\n", " ", "- ", "```\n", "# ", "[ ] x   ", "Next "])
+def test_long_text_is_searched_in_linear_time(filler: str) -> None:
+    text = filler * 50_000 + "x"
+
+    # With anything worse than linear this would take minutes and run into the time limit.
+    standing_instructions(text)
+    written_tasks(text)
+    announced_step(text)
+    last_words(text)

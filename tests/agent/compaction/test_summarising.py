@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.prompts import SYSTEM, Guidance, question
+from pi.agent.compaction.settings import CompactionSettings
+from pi.agent.compaction.summarising import Summariser, SummaryRequest
+from pi.agent.compaction.tokens import estimate_tokens
+from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage
+from pi.ai.models.model import Model
+from pi.base.records import replace
+from tests.agent.compaction.conversations import MODEL, ScriptedAsk, prompt, says
+
+TEXT = "<user>\nhi\n</user>"
+OVERFLOW = says("", "error", error="prompt is too long: 300000 tokens > 200000 maximum")
+
+
+def summariser(ask: ScriptedAsk, model: Model = MODEL) -> Summariser:
+    return Summariser(ask, model, CompactionSettings(), "compaction")
+
+
+async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
+    ask = ScriptedAsk(says("notes", tokens=7))
+    asking = summariser(ask)
+
+    assert await asking.notes([TEXT], "history") == "notes"
+
+    assert ask.requests == [
+        SummaryRequest(
+            context=Context(
+                system_prompt=SYSTEM, messages=(UserMessage(content=question("history", TEXT)),)
+            ),
+            max_tokens=8192,
+            purpose="compaction",
+        )
+    ]
+    assert asking.usage == Usage(output=7, total_tokens=7)
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        (says(""), "The summary was empty."),
+        (says("  \n"), "The summary was empty."),
+        (says("half of", "length"), "The summary was cut off at its limit."),
+        (says("let me look", "toolUse"), "The summary was left unfinished."),
+        (says("", "error", error="declined"), "The summary failed: declined"),
+        (says("x" * 401), "The summary is longer than what it stands for."),
+        (
+            says("<read-files>\na\n</read-files>"),
+            "The summary was empty.",
+        ),
+    ],
+)
+@pytest.mark.trap(230)
+async def test_a_bad_summary_is_refused_and_asked_for_once_more(
+    bad: AssistantMessage, complaint: str
+) -> None:
+    ask = ScriptedAsk(bad, says("good"))
+
+    assert await summariser(ask).notes([TEXT], "history", most_tokens=100) == "good"
+
+    assert ask.prompts == [
+        question("history", TEXT),
+        question("history", TEXT, complaint=complaint),
+    ]
+    assert [request.max_tokens for request in ask.requests] == [8192, 16384]
+
+
+@pytest.mark.trap(230, 242)
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (says(""), "summary_failed"),
+        (says("half of", "length"), "summary_failed"),
+        (says("", "error", error="no"), "summary_failed"),
+        (says("x" * 401), "not_smaller"),
+    ],
+)
+async def test_a_summary_that_is_bad_twice_is_given_up(bad: AssistantMessage, code: str) -> None:
+    ask = ScriptedAsk(bad)
+
+    with pytest.raises(CompactionFailed) as failed:
+        await summariser(ask).notes([TEXT], "history", most_tokens=100)
+
+    assert failed.value.code == code
+    assert len(ask.requests) == 2
+
+
+async def test_an_aborted_summary_is_not_asked_for_again() -> None:
+    ask = ScriptedAsk(says("so far", "aborted"))
+
+    with pytest.raises(CompactionFailed) as failed:
+        await summariser(ask).notes([TEXT], "history")
+
+    assert failed.value.code == "aborted"
+    assert len(ask.requests) == 1
+
+
+async def test_cancelling_passes_through() -> None:
+    async def ask(request: SummaryRequest) -> AssistantMessage:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await Summariser(ask, MODEL, CompactionSettings(), "compaction").notes([TEXT], "history")
+
+
+async def test_earlier_notes_are_updated() -> None:
+    ask = ScriptedAsk(says("new"))
+
+    await summariser(ask).notes([TEXT], "history", previous="old")
+
+    assert ask.prompts == [question("history", TEXT, previous="old")]
+
+
+async def test_without_anything_new_the_earlier_notes_stay_and_nobody_is_asked() -> None:
+    ask = ScriptedAsk(says("new"))
+
+    assert await summariser(ask).notes([], "history", previous="old") == "old"
+    assert ask.requests == []
+
+
+async def test_what_looks_like_our_blocks_in_an_answer_is_taken_off_or_defused() -> None:
+    ask = ScriptedAsk(says("a </carry-over> b\n\n<read-files>\nx\n</read-files>"))
+
+    assert await summariser(ask).notes([TEXT], "history") == "a &lt;/carry-over> b"
+
+
+@pytest.mark.trap(231, 241)
+async def test_a_huge_conversation_is_summarised_part_by_part_one_after_another() -> None:
+    small = replace(MODEL, context_window=16_000, max_tokens=8000)
+    ask = ScriptedAsk(says("one"), says("two"), says("three"))
+
+    notes = await summariser(ask, small).notes([letter * 15_000 for letter in "abc"], "history")
+
+    assert notes == "three"
+    assert ask.prompts == [
+        question("history", "a" * 15_000),
+        question("history", "b" * 15_000, previous="one"),
+        question("history", "c" * 15_000, previous="two"),
+    ]
+
+
+@pytest.mark.trap(231)
+async def test_a_request_that_overflows_all_the_same_is_made_smaller() -> None:
+    ask = ScriptedAsk(OVERFLOW, says("one"), says("two"))
+
+    assert await summariser(ask).notes(["a" * 150_000, "b" * 150_000], "history") == "two"
+
+    first, second, third = ask.prompts
+    assert len(first) > 300_000 > 155_000 > len(second) > 150_000
+    assert third == question("history", "b" * 150_000, previous="one")
+
+
+@pytest.mark.parametrize("answer", [OVERFLOW, says("fine")])
+async def test_what_can_never_fit_is_too_large(answer: AssistantMessage) -> None:
+    tiny = replace(MODEL, context_window=MODEL.context_window if answer is OVERFLOW else 1000)
+
+    with pytest.raises(CompactionFailed) as failed:
+        await summariser(ScriptedAsk(answer), tiny).notes([TEXT], "history")
+
+    assert failed.value.code == "too_large"
+
+
+@pytest.mark.trap(231)
+@settings(max_examples=40)
+@given(
+    window=st.integers(4_000, 300_000),
+    largest=st.integers(1, 64_000),
+    sizes=st.lists(st.integers(0, 40_000), max_size=6),
+    previous=st.integers(0, 400_000),
+    letter=st.sampled_from("aé漢"),
+)
+async def test_every_request_fits_the_model(
+    window: int, largest: int, sizes: list[int], previous: int, letter: str
+) -> None:
+    model = replace(MODEL, context_window=window, max_tokens=largest)
+    ask = ScriptedAsk(says(""), says("notes " * 3000))
+    guidance = Guidance(custom_instructions="focus", additional_context=("context",))
+
+    await summariser(ask, model).notes(
+        [letter * size for size in sizes], "history", previous="p" * previous, guidance=guidance
+    )
+
+    for request in ask.requests:
+        asked = estimate_tokens(SYSTEM) + estimate_tokens(prompt(request))
+        assert asked + request.max_tokens <= window
+        assert request.max_tokens <= largest

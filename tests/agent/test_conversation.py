@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pi.agent.conversation import (
+    AgentMessage,
+    MemoryConversation,
+    Projection,
+    plain_messages,
+    with_instructions,
+)
+from pi.ai.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from pi.base.records import Record
+
+PROMPT = SystemMessage(content="Be brief.")
+HELLO = UserMessage(content="hello")
+HI = AssistantMessage()
+
+
+class Notice(Record, tag_field="role", tag="notice"):
+    """A message of an application's own."""
+
+    text: str
+
+
+class Counting(list[Any]):
+    """A log that counts how many messages are read from it one by one."""
+
+    read = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        self.read += len(found) if isinstance(key, slice) else 1
+        return found
+
+
+def test_a_conversation_in_memory_keeps_what_it_is_given() -> None:
+    conversation = MemoryConversation(PROMPT)
+
+    conversation.append(HELLO)
+    public = conversation.add(HI)
+
+    assert list(conversation.messages()) == [PROMPT, HELLO, HI]
+    assert public is None
+
+
+def test_models_are_shown_only_what_they_understand() -> None:
+    log = [PROMPT, Notice(text="saved"), HELLO, HI]
+
+    assert plain_messages(log) == [PROMPT, HELLO, HI]
+    assert Projection().messages(log) == (PROMPT, HELLO, HI)
+
+
+def test_messages_of_an_application_are_converted_by_it() -> None:
+    def convert(messages: Sequence[AgentMessage]) -> Sequence[Message]:
+        return [
+            UserMessage(content=message.text) if isinstance(message, Notice) else message
+            for message in messages
+        ]
+
+    def last_two(messages: Sequence[AgentMessage]) -> Sequence[AgentMessage]:
+        return messages[-2:]
+
+    log = [PROMPT, HELLO, Notice(text="saved"), HI]
+
+    assert Projection(convert).messages(log) == (PROMPT, HELLO, UserMessage(content="saved"), HI)
+    assert Projection(convert, last_two).messages(log) == (
+        PROMPT,
+        UserMessage(content="saved"),
+        HI,
+    )
+
+
+def test_instructions_are_put_back_only_when_all_are_gone() -> None:
+    later = SystemMessage(content="Be kind.")
+
+    assert with_instructions([HELLO], [PROMPT, later]) == (PROMPT, later, HELLO)
+    assert with_instructions([later, HELLO], [PROMPT, later]) == (later, HELLO)
+    assert with_instructions([HELLO], []) == (HELLO,)
+
+
+def test_a_log_that_grows_is_read_on_and_not_read_again() -> None:
+    log = Counting([PROMPT, HELLO])
+    projection = Projection()
+
+    projection.messages(log)
+    log.append(HI)
+    shown = projection.messages(log)
+    projection.instructions(log)
+
+    assert shown == (PROMPT, HELLO, HI)
+    assert log.read == 3
+
+
+def test_another_or_a_shorter_log_is_read_from_the_start() -> None:
+    projection = Projection()
+    log: list[Any] = [PROMPT, Notice(text="saved"), HELLO]
+    projection.messages(log)
+
+    del log[1:]
+    assert projection.messages(log) == (PROMPT,)
+    assert projection.instructions([HELLO]) == []
+    assert projection.instructions([HELLO, PROMPT]) == [PROMPT]

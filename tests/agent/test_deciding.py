@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.agent.deciding import DECIDING_SECONDS, decide, prepare
+from pi.agent.policy import Boundary, Next, Policy, StopRun
+from pi.agent.waiting import Abort
+from pi.base.records import replace
+from pi.testing import FakeClock
+
+TURN = Boundary(kind="turn")
+
+
+class Wants(Policy):
+    """Always wants the same, and remembers what it saw."""
+
+    def __init__(self, wanted: Next) -> None:
+        self._wanted = wanted
+        self.seen: list[Next] = []
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        self.seen.append(at.next)
+        return self._wanted
+
+
+class Stops(Policy):
+    async def at_boundary(self, at: Boundary) -> Next:
+        raise StopRun("enough", exit_code=3)
+
+
+class Fails(Policy):
+    async def at_boundary(self, at: Boundary) -> Next:
+        raise KeyError("oops")
+
+
+class Waits(Policy):
+    async def at_boundary(self, at: Boundary) -> Next:
+        await asyncio.Event().wait()
+        return at.next
+
+
+AGAIN, STOP = Next(action="again", new_run=True), Next(action="stop", reason="no")
+
+
+async def decided(*policies: Policy, at: Boundary = TURN) -> Next:
+    return await decide(policies, at, Abort(FakeClock()))
+
+
+async def test_without_opinions_things_go_on() -> None:
+    assert await decided(Policy(), Policy()) == Next()
+    assert await decided() == Next()
+
+
+async def test_stop_beats_again_beats_going_on_whoever_comes_first() -> None:
+    assert await decided(Wants(AGAIN), Wants(Next())) == AGAIN
+    assert await decided(Wants(Next()), Wants(AGAIN)) == AGAIN
+    assert await decided(Wants(STOP), Wants(AGAIN)) == STOP
+    assert await decided(Wants(AGAIN), Wants(STOP)) == STOP
+
+
+async def test_each_sees_the_decision_so_far_and_may_change_it_for_one_as_strong() -> None:
+    second, third = Wants(Next(action="again", reason="mine")), Wants(Next())
+
+    assert await decided(Wants(AGAIN), second, third) == Next(action="again", reason="mine")
+    assert second.seen == [AGAIN]
+    assert third.seen == [Next(action="again", reason="mine")]
+
+
+async def test_drafts_of_all_are_kept_whoever_wins() -> None:
+    cut = replace(TURN, next=Next(action="again", entries=("cut",)))
+
+    class Carries(Policy):
+        async def at_boundary(self, at: Boundary) -> Next:
+            return replace(at.next, entries=(*at.next.entries, "carried"))
+
+    assert await decided(Wants(Next(entries=("weak",))), Carries(), at=cut) == Next(
+        action="again", entries=("cut", "weak", "carried")
+    )
+    assert await decided(Stops(), at=cut) == Next(
+        action="stop", reason="enough", exit_code=3, entries=("cut",)
+    )
+
+
+async def test_stopping_by_raising_undoes_what_was_to_come() -> None:
+    assert await decided(Wants(AGAIN), Stops()) == Next(action="stop", reason="enough", exit_code=3)
+
+
+async def test_a_policy_that_fails_has_no_opinion(caplog: pytest.LogCaptureFixture) -> None:
+    assert await decided(Wants(AGAIN), Fails()) == AGAIN
+    assert "Fails failed at the turn boundary" in caplog.text
+
+
+async def test_after_an_abort_policies_have_little_time(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    abort = Abort(clock)
+    deciding = asyncio.create_task(
+        decide([Wants(Next(entries=("kept",))), Waits(), Wants(AGAIN)], TURN, abort)
+    )
+    await asyncio.sleep(0)
+
+    abort.want()
+    await clock.advance(DECIDING_SECONDS)
+
+    assert await deciding == Next(entries=("kept",))
+    assert "took too long" in caplog.text
+
+
+# Preparing ---------------------------------------------------------------------------------------
+
+
+async def test_what_is_wanted_may_have_to_be_prepared() -> None:
+    done: list[str] = []
+
+    async def work() -> None:
+        done.append("prepared")
+
+    wanted = Next(action="again", prepare=work)
+
+    assert await prepare(wanted, Abort(FakeClock())) is wanted
+    assert await prepare(AGAIN, Abort(FakeClock())) is AGAIN
+    assert done == ["prepared"]
+
+
+async def test_an_abort_ends_the_preparation() -> None:
+    abort = Abort(FakeClock())
+
+    async def forever() -> None:
+        await asyncio.Event().wait()
+
+    wanted = Next(action="again", prepare=forever)
+    asyncio.get_running_loop().call_soon(abort.want)
+
+    assert await prepare(wanted, abort) is wanted
+
+
+async def test_a_preparation_may_stop_the_run_and_may_fail(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def stops() -> None:
+        raise StopRun("enough")
+
+    async def fails() -> None:
+        raise KeyError("oops")
+
+    abort = Abort(FakeClock())
+    failing = Next(action="again", prepare=fails)
+
+    assert await prepare(Next(action="again", prepare=stops), abort) == Next(
+        action="stop", reason="enough"
+    )
+    assert await prepare(failing, abort) is failing
+    assert "preparing what comes next failed" in caplog.text

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pi.agent.declaring import changes
+from pi.ai.messages import SystemMessage, Tool
+from pi.ai.transcript import final_tools, render
+
+PEEK = Tool(name="peek", description="Look.", parameters={"type": "object"})
+POKE = Tool(name="poke", description="Touch.", parameters={"type": "object"})
+
+
+def test_prompt_and_tools_are_said_once() -> None:
+    first = changes((), "Be brief.", (PEEK,), now_ms=5)
+
+    assert first == (
+        SystemMessage(
+            content="", sections={"preamble": "Be brief."}, tools_added=(PEEK,), timestamp=5
+        ),
+    )
+    assert changes(first, "Be brief.", (PEEK,), now_ms=6) == ()
+
+
+def test_without_prompt_and_tools_nothing_is_said() -> None:
+    assert changes((), "", (), now_ms=5) == ()
+
+
+def test_only_what_has_changed_is_said() -> None:
+    said = changes((), "Be brief.", (PEEK,), now_ms=5)
+
+    assert changes(said, "Be brief.", (PEEK, POKE), now_ms=6) == (
+        SystemMessage(content="", tools_added=(POKE,), timestamp=6),
+    )
+    assert changes(said, "Be kind.", (), now_ms=6) == (
+        SystemMessage(
+            content="",
+            sections={"preamble": "Be kind."},
+            tools_removed=({"name": "peek"},),
+            timestamp=6,
+        ),
+    )
+    assert changes(said, "", (PEEK,), now_ms=6) == (
+        SystemMessage(content="", sections={"preamble": None}, timestamp=6),
+    )
+
+
+def test_a_tool_that_is_described_anew_is_said_again() -> None:
+    other = Tool(name="peek", description="Look closely.", parameters={"type": "object"})
+    said = changes((), "", (PEEK, POKE), now_ms=5)
+
+    said += changes(said, "", (other, POKE), now_ms=6)
+
+    assert final_tools(said) == (other, POKE)
+
+
+def test_what_a_host_said_itself_stays_beside_the_prompt() -> None:
+    rules = SystemMessage(content="House rules.", sections={"rules": "No running."})
+
+    said = (rules, *changes((rules,), "Be brief.", (), now_ms=5))
+
+    assert render(said) == "House rules.\n\nNo running.\n\nBe brief."
+    assert changes(said, "Be brief.", (), now_ms=6) == ()
+
+
+def test_tools_may_change_alone() -> None:
+    said = changes((), "Be brief.", (PEEK,), now_ms=5)
+
+    assert changes(said, None, (POKE,), now_ms=6) == (
+        SystemMessage(
+            content="", tools_added=(POKE,), tools_removed=({"name": "peek"},), timestamp=6
+        ),
+    )

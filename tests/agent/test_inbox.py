@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.agent.events import QueueUpdate
+from pi.agent.inbox import Inbox, user_message, words
+from pi.ai.messages import Image, Text, UserMessage
+from pi.base.records import Record
+
+PICTURE = Image(data="aGk=", mime_type="image/png")
+
+
+class Note(Record):
+    content: dict[str, int]
+
+
+def test_one_message_is_taken_at_a_time_unless_all_are_wanted() -> None:
+    inbox = Inbox()
+    for text in "abc":
+        inbox.steer(text)
+        inbox.follow_up(text.upper())
+
+    assert (list(inbox.drain_steering()), inbox.steering) == (["a"], ("b", "c"))
+    inbox.steering_mode = "all"
+    assert (list(inbox.drain_steering()), inbox.steering) == (["b", "c"], ())
+    assert list(inbox.drain_follow_up()) == ["A"]
+    inbox.follow_up_mode = "all"
+    assert list(inbox.drain_follow_up()) == ["B", "C"]
+    assert list(inbox.drain_follow_up()) == []
+
+
+def test_what_is_not_taken_stays() -> None:
+    inbox = Inbox(steering="all")
+    inbox.steer("a")
+    inbox.steer("b")
+
+    assert next(inbox.drain_steering()) == "a"
+
+    assert inbox.steering == ("b",)
+
+
+def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
+    inbox = Inbox(follow_up="all")
+    inbox.follow_up("a")
+    taking = inbox.drain_follow_up()
+
+    assert next(taking) == "a"
+    inbox.follow_up("b")
+
+    assert list(taking) == []
+    assert inbox.follow_ups == ("b",)
+
+
+def test_it_says_once_that_something_was_taken() -> None:
+    inbox = Inbox()
+    inbox.steer("a")
+    assert not inbox.changed()
+
+    list(inbox.drain_steering())
+
+    assert inbox.changed()
+    assert not inbox.changed()
+
+
+def test_it_is_true_while_something_waits() -> None:
+    inbox = Inbox()
+    assert not inbox
+
+    inbox.follow_up("a")
+    assert inbox
+
+
+def test_clearing_gives_back_what_was_in_either_or_both() -> None:
+    inbox = Inbox()
+    inbox.steer("a")
+    inbox.follow_up("b")
+
+    assert inbox.clear(steering=False) == ((), ("b",))
+    assert inbox.clear(follow_up=False) == (("a",), ())
+    inbox.steer("c")
+    assert inbox.clear() == (("c",), ())
+    assert not inbox
+
+
+def test_queues_are_shown_as_texts() -> None:
+    inbox = Inbox()
+    inbox.steer(user_message("look", [PICTURE], now_ms=5))
+    inbox.follow_up(UserMessage(content="later"))
+
+    assert inbox.update() == QueueUpdate(steering=("look",), follow_up=("later",))
+
+
+@pytest.mark.parametrize("odd", [Note(content={"a": 1}), "text", 5])
+def test_a_message_without_words_is_shown_as_nothing(odd: object) -> None:
+    assert words(odd) == ""
+
+
+def test_a_persons_message_holds_text_and_pictures() -> None:
+    assert user_message("look", [PICTURE], now_ms=5) == UserMessage(
+        content=(Text(text="look"), PICTURE), timestamp=5
+    )

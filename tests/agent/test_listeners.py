@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from pi.agent.events import AgentEnd, AgentEvent, AgentStart, QueueUpdate, TurnStart
+from pi.agent.listeners import Listeners
+from tests.agent.agents import short
+
+Heard = list[tuple[str, str]]
+
+
+def hearing(name: str, heard: Heard) -> Callable[[AgentEvent], None]:
+    def listen(event: AgentEvent) -> None:
+        heard.append((name, short(event)))
+
+    return listen
+
+
+async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+
+    async def slow(event: AgentEvent) -> None:
+        await asyncio.sleep(0)
+        heard.append(("slow", short(event)))
+
+    listeners.add(slow)
+    listeners.add(hearing("quick", heard))
+
+    await listeners.tell(AgentStart())
+    await listeners.tell(TurnStart())
+
+    assert heard == [
+        ("slow", "agent_start"),
+        ("quick", "agent_start"),
+        ("slow", "turn_start"),
+        ("quick", "turn_start"),
+    ]
+
+
+async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    heard: Heard = []
+    listeners = Listeners()
+
+    def raises(event: AgentEvent) -> None:
+        raise KeyError("sync")
+
+    async def raises_later(event: AgentEvent) -> None:
+        raise KeyError("async")
+
+    for listener in (raises, raises_later, hearing("last", heard)):
+        listeners.add(listener)
+
+    await listeners.tell(AgentStart())
+
+    assert heard == [("last", "agent_start")]
+    assert caplog.text.count("a listener failed at AgentStart") == 2
+
+
+async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+    ends: dict[str, Callable[[], None]] = {}
+
+    def leaves(event: AgentEvent) -> None:
+        heard.append(("leaves", short(event)))
+        ends["self"]()
+        ends["self"]()
+        ends["other"]()
+
+    ends["self"] = listeners.add(leaves)
+    ends["other"] = listeners.add(hearing("other", heard))
+    listeners.add(hearing("stays", heard))
+
+    await listeners.tell(AgentStart())
+    await listeners.tell(TurnStart())
+
+    assert heard == [
+        ("leaves", "agent_start"),
+        ("stays", "agent_start"),
+        ("stays", "turn_start"),
+    ]
+
+
+async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+
+    def invites(event: AgentEvent) -> None:
+        end()
+        listeners.add(hearing("late", heard))
+
+    end = listeners.add(invites)
+
+    await listeners.tell(AgentStart())
+    await listeners.tell(TurnStart())
+
+    assert heard == [("late", "turn_start")]
+
+
+async def test_one_function_may_listen_twice_and_leave_once() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+    listen = hearing("one", heard)
+    listeners.add(listen)
+    end = listeners.add(listen)
+    end()
+
+    await listeners.tell(AgentStart())
+
+    assert heard == [("one", "agent_start")]
+
+
+async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+
+    async def interferes(event: AgentEvent) -> None:
+        heard.append(("first", short(event)))
+        if isinstance(event, AgentStart):
+            await asyncio.wait_for(listeners.tell_after(QueueUpdate()), 1)
+
+    listeners.add(interferes)
+    listeners.add(hearing("second", heard))
+
+    await listeners.tell(AgentStart())
+
+    assert heard == [
+        ("first", "agent_start"),
+        ("second", "agent_start"),
+        ("first", "queue_update"),
+        ("second", "queue_update"),
+    ]
+
+
+async def test_outside_of_an_event_it_is_told_at_once() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+    listeners.add(hearing("one", heard))
+
+    await listeners.tell_after(QueueUpdate())
+
+    assert heard == [("one", "queue_update")]
+
+
+async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    heard: Heard = []
+    listeners = Listeners()
+    cancelled = asyncio.get_running_loop().create_future()
+    cancelled.cancel()
+
+    async def waits(event: AgentEvent) -> None:
+        await cancelled
+
+    listeners.add(waits)
+    listeners.add(hearing("next", heard))
+
+    await listeners.tell(AgentStart())
+
+    assert heard == [("next", "agent_start")]
+    assert "a listener was cancelled at AgentStart" in caplog.text
+
+
+async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
+    listeners = Listeners()
+    heard: Heard = []
+
+    async def waits(event: AgentEvent) -> None:
+        if isinstance(event, AgentStart):
+            await asyncio.Event().wait()
+
+    listeners.add(waits)
+    listeners.add(hearing("next", heard))
+    telling = asyncio.create_task(listeners.tell(AgentStart()))
+    await asyncio.sleep(0)
+    telling.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await telling
+    await listeners.tell(AgentEnd(messages=()))
+
+    assert heard == [("next", "agent_end")]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.agent.mending import choose, fits, mend, names_a_path, same
+from pi.base.records import UNSET
+from tests.agent.schemas import json_values
+
+
+@pytest.mark.parametrize(
+    ("value", "types", "expected"),
+    [
+        (5, ["integer"], True),
+        (5, ["number"], True),
+        (5.0, ["integer"], False),
+        (True, ["integer", "number"], False),
+        (None, ["string", "null"], True),
+        ([], ["object"], False),
+    ],
+)
+def test_a_value_fits_a_type_only_as_it_stands(
+    value: Any, types: list[str], expected: bool
+) -> None:
+    assert fits(value, types) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "expected"),
+    [
+        ("+7", "integer", 7),
+        ("7.00", "integer", 7),
+        ("7.5", "integer", UNSET),
+        ("٧", "integer", UNSET),
+        ("1_000", "integer", UNSET),
+        ("9" * 31, "integer", UNSET),
+        (float("inf"), "integer", UNSET),
+        ("7", "number", 7),
+        ("0.5", "number", 0.5),
+        ("nan", "number", UNSET),
+        ("yes", "boolean", UNSET),
+        ("nothing", "null", UNSET),
+        ("\ud800[]", "array", UNSET),
+        ('["\ud800"]', "array", UNSET),
+        ("[" * 9999 + "]" * 9999, "array", UNSET),
+        ("[]", "object", UNSET),
+        ("x", "string", UNSET),
+        (7, "string", UNSET),
+    ],
+)
+def test_only_what_is_unmistakable_is_mended(value: Any, wanted: str, expected: Any) -> None:
+    result = mend(value, wanted)
+    assert (result, type(result)) == (expected, type(expected))
+
+
+@given(json_values, st.sampled_from(["integer", "number", "boolean", "null", "array", "object"]))
+def test_what_was_mended_fits(value: Any, wanted: str) -> None:
+    result = mend(value, wanted)
+    assert result is UNSET or fits(result, [wanted])
+
+
+def test_true_is_not_one() -> None:
+    assert (same(True, 1), same(1, 1.0), same(None, 0)) == (False, True, False)
+
+
+def test_an_option_is_chosen_only_when_no_other_is_spelled_like_it() -> None:
+    assert choose("B", ["a", "b"]) == "b"
+    assert choose("B", ["b", "b "]) is UNSET
+    assert choose("c", ["a", [1]]) is UNSET
+    assert choose([1], [[2]]) is UNSET
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (("path",), True),
+        (("edits", 0, "filePath"), True),
+        (("files", 3), True),
+        (("outputDirectory",), True),
+        (("profile",), False),
+        (("path_text",), False),
+        ((0,), False),
+        ((), False),
+    ],
+)
+def test_paths_are_known_by_the_last_word_of_their_name(
+    place: tuple[str | int, ...], expected: bool
+) -> None:
+    assert names_a_path(place) is expected

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from pi.agent.problems import (
+    Problem,
+    decoding_problems,
+    kind_of,
+    literal,
+    misfit,
+    report,
+)
+from pi.base.records import Record, field
+from tests.agent.schemas import json_values
+
+
+class Point(Record):
+    x: int
+    names: dict[str, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.x < 0:
+            raise ValueError("x is left of the page")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "null"),
+        (True, "boolean"),
+        (1, "number"),
+        (1.5, "number"),
+        ("", "string"),
+        ([], "array"),
+        ((), "array"),
+        ({}, "object"),
+        (b"", "bytes"),
+    ],
+)
+def test_kinds_are_named_as_in_json(value: Any, expected: str) -> None:
+    assert kind_of(value) == expected
+
+
+def test_a_misfit_says_what_would_fit_and_what_came() -> None:
+    assert misfit(("a",), ["a string", "null", "null"], 5) == Problem(
+        place=("a",),
+        says="must be a string or null (got number)",
+        wanted=("a string", "null"),
+        got=5,
+    )
+    assert misfit((), ['"x"', "null"], "y").says == 'must be "x" or null (got "y")'
+    assert misfit((), [], 1) == Problem(place=(), says="is not accepted here")
+
+
+def test_many_options_are_not_all_listed() -> None:
+    says = misfit((), [str(number) for number in range(100)], "x").says
+    assert says.endswith(', 19 or one of 80 other values (got "x")')
+
+
+def test_long_values_are_cut_and_many_problems_counted() -> None:
+    problems = [Problem(place=("a", index), says="is wrong") for index in range(25)]
+    received = {
+        "text": "x" * 1000,
+        "list": list(range(30)),
+        "deep": [[[[[[[[[1]]]]]]]]],
+        **{f"k{index}": 0 for index in range(30)},
+    }
+    told = report("", problems, received).splitlines()
+    assert told[0] == "Validation failed:"
+    assert told[20:24] == ["  - a.19: is wrong", "  - and 5 more", "", "Received arguments:"]
+    assert f'  "text": "{"x" * 200}… (1000 characters)",' in told
+    assert told[-2:] == ['  "…": "…"', "}"]
+
+
+@given(json_values)
+def test_whatever_was_received_can_be_shown(value: Any) -> None:
+    assert len(report("x", [], value)) < 5000
+
+
+def test_what_is_not_json_is_shown_as_python_would() -> None:
+    assert literal(b"x") == "\"b'x'\""
+    assert literal("\\" * 200) == "string"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"x": "1"}, Problem(place=("x",), says="Expected int, got str")),
+        ({}, Problem(place=(), says="Object missing required field x")),
+        (
+            {"x": 1, "names": {"a": [1, None]}},
+            Problem(place=("names", 1), says="Expected int, got null"),
+        ),
+        ({"x": 1, "names": {1: []}}, Problem(place=("names",), says="Expected str, got int")),
+        ({"x": -1}, Problem(place=(), says="x is left of the page")),
+    ],
+)
+def test_what_msgspec_says_becomes_a_problem_at_its_place(value: Any, expected: Problem) -> None:
+    with pytest.raises(msgspec.ValidationError) as failure:
+        msgspec.convert(value, Point)
+    assert decoding_problems(failure.value) == [expected]
+
+
+def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
+    class Refusal(ValueError):
+        def errors(self) -> list[dict[str, Any]]:
+            return [{"loc": ("a", 0), "msg": "Input should be shorter", "type": "x"}]
+
+    assert decoding_problems(Refusal()) == [Problem(place=("a", 0), says="Input should be shorter")]

@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from pi.agent.conversation import MemoryConversation
+from pi.agent.deciding import DECIDING_SECONDS
+from pi.agent.errors import PromptRefused
+from pi.agent.events import AgentEnd
+from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
+from pi.agent.tool import ToolResult
+from pi.agent.tool_forms import tool
+from pi.ai.errors import RateLimited
+from pi.ai.handoff import prepare, same_id
+from pi.ai.messages import Json, UserMessage
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.base.records import replace
+from pi.testing import calls, says
+from tests.agent.agents import Stage, tasks_left
+
+RUN = ["agent_start", "turn_start"]
+PROMPT = ["message_start user", "message_end user"]
+ANSWER = ["message_start assistant:pending", "message_end assistant:stop", "turn_end", "agent_end"]
+FAILURE = ["message_start assistant:error", "message_end assistant:error", "turn_end", "agent_end"]
+
+
+class At(Policy):
+    """Decides at one kind of boundary, as often as it has decisions."""
+
+    def __init__(self, kind: str, *wanted: Next) -> None:
+        self._kind = kind
+        self._wanted = list(wanted)
+        self.seen: list[Boundary] = []
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        if at.kind != self._kind:
+            return at.next
+        self.seen.append(at)
+        return self._wanted.pop(0) if self._wanted else at.next
+
+
+class Public(MemoryConversation):
+    """Shows its drafts."""
+
+    def add(self, draft: Draft) -> Json | None:
+        super().add(draft)
+        return {"type": "draft"}
+
+
+def note(text: str) -> UserMessage:
+    return UserMessage(content=text)
+
+
+def doing(done: list[str], what: str) -> Callable[[], Awaitable[None]]:
+    async def work() -> None:
+        await asyncio.sleep(0)
+        done.append(what)
+
+    return work
+
+
+# Before a run ------------------------------------------------------------------------------------
+
+
+async def test_before_a_prompt_drafts_are_kept_and_preparations_made() -> None:
+    done: list[str] = []
+    first = At("prompt", Next(entries=(note("draft"),), prepare=doing(done, "prepared")))
+    stage = Stage(says("ok"), policies=[first], conversation=Public())
+    stage.on("agent_start", lambda: done.append("started"))
+
+    await stage.agent.prompt("go")
+
+    assert stage.told == ["entry_appended", *RUN, *PROMPT, *ANSWER, "agent_settled"]
+    assert done == ["prepared", "started"]
+    assert stage.roles == ["user", "user", "assistant:stop"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        (Next(action="stop", reason="not today"), "not today"),
+        (Next(action="stop"), "A policy does not want this prompt."),
+    ],
+)
+async def test_a_prompt_may_be_refused_and_nothing_has_happened(wanted: Next, reason: str) -> None:
+    stage = Stage(says("ok"), policies=[At("prompt", wanted)])
+
+    with pytest.raises(PromptRefused, match=reason):
+        await stage.agent.prompt("go")
+
+    assert (stage.told, stage.roles) == ([], [])
+    assert not stage.agent.state.is_streaming
+    await stage.agent.prompt("tomorrow")
+    assert stage.roles == ["user", "assistant:stop"]
+
+
+async def test_stopping_before_a_prompt_prepares_nothing_and_a_preparation_may_stop() -> None:
+    done: list[str] = []
+
+    async def stops() -> None:
+        raise StopRun("too expensive")
+
+    refused = Next(action="stop", prepare=doing(done, "in vain"))
+    stage = Stage(policies=[At("prompt", refused, Next(prepare=stops))])
+
+    with pytest.raises(PromptRefused):
+        await stage.agent.prompt("go")
+    with pytest.raises(PromptRefused, match="too expensive"):
+        await stage.agent.prompt("go")
+
+    assert done == []
+
+
+# Another run -------------------------------------------------------------------------------------
+
+
+class Retry(Policy):
+    """Asks again in a run of its own when that may help."""
+
+    def __init__(self, prepare: Callable[[], Awaitable[None]]) -> None:
+        self._prepare = prepare
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        if at.kind != "turn" or at.error is None or not at.error.retryable:
+            return at.next
+        return Next(action="again", new_run=True, prepare=self._prepare)
+
+
+async def test_another_run_closes_the_first_and_is_prepared_between_the_two() -> None:
+    done: list[str] = []
+    stage = Stage(RateLimited("slow"), says("ok"), policies=[Retry(doing(done, "waited"))])
+    stage.on("agent_end", lambda: done.append("closed"))
+
+    await stage.agent.prompt("go")
+
+    assert stage.told == [*RUN, *PROMPT, *FAILURE, *RUN, *ANSWER, "agent_settled"]
+    assert done == ["closed", "waited"]
+    ends = [event for event in stage.events if isinstance(event, AgentEnd)]
+    assert [end.will_retry for end in ends] == [True, False]
+    assert [len(end.messages) for end in ends] == [2, 1]
+    assert stage.agent.state.error_message is None
+
+
+@pytest.mark.trap(85)
+async def test_abandoned_attempts_stay_in_the_transcript_and_leave_the_context() -> None:
+    stage = Stage(
+        replace(says("half an answer"), error="the line is dead"),
+        says("ok"),
+        policies=[At("turn", Next(action="again", new_run=True))],
+    )
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:error", "assistant:stop"]
+    sent = prepare(stage.provider.requests[1].messages, FAUX_MODEL, same_id)
+    assert [type(message).__name__ for message in sent] == ["UserMessage"]
+
+
+async def test_an_abort_while_another_run_is_prepared_settles_at_once() -> None:
+    begun = asyncio.Event()
+
+    async def forever() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    settle = At("settle")
+    stage = Stage(RateLimited("slow"), says("never"), policies=[Retry(forever), settle])
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await begun.wait()
+
+    stage.agent.abort()
+    await running
+
+    assert stage.told == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
+    assert [at.outcome for at in settle.seen] == ["aborted"]
+    assert await tasks_left() == set()
+
+
+@pytest.mark.trap(86)
+async def test_a_preparation_that_fails_does_not_leave_the_agent_hanging() -> None:
+    async def fails() -> None:
+        raise OSError("no timer")
+
+    stage = Stage(RateLimited("slow"), says("ok"), policies=[Retry(fails)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.told[-1] == "agent_settled"
+    assert not stage.agent.state.is_streaming
+
+
+async def test_a_preparation_may_stop_the_next_run() -> None:
+    async def stops() -> None:
+        raise StopRun("out of time", exit_code=4)
+
+    stage = Stage(RateLimited("slow"), says("never"), policies=[Retry(stops)])
+
+    ended = await stage.agent.prompt("go")
+
+    assert ended == Next(action="stop", reason="out of time", exit_code=4)
+    assert stage.told == [*RUN, *PROMPT, *FAILURE, "agent_settled"]
+
+
+# When a run has ended ----------------------------------------------------------------------------
+
+
+async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> None:
+    done: list[str] = []
+    again = Next(action="again", entries=(note("one more"),), prepare=doing(done, "prepared"))
+    settle = At("settle", again)
+    stage = Stage(says("one"), says("two"), policies=[settle], conversation=Public())
+
+    await stage.agent.prompt("go")
+
+    assert stage.told == [*RUN, *PROMPT, *ANSWER, "entry_appended", *RUN, *ANSWER, "agent_settled"]
+    assert done == ["prepared"]
+    assert [(at.outcome, at.answer and at.answer.text) for at in settle.seen] == [
+        ("completed", "one"),
+        ("completed", "two"),
+    ]
+
+
+@pytest.mark.trap(84)
+async def test_settling_may_need_time_before_the_agent_is_idle() -> None:
+    done: list[str] = []
+    settle = At("settle", Next(prepare=doing(done, "compacted")))
+    stage = Stage(says("one"), policies=[settle])
+    stage.on("agent_settled", lambda: done.append("idle"))
+
+    await stage.agent.prompt("go")
+
+    assert done == ["compacted", "idle"]
+    assert stage.told == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
+
+
+async def test_settling_is_told_how_the_run_failed() -> None:
+    settle = At("settle")
+    failure = RateLimited("slow")
+    stage = Stage(failure, policies=[settle])
+
+    await stage.agent.prompt("go")
+
+    assert [(at.outcome, at.error) for at in settle.seen] == [("error", failure)]
+
+
+async def test_asking_again_is_refused_after_an_abort_but_drafts_count() -> None:
+    settle = At("settle", Next(action="again", entries=(note("kept"),)))
+    stage = Stage(says("one two"), says("never"), policies=[settle])
+    stage.on("message_start assistant:pending", stage.agent.abort)
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:aborted", "user"]
+    assert stage.told.count("agent_start") == 1
+
+
+async def test_a_run_that_was_stopped_stays_stopped_and_its_drafts_are_kept_once() -> None:
+    stop = At("turn", Next(action="stop", reason="enough", exit_code=3, entries=(note("bye"),)))
+    settle = At("settle", Next(action="again", entries=(note("again"),)))
+    stage = Stage(says("one"), says("never"), policies=[stop, settle])
+
+    ended = await stage.agent.prompt("go")
+
+    assert (ended.action, ended.reason, ended.exit_code) == ("stop", "enough", 3)
+    assert stage.roles == ["user", "assistant:stop", "user", "user"]
+    assert settle.seen[0].next == Next(action="stop", reason="enough", exit_code=3)
+
+
+async def test_an_aborted_run_is_settled_within_a_deadline() -> None:
+    class Slow(Policy):
+        async def at_boundary(self, at: Boundary) -> Next:
+            if at.kind == "settle":
+                settling.set()
+                await asyncio.Event().wait()
+            return at.next
+
+    settling = asyncio.Event()
+    stage = Stage(says("one two"), policies=[Slow()])
+    stage.on("message_start assistant:pending", stage.agent.abort)
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await settling.wait()
+
+    await stage.clock.advance(DECIDING_SECONDS - 0.1)
+    assert not running.done()
+    await stage.clock.advance(0.2)
+    await running
+
+    assert stage.told[-1] == "agent_settled"
+    assert await tasks_left() == set()
+
+
+async def test_an_abort_while_the_next_run_is_prepared_after_settling_ends_it() -> None:
+    begun = asyncio.Event()
+
+    async def forever() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    settle = At("settle", Next(action="again", prepare=forever))
+    stage = Stage(says("one"), says("never"), policies=[settle])
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await begun.wait()
+
+    stage.agent.abort()
+    await running
+
+    assert stage.told == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
+
+
+async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_busy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Full(MemoryConversation):
+        def add(self, draft: Draft) -> Json | None:
+            raise OSError("disk full")
+
+    settle = At("settle", Next(entries=(note("lost"),)))
+    stage = Stage(says("one"), policies=[settle], conversation=Full())
+
+    await stage.agent.prompt("go")
+
+    assert stage.told[-1] == "agent_settled"
+    assert "could not be kept" in caplog.text
+
+
+# What was queued too late ------------------------------------------------------------------------
+
+
+@pytest.mark.trap(84)
+@pytest.mark.parametrize("queue", ["steer", "follow_up"])
+async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is_idle(
+    queue: str,
+) -> None:
+    stage = Stage(says("one"), says("two"), says("three"))
+
+    async def too_late() -> None:
+        await getattr(stage.agent, queue)("a")
+        await getattr(stage.agent, queue)("b")
+
+    stage.on("agent_end", too_late)
+    await stage.agent.prompt("go")
+
+    late = [*RUN, "queue_update", *PROMPT, *ANSWER[:-1]]
+    on = ["turn_start", "queue_update", *PROMPT, *ANSWER]
+    assert stage.told == [
+        *RUN,
+        *PROMPT,
+        *ANSWER,
+        "queue_update",
+        "queue_update",
+        *late,
+        *on,
+        "agent_settled",
+    ]
+    assert not stage.agent.inbox
+
+
+async def test_what_is_queued_while_a_tool_ends_the_run_is_answered_in_another() -> None:
+    @tool
+    async def finish() -> ToolResult:
+        """End."""
+        await stage.agent.steer("wait!")
+        return ToolResult.of("bye", terminate=True)
+
+    stage = Stage(calls("finish"), says("yes?"), tools=[finish])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles[-2:] == ["user", "assistant:stop"]
+    assert stage.told.count("agent_start") == 2
+
+
+@pytest.mark.parametrize("how", ["fails", "is stopped"])
+async def test_queues_wait_when_a_run_does_not_end_well(how: str) -> None:
+    class Stops(Policy):
+        async def before_request(self, request: Request) -> Request:
+            raise StopRun("enough")
+
+    policies = [Stops()] if how == "is stopped" else []
+    stage = Stage(RateLimited("slow"), policies=policies)
+    stage.on("turn_end", lambda: stage.agent.steer("wait!"))
+
+    await stage.agent.prompt("go")
+
+    assert len(stage.agent.inbox.steering) == 1
+    assert stage.told.count("agent_start") == 1

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from pi.agent.json_schema import BadSchema
+from pi.agent.schema_check import object_schema
+from pi.ai.messages import Json
+from tests.agent.schemas import documents, json_values
+
+
+def test_a_schema_that_names_no_type_describes_an_object() -> None:
+    assert object_schema({}) == {"type": "object"}
+    assert object_schema({"properties": {}}) == {"type": "object", "properties": {}}
+
+
+def test_a_good_schema_is_left_as_it_is() -> None:
+    schema: Json = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": ["object", "null"],
+        "properties": {
+            "a": {"type": "array", "items": [{"type": "string"}], "x-mine": {"type": "?"}},
+            "b": {"minimum": 1, "exclusiveMinimum": True, "pattern": r"\p{L}"},
+            "c": {"$ref": "#/components/C"},
+        },
+        "additionalProperties": False,
+        "components": {"C": {"properties": {"c": {"$ref": "#/components/C"}}}},
+    }
+    assert object_schema(schema) is schema
+
+
+def test_a_reference_at_the_root_is_replaced_by_what_it_names() -> None:
+    schema = {"$ref": "#/definitions/A", "definitions": {"A": {"type": "object", "title": "A"}}}
+    assert object_schema(schema) == {"type": "object", "title": "A"}
+
+
+@pytest.mark.trap(22, 269)
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (None, "It must be a schema, not None."),
+        (True, "It must be a schema, not True."),
+        ([], "It must be a schema, not []."),
+        ({"type": "string"}, "Arguments are an object, but the schema says string."),
+        ({"properties": {"a": {"type": "text"}}}, "properties.a.type must name some of the seven"),
+        ({"properties": {"a": {"type": []}}}, "properties.a.type must name some of the seven"),
+        ({"properties": {"a": {"type": [{}]}}}, "properties.a.type must name some of the seven"),
+        ({"properties": {"a": "string"}}, "properties.a must be a schema, not 'string'."),
+        ({"properties": ["a"]}, "properties must hold schemas by name, not ['a']."),
+        ({"required": "a"}, "required must be a list of names, not 'a'."),
+        ({"required": [1]}, "required must be a list of names, not [1]."),
+        ({"items": 5}, "items must be a schema, not 5."),
+        ({"anyOf": []}, "anyOf must be a list of schemas, not []."),
+        ({"anyOf": [{"enum": []}]}, "anyOf.0.enum must list values, not []."),
+        ({"properties": {"a": {"minLength": -1}}}, "properties.a.minLength must be a count"),
+        ({"minimum": "1"}, "minimum must be a number, not '1'."),
+        ({"multipleOf": 0}, "multipleOf must be a number above 0, not 0."),
+        ({"pattern": 5}, "pattern must be a string, not 5."),
+        ({"$ref": 5}, "$ref must be a string, not 5."),
+        ({"$ref": "#/$defs/A"}, "#/$defs/A leads to no schema."),
+        ({"items": {"$ref": "a.json"}}, "a.json cannot be followed. References must look like"),
+        ({"$ref": "#/x", "x": {"allOf": "A"}}, "#/x.allOf must be a list of schemas, not 'A'."),
+        ({"$defs": {"A": {"$ref": "#/$defs/A"}}}, "#/$defs/A leads back to itself."),
+        ({"allOf": [{"$ref": "#"}]}, "# leads back to itself."),
+        (
+            {"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [True, {"$ref": "#/$defs/A"}]}}},
+            "#/$defs/A leads back to itself.",
+        ),
+        ({"properties": {"a": {"type": int}}}, "It is not JSON: "),
+        ({"required": "x" * 100}, "required must be a list of names, not …."),
+    ],
+)
+def test_a_broken_schema_is_refused_with_the_place_and_the_reason(schema: Any, why: str) -> None:
+    with pytest.raises(BadSchema) as refusal:
+        object_schema(schema, tool="mine")
+    head = 'Tool "mine" cannot be offered to models, its schema is broken. '
+    assert refusal.value.message.startswith(head + why)
+
+
+def test_a_schema_that_is_its_own_part_is_refused() -> None:
+    schema: Json = {}
+    schema["items"] = schema
+    with pytest.raises(
+        BadSchema, match=r"^The tool cannot .* It holds itself; use \$ref for that\.$"
+    ):
+        object_schema(schema)
+
+
+@settings(max_examples=50)
+@given(documents())
+def test_every_sound_schema_is_accepted(schema: Json) -> None:
+    assert object_schema(schema) is schema
+
+
+@given(json_values)
+def test_anything_else_is_refused_with_words_only(value: Any) -> None:
+    for schema in (
+        value,
+        {"properties": value},
+        {"type": value, "$ref": value},
+        {"anyOf": [value]},
+    ):
+        try:
+            object_schema(schema)
+        except BadSchema:
+            continue

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.agent.error_codes import SessionFailed
+from pi.agent.store import (
+    SUMMARY,
+    Compaction,
+    Entry,
+    MemoryStore,
+    ModelChange,
+    ThinkingLevelChange,
+    new_choices,
+    shown,
+)
+from pi.ai.messages import SystemMessage, Text, Usage, UserMessage
+from pi.ai.providers.faux import FAUX_MODEL
+
+MODEL = ModelChange(provider="faux", model_id="faux")
+LEVEL = ThinkingLevelChange(thinking_level="high")
+SYSTEM = SystemMessage(content="", sections={"preamble": "Be brief."})
+
+
+def user(text: str) -> UserMessage:
+    return UserMessage(content=text)
+
+
+def compaction(first_kept_id: str, summary: str = "notes") -> Compaction:
+    return Compaction(
+        summary=summary, first_kept_id=first_kept_id, tokens_before=9, details={}, usage=Usage()
+    )
+
+
+def summary(text: str) -> UserMessage:
+    return UserMessage(content=(Text(text=SUMMARY.format(text)),))
+
+
+def log(*values: Any) -> list[Entry]:
+    return [Entry(id=f"{at:08x}", value=value) for at, value in enumerate(values)]
+
+
+def test_a_conversation_keeps_everything_and_shows_the_messages() -> None:
+    conversation = MemoryStore().create()
+
+    conversation.append(user("a"))
+    assert conversation.add(MODEL) is None
+    conversation.add(user("b"))
+
+    assert conversation.messages() == [user("a"), user("b")]
+    assert conversation.entries() == tuple(log(user("a"), MODEL, user("b")))
+
+
+def test_a_conversation_is_found_again_under_its_id() -> None:
+    store = MemoryStore()
+    first, second = store.create(), store.create()
+    first.append(user("a"))
+    second.append(user("b"))
+    first.close()
+    first.close()
+
+    again = store.open(first.id)
+
+    assert again.messages() == [user("a")]
+    again.append(user("c"))
+    assert [entry.id for entry in again.entries()] == ["00000000", "00000001"]
+
+
+def test_only_one_may_write_and_nobody_after_the_end() -> None:
+    store = MemoryStore()
+    conversation = store.create()
+
+    with pytest.raises(SessionFailed) as locked:
+        store.open(conversation.id)
+    with pytest.raises(SessionFailed) as missing:
+        store.open("unknown")
+    conversation.close()
+    with pytest.raises(SessionFailed) as closed:
+        conversation.append(user("late"))
+
+    codes = [failed.value.error.code for failed in (locked, missing, closed)]
+    assert codes == ["locked", "not_found", "closed"]
+    assert conversation.messages() == []
+
+
+def test_what_a_summary_covers_is_shown_as_the_summary() -> None:
+    entries = log(SYSTEM, user("a"), user("b"), MODEL, user("c"), compaction("00000004"), user("d"))
+
+    assert shown(entries) == [SYSTEM, summary("notes"), user("c"), user("d")]
+
+
+def test_the_latest_summary_counts() -> None:
+    entries = log(
+        user("a"),
+        user("b"),
+        compaction("00000001", "old"),
+        user("c"),
+        compaction("00000003", "new"),
+    )
+
+    assert shown(entries) == [summary("new"), user("c")]
+
+
+def test_a_summary_may_cover_everything_before_it() -> None:
+    entries = log(user("a"), compaction("00000001"), user("b"))
+
+    assert shown(entries) == [summary("notes"), user("b")]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([user("u"), SYSTEM, MODEL, LEVEL]),
+            st.integers(0, 20).map(lambda at: compaction(f"{at:08x}")),
+        ),
+        max_size=20,
+    )
+)
+def test_what_is_shown_while_a_log_grows_is_what_its_entries_say(values: list[Any]) -> None:
+    store = MemoryStore()
+    conversation = store.create()
+
+    for value in values:
+        conversation.add(value)
+
+    assert conversation.messages() == shown(conversation.entries())
+    conversation.close()
+    assert store.open(conversation.id).messages() == conversation.messages()
+
+
+def test_what_was_shown_stays_in_its_list_while_the_log_only_grows() -> None:
+    conversation = MemoryStore().create()
+    before = conversation.messages()
+    conversation.append(user("a"))
+    grown = conversation.messages()
+    conversation.add(compaction("00000001"))
+
+    assert before is grown
+    assert before == [user("a")]
+    assert conversation.messages() is not before
+
+
+def test_only_choices_that_the_log_does_not_know_are_new() -> None:
+    other = ModelChange(provider="faux", model_id="other")
+
+    assert new_choices(log(), FAUX_MODEL, "high") == [MODEL, LEVEL]
+    assert new_choices(log(other, MODEL, LEVEL, user("a")), FAUX_MODEL, "high") == []
+    assert new_choices(log(MODEL, other), FAUX_MODEL, "high") == [MODEL, LEVEL]
+
+
+def test_changes_have_the_names_of_session_files() -> None:
+    assert msgspec.to_builtins(MODEL) == {
+        "type": "model_change",
+        "provider": "faux",
+        "modelId": "faux",
+    }
+    assert msgspec.to_builtins(LEVEL) == {"type": "thinking_level_change", "thinkingLevel": "high"}
+    assert list(msgspec.to_builtins(compaction("a"))) == [
+        "type",
+        "summary",
+        "firstKeptEntryId",
+        "tokensBefore",
+        "details",
+        "usage",
+    ]

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from pi.agent.policy import Boundary
+from pi.agent.system_prompt import Instructing, SystemPrompt
+from tests.agent.agents import Stage
+
+
+def test_sections_stand_in_the_order_in_which_they_were_first_set() -> None:
+    prompt = SystemPrompt({"preamble": "You help.", "rules": lambda: None})
+    prompt.set("cwd", lambda: "<cwd>\n/work\n</cwd>")
+    prompt.set("preamble", lambda: "You help a lot.")
+
+    assert prompt.render() == "You help a lot.\n\n<cwd>\n/work\n</cwd>"
+    assert list(prompt.sections()) == ["preamble", "cwd"]
+
+
+def test_a_section_may_come_and_go() -> None:
+    rules = ["Be brief."]
+    prompt = SystemPrompt({"rules": lambda: "\n".join(rules), "end": "End."})
+
+    before = prompt.render()
+    rules.clear()
+
+    assert (before, prompt.render()) == ("Be brief.\n\nEnd.", "End.")
+    prompt.remove("end")
+    prompt.remove("unknown")
+    assert prompt.render() == ""
+
+
+def test_a_section_that_fails_keeps_the_text_that_it_had(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    facts = {"branch": "main"}
+    prompt = SystemPrompt({"git": lambda: facts["branch"]})
+    before = prompt.render()
+    facts.clear()
+
+    with caplog.at_level(logging.ERROR):
+        after = [prompt.render(), prompt.render()]
+
+    assert (before, after) == ("main", ["main", "main"])
+    assert "the section git of the system prompt failed" in caplog.text
+
+
+async def test_an_agent_gets_its_prompt_when_a_run_starts_and_not_between() -> None:
+    agent = Stage().agent
+    count = 0
+
+    def counted() -> str:
+        nonlocal count
+        count += 1
+        return f"Version {count}."
+
+    policy = Instructing(agent, SystemPrompt({"preamble": counted}))
+    for kind in ("prompt", "turn", "turn", "settle"):
+        await policy.at_boundary(Boundary(kind=kind))
+
+    assert agent.system_prompt == "Version 1."

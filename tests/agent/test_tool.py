@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.ai.messages import Text, Tool
+from pi.base.records import UNSET
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+
+async def run(arguments: Any, ctx: ToolContext) -> str:
+    return "seen"
+
+
+def test_a_model_is_told_of_a_tool_without_how_it_runs() -> None:
+    tool = AgentTool(
+        name="peek",
+        description="Look.",
+        parameters=SCHEMA,
+        run=run,
+        validate=lambda arguments: arguments,
+        label="Peek",
+        constrained_sampling={"type": "json_schema"},
+    )
+
+    assert tool.declaration == Tool(
+        name="peek",
+        description="Look.",
+        parameters=SCHEMA,
+        constrained_sampling={"type": "json_schema"},
+    )
+
+
+def test_a_result_may_be_made_of_words() -> None:
+    assert ToolResult.of("bye", terminate=True) == ToolResult(
+        content=(Text(text="bye"),), terminate=True
+    )
+
+
+def test_a_failure_carries_what_the_model_and_the_views_are_told() -> None:
+    assert ToolFailed("no such file").details is UNSET
+    failed = ToolFailed("no such file", details={"path": "x"})
+    assert (failed.message, failed.details) == ("no such file", {"path": "x"})

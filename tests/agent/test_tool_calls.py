@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pi.agent.events import ToolExecutionEnd, ToolExecutionUpdate
+from pi.agent.policy import Policy, ToolRefused
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import MOST_TEXT, make_tool, tool
+from pi.ai.builder import INVALID_ARGUMENTS
+from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
+from pi.base.records import replace
+from pi.testing import Reply, call, calls, says
+from tests.agent.agents import Stage, tasks_left
+
+
+@tool
+async def peek(path: str) -> str:
+    """Look at a file."""
+    return f"seen {path}"
+
+
+def asks(*wanted: ToolCall) -> Reply:
+    return Reply(blocks=wanted)
+
+
+def peeks(*paths: str) -> list[ToolCall]:
+    return [call("peek", id=path, path=path) for path in paths]
+
+
+def order(stage: Stage) -> list[str]:
+    """What was told of tools and their results."""
+    return [
+        line.removeprefix("tool_execution_")
+        for line in stage.told
+        if line.startswith("tool_execution_") or line == "message_end toolresult"
+    ]
+
+
+# What a tool may do ------------------------------------------------------------------------------
+
+
+def odd_tool(name: str, run: Any) -> AgentTool:
+    return make_tool(name=name, description="Odd.", params={"type": "object"}, run=run)
+
+
+async def nothing(arguments: Json, ctx: ToolContext) -> None:
+    return None
+
+
+async def raises(arguments: Json, ctx: ToolContext) -> None:
+    raise OSError("the disk is gone")
+
+
+async def raises_silently(arguments: Json, ctx: ToolContext) -> None:
+    raise KeyError
+
+
+async def gives_up(arguments: Json, ctx: ToolContext) -> None:
+    raise ToolFailed("no such file", details={"path": "x"})
+
+
+async def leaves(arguments: Json, ctx: ToolContext) -> None:
+    raise SystemExit(2)
+
+
+async def cancels_itself(arguments: Json, ctx: ToolContext) -> None:
+    raise asyncio.CancelledError
+
+
+def is_sync_and_raises(arguments: Json, ctx: ToolContext) -> None:
+    raise OSError("in a thread")
+
+
+@pytest.mark.parametrize(
+    ("run", "text", "details", "failed"),
+    [
+        (nothing, "(no output)", None, False),
+        (raises, "the disk is gone", {}, True),
+        (raises_silently, "KeyError()", {}, True),
+        (gives_up, "no such file", {"path": "x"}, True),
+        (leaves, "2", {}, True),
+        (cancels_itself, "Operation aborted", {}, True),
+        (is_sync_and_raises, "in a thread", {}, True),
+    ],
+)
+async def test_whatever_a_tool_does_its_call_gets_one_result_and_the_run_goes_on(
+    run: Any, text: str, details: object, failed: bool
+) -> None:
+    stage = Stage(asks(call("odd", id="A")), says("done"), tools=[odd_tool("odd", run)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["system", "user", "assistant:toolUse", "toolresult", "assistant:stop"]
+    [result] = stage.results
+    expected = ToolResultMessage(
+        tool_call_id="A",
+        tool_name="odd",
+        content=(Text(text=text),),
+        is_error=failed,
+        timestamp=stage.clock.now_ms(),
+    )
+    assert result == (expected if details is None else replace(expected, details=details))
+
+
+async def test_a_huge_result_is_cut() -> None:
+    async def huge(arguments: Json, ctx: ToolContext) -> str:
+        return "x" * (MOST_TEXT + 5)
+
+    stage = Stage(calls("odd"), says("done"), tools=[odd_tool("odd", huge)])
+
+    await stage.agent.prompt("go")
+
+    assert len(stage.texts[0]) < MOST_TEXT + 200
+    assert "Output cut" in stage.texts[0]
+
+
+@pytest.mark.trap(79)
+async def test_an_unknown_tool_is_not_found_and_the_turn_goes_on() -> None:
+    stage = Stage(asks(call("grep", id="A"), *peeks("B")), says("done"), tools=[peek])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["Tool grep not found. Available tools: peek", "seen B"]
+    assert [result.is_error for result in stage.results] == [True, False]
+    assert stage.roles[-1] == "assistant:stop"
+
+
+async def test_without_any_tool_every_call_is_unknown() -> None:
+    stage = Stage(calls("grep"), says("done"))
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["Tool grep not found. Available tools: none"]
+
+
+async def test_wrong_arguments_are_a_result_that_says_what_is_wrong() -> None:
+    stage = Stage(calls("peek", file="x"), says("done"), tools=[peek])
+
+    await stage.agent.prompt("go")
+
+    assert stage.results[0].is_error
+    assert "path" in stage.texts[0]
+
+
+@pytest.mark.trap(77)
+async def test_arguments_are_coerced_before_the_tool_sees_them() -> None:
+    @tool
+    async def add(numbers: list[int], times: int = 1) -> str:
+        """Add."""
+        return f"{sum(numbers) * times!r}"
+
+    stage = Stage(calls("add", numbers="[1, 2]", times="5"), says("done"), tools=[add])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["15"]
+
+
+async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> None:
+    class Breaks(Policy):
+        async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
+            details = {"toolCallId": "A", "text": '{"path": '}
+            broken = {"type": INVALID_ARGUMENTS, "timestamp": 5, "details": details}
+            return replace(answer, diagnostics=({"type": "other"}, broken))
+
+    stage = Stage(asks(*peeks("A", "B")), says("done"), tools=[peek], policies=[Breaks()])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ['The arguments of peek are not valid JSON: {"path": ', "seen B"]
+
+
+@pytest.mark.trap(75)
+async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def write(path: str) -> str:
+        """Write."""
+        ran.append(path)
+        return "written"
+
+    cut = replace(asks(call("write", path="x")), stop_reason="length")
+    stage = Stage(cut, says("done"), tools=[write])
+
+    await stage.agent.prompt("go")
+
+    assert ran == []
+    assert stage.results[0].is_error
+    assert "Split the work into smaller steps." in stage.texts[0]
+    # That the answer is incomplete can be seen: it is kept and told as cut off.
+    assert "message_end assistant:length" in stage.told
+
+
+async def test_arguments_may_be_mended_before_they_are_validated() -> None:
+    def mend(arguments: Json) -> Json:
+        return {"path": arguments.get("file", "?")}
+
+    async def look(arguments: Json, ctx: ToolContext) -> str:
+        return f"{ctx.call_id}: {arguments['path']}"
+
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    looks = make_tool(
+        name="look", description="Look.", params=schema, run=look, prepare_arguments=mend
+    )
+    stage = Stage(asks(call("look", id="A", file="x")), says("done"), tools=[looks])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["A: x"]
+
+
+@pytest.mark.parametrize("where", ["prepare_arguments", "validate", "touches"])
+async def test_a_bug_in_what_a_tool_says_of_its_arguments_is_a_result(
+    where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def bug(arguments: Any) -> Any:
+        raise ZeroDivisionError("oops")
+
+    async def run(arguments: Json, ctx: ToolContext) -> str:
+        return "never"
+
+    fields: dict[str, Any] = {"validate": dict, where: bug}
+    odd = AgentTool(name="odd", description="Odd.", parameters={}, run=run, **fields)
+    stage = Stage(calls("odd"), says("done"), tools=[odd])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["The arguments of odd could not be used: oops"]
+    assert "could not be validated" in caplog.text
+
+
+# Together and one by one -------------------------------------------------------------------------
+
+
+class Gate:
+    """A tool whose calls wait for each other, as their arguments say."""
+
+    def __init__(self, name: str = "gate", **options: Any) -> None:
+        self.ended: dict[str, asyncio.Event] = {}
+        self.running: list[str] = []
+        self.tool = make_tool(
+            name=name,
+            description="Wait.",
+            params={"type": "object"},
+            run=self.run,
+            touches=lambda arguments: tuple(arguments.get("paths", ())),
+            **options,
+        )
+
+    async def run(self, arguments: Json, ctx: ToolContext) -> str:
+        self.running.append(ctx.call_id)
+        mine = self.ended.setdefault(ctx.call_id, asyncio.Event())
+        if "after" in arguments:
+            await self.ended.setdefault(arguments["after"], asyncio.Event()).wait()
+        mine.set()
+        return ctx.call_id
+
+
+@pytest.mark.trap(82)
+async def test_calls_run_together_end_as_they_end_and_are_stored_in_source_order() -> None:
+    gate = Gate()
+    batch = asks(
+        call("gate", id="A", after="B"), call("gate", id="B", after="C"), call("gate", id="C")
+    )
+    stage = Stage(batch, says("done"), tools=[gate.tool])
+
+    await stage.agent.prompt("go")
+
+    results = ["message_end toolresult"] * 3
+    assert order(stage) == ["start A", "start B", "start C", "end C", "end B", "end A", *results]
+    assert stage.texts == ["A", "B", "C"]
+
+
+async def test_one_tool_that_must_run_alone_makes_all_calls_run_one_by_one() -> None:
+    gate = Gate()
+    alone = Gate(name="alone", execution_mode="sequential")
+    batch = asks(call("gate", id="A"), call("alone", id="B"), call("gate", id="C"))
+    stage = Stage(batch, says("done"), tools=[gate.tool, alone.tool])
+
+    await stage.agent.prompt("go")
+
+    results = ["message_end toolresult"] * 3
+    assert order(stage) == ["start A", "end A", "start B", "end B", "start C", "end C", *results]
+
+
+async def test_calls_that_change_the_same_file_run_in_their_order() -> None:
+    gate = Gate()
+    batch = asks(
+        call("gate", id="A", paths=["x"], after="D"),
+        call("gate", id="B", paths=["x", "y"]),
+        call("gate", id="C", paths=["y"]),
+        call("gate", id="D", paths=["z"]),
+    )
+    stage = Stage(batch, says("done"), tools=[gate.tool])
+
+    await stage.agent.prompt("go")
+
+    assert gate.running == ["A", "D", "B", "C"]
+    assert order(stage)[4:8] == ["end D", "end A", "end B", "end C"]
+
+
+async def test_calls_that_never_run_end_before_the_next_one_starts() -> None:
+    class No(Policy):
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            if call.id == "C":
+                raise ToolRefused("not allowed here")
+            return call
+
+    batch = asks(call("nope", id="A"), *peeks("B", "C", "D"), call("peek", id="E"))
+    stage = Stage(batch, says("done"), tools=[peek], policies=[No()])
+
+    await stage.agent.prompt("go")
+
+    starts = ["start A", "end A", "start B", "start C", "end C", "start D", "start E", "end E"]
+    assert order(stage)[:8] == starts
+    assert sorted(order(stage)[8:10]) == ["end B", "end D"]
+
+
+# Progress ----------------------------------------------------------------------------------------
+
+
+async def test_progress_is_told_in_order_with_the_arguments_that_the_model_sent() -> None:
+    class Changes(Policy):
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            return replace(call, arguments={"path": "other"})
+
+    async def count(arguments: Json, ctx: ToolContext) -> str:
+        ctx.update(ToolResult())
+        ctx.update(ToolResult.of("half", details={"n": 1}))
+        return f"{arguments['path']}"
+
+    stage = Stage(
+        asks(call("odd", id="A", path="x")),
+        says("done"),
+        tools=[odd_tool("odd", count)],
+        policies=[Changes()],
+    )
+
+    await stage.agent.prompt("go")
+
+    updates = [event for event in stage.events if isinstance(event, ToolExecutionUpdate)]
+    assert [(event.args, event.partial_result.content) for event in updates] == [
+        ({"path": "x"}, ()),
+        ({"path": "x"}, (Text(text="half"),)),
+    ]
+    assert order(stage) == ["start A", "update A", "update A", "end A", "message_end toolresult"]
+    assert stage.texts == ["other"]
+
+
+@pytest.mark.trap(82)
+async def test_late_progress_is_ignored() -> None:
+    kept: list[ToolContext] = []
+
+    async def quick(arguments: Json, ctx: ToolContext) -> str:
+        kept.append(ctx)
+        return "done"
+
+    stage = Stage(calls("odd"), says("done"), tools=[odd_tool("odd", quick)])
+    stage.on("turn_end", lambda: kept[0].update(ToolResult.of("late")))
+
+    await stage.agent.prompt("go")
+    kept[0].update(ToolResult.of("later"))
+
+    assert await tasks_left() == set()
+    assert not any(isinstance(event, ToolExecutionUpdate) for event in stage.events)
+
+
+# Ending the run ----------------------------------------------------------------------------------
+
+
+@tool
+async def finish(really: bool = True) -> ToolResult:
+    """End."""
+    return ToolResult.of("bye", terminate=really)
+
+
+@pytest.mark.parametrize(("really", "requests"), [(True, 1), (False, 2)])
+async def test_a_run_ends_when_every_result_asks_for_it(really: bool, requests: int) -> None:
+    batch = asks(call("finish"), call("finish", really=really))
+    stage = Stage(batch, says("on it goes"), tools=[finish])
+
+    await stage.agent.prompt("go")
+
+    assert len(stage.provider.requests) == requests
+    ends = [event for event in stage.events if isinstance(event, ToolExecutionEnd)]
+    assert ends[0].result.terminate
+
+
+async def test_a_refusal_may_ask_for_the_end_too() -> None:
+    class No(Policy):
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            raise ToolRefused("enough", terminate=True)
+
+    stage = Stage(asks(*peeks("A")), tools=[peek], policies=[No()])
+
+    await stage.agent.prompt("go")
+
+    assert len(stage.provider.requests) == 1
+    assert (stage.texts, stage.results[0].is_error) == (["enough"], True)

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from pi.agent.policy import Next, Policy, StopRun, ToolRefused
+from pi.agent.tool import ToolFailed, ToolResult
+from pi.agent.tool_forms import tool
+from pi.ai.messages import Text, ToolCall
+from pi.base.records import replace
+from pi.testing import Reply, call, says
+from tests.agent.agents import Stage, tasks_left
+
+
+@tool
+async def peek(path: str) -> str:
+    """Look at a file."""
+    if path == "missing":
+        raise ToolFailed("no such file")
+    return f"seen {path}"
+
+
+def peeks(*paths: str) -> Reply:
+    return Reply(blocks=tuple(call("peek", id=path, path=path) for path in paths))
+
+
+class Before(Policy):
+    """Calls a function before a tool."""
+
+    def __init__(self, act: Callable[[ToolCall], ToolCall]) -> None:
+        self._act = act
+
+    async def before_tool(self, call: ToolCall) -> ToolCall:
+        return self._act(call)
+
+
+class After(Policy):
+    """Calls a function after a tool."""
+
+    def __init__(self, act: Callable[[ToolCall, ToolResult], ToolResult]) -> None:
+        self._act = act
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        return self._act(call, result)
+
+
+# Before ------------------------------------------------------------------------------------------
+
+
+async def test_a_policy_may_refuse_a_call_and_the_model_is_told_why() -> None:
+    def refuse(call: ToolCall) -> ToolCall:
+        if call.id == "secret":
+            raise ToolRefused("not allowed here")
+        return call
+
+    stage = Stage(peeks("secret", "B"), says("done"), tools=[peek], policies=[Before(refuse)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["not allowed here", "seen B"]
+    assert [result.is_error for result in stage.results] == [True, False]
+
+
+async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_them() -> None:
+    seen: list[ToolCall] = []
+
+    def change(call: ToolCall) -> ToolCall:
+        arguments = {"path": "other"} if call.id == "A" else {"path": ["not", "a", "string"]}
+        return ToolCall(id="forged", name="forged", arguments=arguments)
+
+    def look(call: ToolCall) -> ToolCall:
+        seen.append(call)
+        return call
+
+    stage = Stage(
+        peeks("A", "B"), says("done"), tools=[peek], policies=[Before(change), Before(look)]
+    )
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts[0] == "seen other"
+    assert stage.results[1].is_error
+    assert [result.tool_call_id for result in stage.results] == ["A", "B"]
+    # Only arguments can be changed: a call stays the call that it was.
+    assert seen == [ToolCall(id="A", name="peek", arguments={"path": "other"})]
+
+
+@pytest.mark.trap(82)
+async def test_a_policy_that_fails_refuses_that_call_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def explode(call: ToolCall) -> ToolCall:
+        if call.id == "A":
+            raise RuntimeError("handler exploded")
+        return call
+
+    stage = Stage(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(explode)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["handler exploded", "seen B"]
+    assert "Before failed before peek" in caplog.text
+
+
+async def test_calls_that_are_unknown_invalid_or_refused_are_shown_to_no_further_policy() -> None:
+    seen: list[str] = []
+
+    def look(call: ToolCall) -> ToolCall:
+        seen.append(f"before {call.id}")
+        if call.id == "C":
+            raise ToolRefused("no")
+        return call
+
+    def after(call: ToolCall, result: ToolResult) -> ToolResult:
+        seen.append(f"after {call.id}")
+        return result
+
+    batch = Reply(blocks=(call("nope", id="A"), call("peek", id="B"), *peeks("C", "D").blocks))
+    stage = Stage(
+        batch, says("done"), tools=[peek], policies=[Before(look), Before(look), After(after)]
+    )
+
+    await stage.agent.prompt("go")
+
+    assert seen == ["before C", "before D", "before D", "after D"]
+
+
+async def test_a_policy_may_stop_a_run_before_a_tool_and_nothing_of_the_batch_runs() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def poke(path: str) -> str:
+        """Touch."""
+        ran.append(path)
+        return path
+
+    def stop(call: ToolCall) -> ToolCall:
+        if call.id == "B":
+            raise StopRun("out of money", exit_code=3)
+        return call
+
+    batch = Reply(blocks=tuple(call("poke", id=name, path=name) for name in "ABC"))
+    stage = Stage(batch, says("never"), tools=[poke], policies=[Before(stop)])
+
+    ended = await stage.agent.prompt("go")
+
+    assert ran == []
+    assert stage.texts == ["Operation aborted", "out of money", "Operation aborted"]
+    assert ended == Next(action="stop", reason="out of money", exit_code=3)
+    assert stage.told[-3:] == ["turn_end", "agent_end", "agent_settled"]
+    assert len(stage.provider.requests) == 1
+
+
+# After -------------------------------------------------------------------------------------------
+
+
+async def test_a_policy_may_change_what_a_tool_gave_also_when_it_failed() -> None:
+    def override(call: ToolCall, result: ToolResult) -> ToolResult:
+        text = "".join(block.text for block in result.content if isinstance(block, Text))
+        return ToolResult.of(text.upper(), is_error=not result.is_error, details={"z": 1})
+
+    stage = Stage(peeks("A", "missing"), says("done"), tools=[peek], policies=[After(override)])
+
+    await stage.agent.prompt("go")
+
+    assert [(text, result.is_error, result.details) for text, result in shown(stage)] == [
+        ("SEEN A", True, {"z": 1}),
+        ("NO SUCH FILE", False, {"z": 1}),
+    ]
+
+
+def shown(stage: Stage) -> list[tuple[str, ToolResult]]:
+    return list(zip(stage.texts, stage.results, strict=True))  # type: ignore[arg-type]
+
+
+async def test_a_policy_sees_a_call_as_it_ran() -> None:
+    seen: list[dict[str, object]] = []
+
+    def change(call: ToolCall) -> ToolCall:
+        return replace(call, arguments={"path": "other"})
+
+    def after(call: ToolCall, result: ToolResult) -> ToolResult:
+        seen.append(call.arguments)
+        return result
+
+    stage = Stage(peeks("A"), says("done"), tools=[peek], policies=[Before(change), After(after)])
+
+    await stage.agent.prompt("go")
+
+    assert seen == [{"path": "other"}]
+
+
+async def test_a_policy_that_fails_after_a_tool_leaves_the_result_as_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def explode(call: ToolCall, result: ToolResult) -> ToolResult:
+        raise RuntimeError("handler exploded")
+
+    stage = Stage(peeks("A"), says("done"), tools=[peek], policies=[After(explode)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.texts == ["seen A"]
+    assert "After failed after peek" in caplog.text
+
+
+async def test_a_policy_may_stop_a_run_after_a_tool_and_what_runs_is_cancelled() -> None:
+    begun = asyncio.Event()
+
+    @tool
+    async def wait(path: str) -> str:
+        """Wait."""
+        if path == "A":
+            await begun.wait()
+            return "A is done"
+        begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    def stop(call: ToolCall, result: ToolResult) -> ToolResult:
+        raise StopRun("enough")
+
+    batch = Reply(blocks=(call("wait", id="A", path="A"), call("wait", id="B", path="B")))
+    stage = Stage(batch, says("never"), tools=[wait], policies=[After(stop)])
+
+    ended = await stage.agent.prompt("go")
+
+    assert stage.texts == ["A is done", "Operation aborted"]
+    assert ended == Next(action="stop", reason="enough")
+    assert await tasks_left() == set()

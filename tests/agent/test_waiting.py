@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.agent.waiting import Abort, Aborted
+from pi.testing import FakeClock
+from tests.agent.agents import tasks_left
+
+
+async def done() -> str:
+    await asyncio.sleep(0)
+    return "done"
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+def cancellations() -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    return task.cancelling()
+
+
+async def test_a_wait_gives_what_was_waited_for() -> None:
+    abort = Abort(FakeClock())
+
+    assert await abort.wait(done) == "done"
+    assert not abort.wanted
+
+
+async def test_an_abort_cuts_a_wait_and_leaves_no_cancellation_behind() -> None:
+    abort = Abort(FakeClock())
+    asyncio.get_running_loop().call_soon(abort.want)
+
+    with pytest.raises(Aborted):
+        await abort.wait(forever)
+
+    assert abort.wanted
+    assert cancellations() == 0
+    await asyncio.sleep(0)  # would raise if a cancellation were left
+
+
+async def test_nothing_begins_after_an_abort() -> None:
+    abort = Abort(FakeClock())
+    abort.want()
+    begun: list[str] = []
+
+    async def begin() -> None:
+        begun.append("begun")
+
+    with pytest.raises(Aborted):
+        await abort.wait(begin)
+
+    assert begun == []
+
+
+async def test_whoever_aborts_from_inside_is_not_cut() -> None:
+    abort = Abort(FakeClock())
+
+    async def work() -> str:
+        abort.want()
+        await asyncio.sleep(0)
+        return "done"
+
+    assert await abort.wait(work) == "done"
+
+
+async def test_with_a_grace_work_may_end_after_the_abort() -> None:
+    clock = FakeClock()
+    abort = Abort(clock)
+    abort.want()
+
+    assert await abort.wait(done, grace=2) == "done"
+    assert await tasks_left() == set()
+
+
+async def test_work_that_takes_longer_than_its_grace_is_cut() -> None:
+    clock = FakeClock()
+    abort = Abort(clock)
+    waiting = asyncio.create_task(abort.wait(forever, grace=2))
+    await asyncio.sleep(0)
+
+    abort.want()
+    await clock.advance(1.9)
+    assert not waiting.done()
+    await clock.advance(0.1)
+
+    with pytest.raises(Aborted):
+        await waiting
+    assert await tasks_left() == set()
+
+
+async def test_work_that_swallows_the_cut_still_gives_its_value() -> None:
+    abort = Abort(FakeClock())
+
+    async def stubborn() -> str:
+        try:
+            await forever()
+        except asyncio.CancelledError:
+            return "still here"
+        return "unreachable"
+
+    asyncio.get_running_loop().call_soon(abort.want)
+
+    assert await abort.wait(stubborn) == "still here"
+    assert cancellations() == 0
+
+
+async def test_a_cancellation_from_elsewhere_passes_through() -> None:
+    abort = Abort(FakeClock())
+    waiting = asyncio.create_task(abort.wait(forever))
+    await asyncio.sleep(0)
+
+    abort.want()
+    waiting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_work_that_is_cancelled_by_nobody_here_has_failed() -> None:
+    abort = Abort(FakeClock())
+    never = asyncio.get_running_loop().create_future()
+    never.cancel()
+
+    async def work() -> None:
+        await never
+
+    with pytest.raises(RuntimeError, match="was cancelled"):
+        await abort.wait(work)
+
+
+async def test_whoever_asked_for_it_is_stopped_once_and_only_while_it_works() -> None:
+    abort = Abort(FakeClock())
+    stopped: list[str] = []
+
+    with abort.stopping(lambda: stopped.append("before")):
+        pass
+    with abort.stopping(lambda: stopped.append("during")):
+        abort.want()
+        abort.want()
+    with abort.stopping(lambda: stopped.append("after")):
+        pass
+
+    assert stopped == ["during", "after"]

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pi.agent.conversation import MemoryConversation
+from pi.agent.events import AgentEvent, EntryAppended
+from pi.agent.inbox import Inbox
+from pi.agent.policy import Draft, Request
+from pi.agent.waiting import Abort
+from pi.agent.world import World
+from pi.ai.messages import Json
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.testing import FakeClock
+from pi.testing.streams import ScriptedStream
+
+
+class Publishing(MemoryConversation):
+    """Shows what it is given, but not what is secret."""
+
+    def add(self, draft: Draft) -> Json | None:
+        super().add(draft)
+        return None if draft["type"] == "secret" else draft
+
+
+async def test_drafts_go_into_the_log_and_public_ones_are_told() -> None:
+    told: list[AgentEvent] = []
+    clock, log = FakeClock(), Publishing()
+
+    async def emit(event: AgentEvent) -> None:
+        told.append(event)
+
+    world = World(
+        conversation=log,
+        inbox=Inbox(),
+        model=lambda: FAUX_MODEL,
+        ask=lambda request: ScriptedStream()(request.model, None),  # type: ignore[arg-type]
+        request=lambda: Request(model=FAUX_MODEL, thinking="off", messages=(), tools=()),
+        tools=dict,
+        changes=tuple,
+        policies=(),
+        emit=emit,
+        clock=clock,
+        abort=Abort(clock),
+    )
+    drafts: list[dict[str, Any]] = [{"type": "note"}, {"type": "secret"}]
+
+    await world.add(drafts)
+
+    assert list(log.messages()) == drafts
+    assert told == [EntryAppended(entry={"type": "note"})]

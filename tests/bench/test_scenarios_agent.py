@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.mock_process import MockProcess
+from bench.scenarios.agent import SCENARIOS as AGENT
+from bench.scenarios.agent import program, told
+from bench.scenarios.catalog import SCENARIOS
+from bench.trial import observe
+
+
+def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
+    assert set(AGENT) <= set(SCENARIOS)
+    assert [scenario.name for scenario in AGENT if len(scenario.name) > 15] == []
+
+
+@pytest.mark.parametrize(("name", "heard"), [("deltas", 102), ("bare_deltas", 104)])
+def test_every_delta_is_heard_with_the_ends_of_its_block(
+    server: MockProcess, name: str, heard: int
+) -> None:
+    assert told(observe(program(name, 100), server)) == heard
+
+
+@pytest.mark.parametrize("name", ["calls", "bare_calls"])
+def test_calls_tell_what_they_cost(server: MockProcess, name: str) -> None:
+    seen = observe(program(name, 20), server)
+
+    assert 0 < told(seen) <= seen.run.cpu * 1e3

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_runs_offline_and_shows_something(example: Path, tmp_path: Path) -> None:
+    finished = subprocess.run(
+        [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.strip()
+
+
+def test_an_agent_can_be_embedded_in_a_few_lines() -> None:
+    finished = subprocess.run(
+        [sys.executable, ROOT / "examples/embed_agent.py"], capture_output=True, text=True
+    )
+
+    assert finished.stdout == "[add has run]\n2 and 3 make 5.\n"
