@@ -3,10 +3,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from pi.agent.conversation import (
     AgentMessage,
     MemoryConversation,
     Projection,
+    Snapshot,
     plain_messages,
     with_instructions,
 )
@@ -102,3 +105,21 @@ def test_another_or_a_shorter_log_is_read_from_the_start() -> None:
     assert projection.messages(log) == (PROMPT,)
     assert projection.instructions([HELLO]) == []
     assert projection.instructions([HELLO, PROMPT]) == [PROMPT]
+
+
+def test_a_snapshot_is_a_list_as_it_was() -> None:
+    growing = [1, 2, 3]
+
+    snapshot = Snapshot(growing)
+    growing.append(4)
+
+    assert list(snapshot) == [1, 2, 3]
+    assert (len(snapshot), snapshot[-1], snapshot[1:], snapshot == [1, 2, 3]) == (
+        3,
+        3,
+        (2, 3),
+        True,
+    )
+    assert snapshot != [1, 2, 3, 4]
+    with pytest.raises(IndexError):
+        snapshot[3]

@@ -162,3 +162,14 @@ async def test_closing_a_stream_early_waits_until_its_request_has_ended() -> Non
     await answering.aclose()
 
     assert ended.is_set()
+
+
+async def test_a_stream_aborted_before_its_task_took_a_step_ends_all_the_same() -> None:
+    answering = stream(silence)
+    waiting = asyncio.create_task(answering.result())
+    await asyncio.sleep(0)  # the task is there and has not run
+
+    answering.abort()
+
+    async with asyncio.timeout(5):
+        assert (await waiting).stop_reason == "aborted"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
@@ -94,12 +93,10 @@ class Answering:
     async def _listen(self, stream: EventStream) -> Answered:
         emit, watchers = self._emit, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
-        # One step later, because a stream whose task has not begun yet never hears of its abort.
-        abort = partial(asyncio.get_running_loop().call_soon, stream.abort)
         started = False
         cut: Interrupt | StopRun | None = None
         async with aclosing(stream):
-            with self._abort.stopping(abort):
+            with self._abort.stopping(stream.abort):
                 try:
                     async for event in stream:
                         if isinstance(event, _DELTAS):

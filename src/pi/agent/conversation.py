@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from pi.agent.policy import Draft
 from pi.ai.messages import (
@@ -15,11 +16,16 @@ from pi.ai.messages import (
     UserMessage,
 )
 
+T = TypeVar("T")
+
 AgentMessage: TypeAlias = Any
 """A ``Message``, or a record of the application's own with a ``role``."""
 
 Convert: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[Message]]
-"""Turns what the log holds into what models understand."""
+"""Turns what the log holds into what models understand, message by message.
+
+It is called with what is new; what it makes of two parts must be what it makes of the whole.
+"""
 Transform: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[AgentMessage]]
 """Chooses or changes what of the log is shown, before it is converted."""
 
@@ -66,25 +72,59 @@ class MemoryConversation:
         return None
 
 
+class Snapshot(Sequence[T]):
+    """A list as it is now, made at no cost; only for one that does nothing but grow."""
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: Sequence[T]) -> None:
+        self._items = items
+        self._length = len(items)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        places = range(self._length)[index]
+        if isinstance(places, int):
+            return self._items[places]
+        return tuple(self._items[place] for place in places)
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._items, self._length)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Projection:
     """What a model is shown of a log. The cost of a turn does not grow with the conversation."""
 
     def __init__(self, convert: Convert | None = None, transform: Transform | None = None) -> None:
-        self._convert = convert
+        self._convert = convert or plain_messages
         self._transform = transform
         self._log: Sequence[AgentMessage] = ()
         self._seen = 0
         self._instructions: list[SystemMessage] = []
-        self._plain = True
+        self._shown: list[Message] = []
+        self._instructed = False
 
-    def messages(self, log: Sequence[AgentMessage]) -> tuple[Message, ...]:
+    def messages(self, log: Sequence[AgentMessage]) -> Sequence[Message]:
         """What models are asked with; never without the instructions that the log holds."""
         self._look_at(log)
-        if self._convert is None and self._transform is None and self._plain:
-            return tuple(log)
-        shown = log if self._transform is None else self._transform(log)
-        shown = (self._convert or plain_messages)(shown)
-        return with_instructions(shown, self._instructions)
+        if self._transform is not None:
+            return with_instructions(self._convert(self._transform(log)), self._instructions)
+        if self._instructed or not self._instructions:
+            return Snapshot(self._shown)
+        return with_instructions(self._shown, self._instructions)
 
     def instructions(self, log: Sequence[AgentMessage]) -> Sequence[SystemMessage]:
         """What the log says of prompt and tools."""
@@ -94,14 +134,20 @@ class Projection:
     def _look_at(self, log: Sequence[AgentMessage]) -> None:
         """Look at what is new in the log; at all of it if it is another one."""
         if log is not self._log or len(log) < self._seen:
-            self._log, self._seen, self._instructions, self._plain = log, 0, [], True
+            self._log, self._seen, self._instructed = log, 0, False
+            self._instructions, self._shown = [], []
         if len(log) > self._seen:
-            for message in log[self._seen :]:
-                if isinstance(message, SystemMessage):
-                    self._instructions.append(message)
-                elif not isinstance(message, _KNOWN):
-                    self._plain = False
+            new = log[self._seen :]
             self._seen = len(log)
+            self._instructions += _instructions(new)
+            if self._transform is None:
+                shown = self._convert(new)
+                self._shown += shown
+                self._instructed = self._instructed or bool(_instructions(shown))
+
+
+def _instructions(messages: Sequence[AgentMessage]) -> list[SystemMessage]:
+    return [message for message in messages if isinstance(message, SystemMessage)]
 
 
 def plain_messages(messages: Sequence[AgentMessage]) -> Sequence[Message]:

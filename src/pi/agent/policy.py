@@ -5,7 +5,7 @@ Hooks decide; only ``Next.prepare`` waits. The loop asks every policy in order a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pi.agent.tool import ToolResult
@@ -29,7 +29,7 @@ class Request(Record):
 
     model: Model
     thinking: ThinkingLevel
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     tools: tuple[Tool, ...]
     tool_choice: ToolChoice | None = None
     purpose: str = "turn"

@@ -5,6 +5,7 @@ The JSON form of each record is the one of session files and of the RPC protocol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from pi.base.records import UNSET, Record, UnsetType, field
@@ -166,7 +167,7 @@ class Context(Record):
     """What a model is asked: instructions, the conversation so far, the tools it may call."""
 
     system_prompt: str | UnsetType = UNSET
-    messages: tuple[Message, ...] = ()
+    messages: Sequence[Message] = ()
     tools: tuple[Tool, ...] | UnsetType = UNSET
 
 

@@ -94,6 +94,7 @@ class EventStream:
     async def _wait_for_more(self) -> None:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._produce(), name="answer")
+            self._task.add_done_callback(self._ended)
         self._changed.clear()
         try:
             await self._changed.wait()
@@ -113,6 +114,10 @@ class EventStream:
         except Exception as bug:
             log.exception("reading the answer of %s failed", self._builder.model.id)
             self._builder.fail(ProviderError(f"pi could not read the answer: {bug!r}"))
+        self._flush()
+
+    def _ended(self, _: asyncio.Task[None]) -> None:
+        self._builder.abort()  # a task that is cancelled before its first step never says so
         self._flush()
 
     def _flush(self) -> None:

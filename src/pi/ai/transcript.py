@@ -18,7 +18,7 @@ class Instructions(Record):
 def conversation(context: Context) -> tuple[Message, ...]:
     """The messages of ``context``, with its prompt and tools as a leading system message."""
     if context.system_prompt is UNSET and context.tools is UNSET:
-        return context.messages
+        return tuple(context.messages)
     leading = SystemMessage(
         content="" if context.system_prompt is UNSET else str(context.system_prompt),
         tools_added=context.tools,

@@ -6,5 +6,15 @@ Everything here is deterministic and works offline. Nothing in the product impor
 from pi.ai.providers.faux import FauxProvider as ScriptedProvider
 from pi.ai.providers.faux import Reply, call, calls, says, thinks
 from pi.testing.clock import FakeClock
+from pi.testing.streams import ScriptedStream
 
-__all__ = ["FakeClock", "Reply", "ScriptedProvider", "call", "calls", "says", "thinks"]
+__all__ = [
+    "FakeClock",
+    "Reply",
+    "ScriptedProvider",
+    "ScriptedStream",
+    "call",
+    "calls",
+    "says",
+    "thinks",
+]
