@@ -147,7 +147,8 @@ class MessageBuilder:
 
     def __init__(self, model: Model, *, now_ms: int, find_model: FindModel | None = None) -> None:
         self.model = model
-        self.usage = Usage()
+        self._usage = Usage()
+        self._count: Callable[[], Usage] | None = None
         self.cost_factor = 1.0
         """What the service tier multiplies the price by."""
         self.charged: float | None = None
@@ -166,6 +167,21 @@ class MessageBuilder:
         self._by_key: dict[Hashable, TextBlock] = {}
         self._events: list[StreamEvent] = []
         self._started = False
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the server has counted so far."""
+        if self._count is not None:
+            self._usage, self._count = self._count(), None
+        return self._usage
+
+    @usage.setter
+    def usage(self, usage: Usage) -> None:
+        self._usage, self._count = usage, None
+
+    def count_with(self, count: Callable[[], Usage]) -> None:
+        """Have the usage counted when somebody asks: for servers that report it in every event."""
+        self._count = count
 
     # What arrives ------------------------------------------------------------------------------
 

@@ -76,10 +76,9 @@ async def _pip(
         )
     command = [sys.executable, "-m", "pip", words[0], "--progress-bar", "raw", *words[1:]]
     own = {name: value for name, value in environ.items() if name.startswith("PIP_")}
+    own |= {"PIP_NO_INPUT": "1", "PIP_RESUME_RETRIES": "10"}  # older pips ignore the second
     said: list[bytes] = []
-    async with await spawn(
-        command, cwd=Path.cwd(), env={**allow_listed(environ), **own, "PIP_NO_INPUT": "1"}
-    ) as child:
+    async with await spawn(command, cwd=Path.cwd(), env={**allow_listed(environ), **own}) as child:
         while line := await child.output.readline():
             if found := _PROGRESS.match(line):
                 progress(int(found[1]), int(found[2]))

@@ -130,8 +130,11 @@ class GenerateDecoder:
             self._said = counts.candidates_token_count
         if counts.thoughts_token_count is not None:
             self._thoughts = counts.thoughts_token_count
+        self._builder.count_with(self._usage)
+
+    def _usage(self) -> Usage:
         thoughts = self._thoughts
-        self._builder.usage = Usage(
+        return Usage(
             input=max(self._prompt + self._tool_prompt - self._cached, 0),
             output=self._said + (thoughts or 0),
             cache_read=self._cached,
