@@ -159,10 +159,13 @@ def installers(wanted: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
 def run(command: list[str]) -> bool:
     """Whether ``command`` succeeded; what it says goes to standard error."""
     # A group of its own: Ctrl+C is for us alone, and no traceback of pip reaches the person.
+    # It has to wait until we know whom to end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     installer = subprocess.Popen(
         command, env=clean_environment(), stdout=sys.stderr, start_new_session=True
     )
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return installer.wait() == 0
     except BaseException:
         os.killpg(installer.pid, signal.SIGKILL)

@@ -36,6 +36,8 @@ class Answer(Record):
 
     kind: Literal["words", "calls", "cut off", "error", "half"]
     calls: tuple[Asked, ...] = ()
+    silent: bool = False
+    """Without words before the calls."""
 
 
 class Event(Record):
@@ -70,6 +72,7 @@ answers = st.builds(
     Answer,
     kind=st.sampled_from(["words", "calls", "calls", "calls", "cut off", "error", "half"]),
     calls=st.lists(asked, min_size=1, max_size=4).map(tuple),
+    silent=st.booleans(),
 )
 events = st.builds(
     Event,
@@ -78,7 +81,7 @@ events = st.builds(
 )
 stories = st.builds(
     Story,
-    answers=st.lists(answers, max_size=6).map(tuple),
+    answers=st.lists(answers, min_size=1, max_size=6).map(tuple),
     events=st.lists(events, max_size=5).map(tuple),
     cuts=st.frozensets(st.integers(0, 30), max_size=3),
     stops=st.frozensets(st.integers(0, 12), max_size=1),
@@ -163,7 +166,7 @@ class Playing(Policy):
 def script(story: Story) -> list[Step]:
     steps: list[Step] = []
     for number, answer in enumerate(story.answers):
-        blocks: list[Any] = [Text(text="one two three")]
+        blocks: list[Any] = [] if answer.silent else [Text(text="one two three")]
         if answer.kind in ("calls", "cut off", "half"):
             blocks += [
                 call(each.kind, id=f"{number}-{at}", **arguments(each))

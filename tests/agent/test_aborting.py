@@ -17,6 +17,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.testing import Reply, call, says
 from tests.agent.agents import Stage, tasks_left
+from tests.agent.event_grammar import EventGrammar
 
 
 class Sleeper:
@@ -38,16 +39,15 @@ class Sleeper:
     async def run(self, arguments: Json, ctx: ToolContext) -> str:
         self.contexts.append(ctx)
         self.begun.set()
-        try:
-            await self.released.wait()
-        except asyncio.CancelledError:
-            if self.how == "politely":
-                raise ToolFailed("a\n\nCommand aborted") from None
-            if self.how == "never":
+        while not self.released.is_set():
+            try:
                 await self.released.wait()
-                ctx.update(ToolResult.of("too late"))
-                return "far too late"
-            raise
+            except asyncio.CancelledError:
+                if self.how == "politely":
+                    raise ToolFailed("a\n\nCommand aborted") from None
+                if self.how == "at once":
+                    raise
+        ctx.update(ToolResult.of("too late"))
         return "done"
 
 
@@ -91,6 +91,23 @@ async def test_running_tools_are_cancelled_and_one_last_turn_says_so() -> None:
     assert stage.agent.state.pending_tool_calls == frozenset()
 
 
+async def test_tools_that_are_cancelled_before_their_first_step_have_results_too() -> None:
+    class Aborts(Policy):
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            if call.id == "B":  # right behind the hook, and before any tool can begin
+                asyncio.get_running_loop().call_soon(stage.agent.abort)
+            return call
+
+    sleeper = Sleeper()
+    stage = Stage(sleeps("A", "B"), tools=[sleeper.tool], policies=[Aborts()])
+
+    await stage.agent.prompt("go")
+
+    assert sleeper.contexts == []
+    assert stage.texts == ["Operation aborted", "Operation aborted"]
+    EventGrammar().follow(stage.events)
+
+
 async def test_a_tool_may_say_in_its_own_words_that_it_was_aborted() -> None:
     sleeper = Sleeper("politely")
     stage = Stage(sleeps("A"), tools=[sleeper.tool])
@@ -122,6 +139,22 @@ async def test_a_tool_that_does_not_stop_is_left_alone_and_cannot_tell_anything_
     assert len(stage.events) == told
     assert not any(isinstance(event, ToolExecutionUpdate) for event in stage.events)
     assert "tool sleep does not end" in caplog.text
+
+
+async def test_a_tool_that_ends_after_it_was_left_alone_does_not_end_twice() -> None:
+    sleeper = Sleeper("never")
+    stage = Stage(sleeps("A"), tools=[sleeper.tool])
+    stage.on("tool_execution_end A", sleeper.released.set)
+    stage.on("tool_execution_end A", tasks_left)
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await sleeper.begun.wait()
+
+    stage.agent.abort()
+    await stage.clock.advance(CLEAN_UP_SECONDS)
+    await running
+
+    EventGrammar().follow(stage.events)
+    assert stage.texts == ["Operation aborted"]
 
 
 async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
@@ -260,7 +293,7 @@ async def test_a_listener_may_abort_at_any_event_and_the_transcript_stays_valid(
     await stage.agent.prompt("go")
 
     assert stage.told[-2:] == ["agent_end", "agent_settled"]
-    assert stage.told.count("turn_start") == stage.told.count("turn_end")
+    EventGrammar().follow(stage.events)
     assert await tasks_left() == set()
     shown = prepare(stage.agent.state.messages, FAUX_MODEL, same_id)
     assert sum(len(m.tool_calls) for m in shown if isinstance(m, AssistantMessage)) == sum(

@@ -199,6 +199,19 @@ async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_th
     assert (kept.content, kept.error_message) == ((signed, Text(text="one two ")), UNSET)
 
 
+async def test_an_answer_of_which_nothing_can_be_kept_is_dropped() -> None:
+    class Cut(Policy):
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            if answer().tool_calls:
+                raise Interrupt("not that", keep=True)
+
+    stage = Stage(calls("peek", path="x"), says("fine"), tools=[peek], policies=[Cut()])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["system", "user", "assistant:aborted", "assistant:stop"]
+
+
 async def test_a_cut_answer_keeps_no_call_that_never_ran() -> None:
     reply = says("so", call("peek", path="x"), Text(text="oops"))
     stage = Stage(reply, says("better"), tools=[peek], policies=[Cuts("oops")])

