@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +9,9 @@ import pytest
 
 from pi.agent.agent import Agent, AgentState
 from pi.agent.conversation import AgentMessage, MemoryConversation
-from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
+from pi.agent.errors import AgentBusy, CannotContinue
 from pi.agent.events import AgentEvent, MessageUpdate, QueueUpdate
-from pi.agent.policy import Boundary, Next, Policy, Request
+from pi.agent.policy import Next, Policy, Request
 from pi.agent.tool_forms import tool
 from pi.ai.errors import ProviderError
 from pi.ai.events import TextDelta
@@ -167,25 +167,31 @@ async def test_queues_are_told_whenever_they_change_and_can_be_taken_back() -> N
 # One run at a time -------------------------------------------------------------------------------
 
 
-def held(stage: Stage, point: str = "message_start assistant:pending") -> asyncio.Event:
-    """Hold the run at an event until the test lets it go on."""
-    go_on = asyncio.Event()
-    stage.on(point, go_on.wait)
-    return go_on
+class Hold:
+    """Holds a run at an event until the test lets it go on."""
+
+    def __init__(self, stage: Stage, point: str = "message_start assistant:pending") -> None:
+        self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+        stage.on(point, self._wait)
+
+    async def _wait(self) -> None:
+        self.reached.set()
+        await self.go_on.wait()
 
 
 @pytest.mark.trap(81)
 async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
     stage = Stage(says("one"), says("two"))
-    go_on = held(stage)
+    hold = Hold(stage)
     running = asyncio.create_task(stage.agent.prompt("first"))
-    await asyncio.sleep(0)
+    await hold.reached.wait()
 
     with pytest.raises(AgentBusy) as refused:
         await stage.agent.prompt("second")
     with pytest.raises(AgentBusy):
         await stage.agent.continue_()
-    go_on.set()
+    hold.go_on.set()
     await running
 
     assert "steer() or follow_up()" in refused.value.explain()
@@ -197,16 +203,16 @@ async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
 @pytest.mark.trap(92)
 async def test_a_running_agent_is_not_reset_and_keeps_its_conversation() -> None:
     stage = Stage(says("one"))
-    go_on = held(stage)
+    hold = Hold(stage)
     running = asyncio.create_task(stage.agent.prompt("first"))
-    await asyncio.sleep(0)
+    await hold.reached.wait()
     kept = stage.agent.conversation
 
     with pytest.raises(AgentBusy):
         stage.agent.reset()
     with pytest.raises(AgentBusy):
         stage.agent.conversation = MemoryConversation()
-    go_on.set()
+    hold.go_on.set()
     await running
 
     assert stage.agent.conversation is kept
@@ -256,16 +262,15 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
 async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
     stage = Stage(says("one"))
     heard: list[str] = []
-    go_on = held(stage, point)
+    hold = Hold(stage, point)
     stage.agent.subscribe(lambda event: heard.append(type(event).__name__))
     running = asyncio.create_task(stage.agent.prompt("first"))
-    while point not in stage.told:  # noqa: ASYNC110 - the run itself is what is waited for
-        await asyncio.sleep(0)
+    await hold.reached.wait()
 
     idle = asyncio.create_task(stage.agent.wait_for_idle())
     await asyncio.sleep(0)
     assert (idle.done(), stage.agent.state.is_streaming) == (False, True)
-    go_on.set()
+    hold.go_on.set()
     await idle
 
     assert heard[-1] == "AgentSettled"
@@ -316,152 +321,6 @@ async def test_a_run_whose_own_task_is_cancelled_leaves_nothing_behind() -> None
 
     assert await tasks_left() == set()
     assert not stage.agent.state.is_streaming
-
-
-# From inside -------------------------------------------------------------------------------------
-
-
-Wish = Callable[[Agent], Any]
-WISHES: list[Wish] = [
-    lambda agent: agent.prompt("inner"),
-    lambda agent: agent.continue_(),
-    lambda agent: agent.wait_for_idle(),
-]
-
-
-class Wishes(Policy):
-    """Wants from a hook what would wait for the run itself."""
-
-    def __init__(self, hook: str, wish: Wish) -> None:
-        self._hook = hook
-        self._wish = wish
-        self.agent: Agent | None = None
-        self.refused = 0
-
-    async def want(self) -> None:
-        assert self.agent is not None
-        try:
-            await self._wish(self.agent)
-        except WouldDeadlock:
-            self.refused += 1
-
-    async def before_request(self, request: Request) -> Request:
-        if self._hook == "before_request":
-            await self.want()
-        return request
-
-    async def at_boundary(self, at: Boundary) -> Next:
-        if self._hook == at.kind:
-            await self.want()
-        if self._hook == "prepare" and at.kind == "prompt":
-            return Next(prepare=self.want)
-        return at.next
-
-
-@pytest.mark.parametrize("wish", WISHES)
-@pytest.mark.parametrize("hook", ["before_request", "prompt", "turn", "settle", "prepare"])
-async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(hook: str, wish: Wish) -> None:
-    wishes = Wishes(hook, wish)
-    stage = Stage(says("one"), policies=[wishes])
-    wishes.agent = stage.agent
-
-    await asyncio.wait_for(stage.agent.prompt("go"), 1)
-
-    assert wishes.refused == 1
-
-
-@pytest.mark.parametrize("wish", WISHES)
-@pytest.mark.parametrize("where", ["listener", "async tool", "sync tool"])
-async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools(
-    where: str, wish: Wish
-) -> None:
-    wishes = Wishes("", wish)
-    loop = asyncio.get_running_loop()
-
-    @tool
-    async def waits() -> str:
-        """Want it."""
-        if where == "async tool":
-            await wishes.want()
-        return "ok"
-
-    @tool
-    def blocks() -> str:
-        """Want it from a thread."""
-        if where == "sync tool":
-            asyncio.run_coroutine_threadsafe(wishes.want(), loop).result(5)
-        return "ok"
-
-    stage = Stage(calls("waits"), calls("blocks"), says("done"), tools=[waits, blocks])
-    wishes.agent = stage.agent
-    if where == "listener":
-        stage.on("turn_end", wishes.want)
-
-    await asyncio.wait_for(stage.agent.prompt("go"), 5)
-
-    assert wishes.refused == 1
-
-
-async def test_resetting_from_inside_is_refused() -> None:
-    stage = Stage(says("one"))
-    refused: list[str] = []
-
-    def reset() -> None:
-        with pytest.raises(WouldDeadlock) as problem:
-            stage.agent.reset()
-        refused.append(problem.value.explain())
-
-    stage.on("turn_end", reset)
-    await stage.agent.prompt("go")
-
-    assert refused == [
-        "Something inside the run wants to begin something that needs its end. "
-        "Queue a message instead, or do it when the agent is idle."
-    ]
-
-
-async def test_an_agent_may_ask_another_one_which_must_not_wait_for_the_first() -> None:
-    refused: list[str] = []
-
-    @tool
-    async def look_up() -> str:
-        """Wait for the outer agent."""
-        try:
-            await outer.agent.wait_for_idle()
-        except WouldDeadlock as problem:
-            refused.append(problem.message)
-        return "looked up"
-
-    @tool
-    async def delegate() -> str:
-        """Ask the inner agent."""
-        await inner.agent.prompt("help")
-        return str(inner.agent.state.messages[-1].text)
-
-    inner = Stage(calls("look_up"), says("helped"), tools=[look_up])
-    outer = Stage(calls("delegate"), says("done"), tools=[delegate])
-
-    await asyncio.wait_for(outer.agent.prompt("go"), 1)
-
-    assert outer.texts == ["helped"]
-    assert len(refused) == 1
-
-
-async def test_a_task_that_was_started_inside_a_run_may_prompt_when_it_is_over() -> None:
-    stage = Stage(says("one"), says("two"))
-    over = asyncio.Event()
-    tasks: list[asyncio.Task[None]] = []
-
-    async def later() -> None:
-        await over.wait()
-        await stage.agent.prompt("and then?")
-
-    stage.on("turn_end", lambda: tasks.append(asyncio.create_task(later())))
-    await stage.agent.prompt("go")
-    over.set()
-    await asyncio.gather(*tasks)
-
-    assert stage.roles == ["user", "assistant:stop"] * 2
 
 
 # Watching ----------------------------------------------------------------------------------------

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pi.agent.agent import Agent
+from pi.agent.errors import WouldDeadlock
+from pi.agent.policy import Boundary, Next, Policy, Request
+from pi.agent.tool_forms import tool
+from pi.testing import calls, says
+from tests.agent.agents import Stage
+
+Wish = Callable[[Agent], Any]
+WISHES: list[Wish] = [
+    lambda agent: agent.prompt("inner"),
+    lambda agent: agent.continue_(),
+    lambda agent: agent.wait_for_idle(),
+]
+
+
+class Wishes(Policy):
+    """Wants from a hook what would wait for the run itself."""
+
+    def __init__(self, hook: str, wish: Wish) -> None:
+        self._hook = hook
+        self._wish = wish
+        self.agent: Agent | None = None
+        self.refused = 0
+
+    async def want(self) -> None:
+        assert self.agent is not None
+        try:
+            await self._wish(self.agent)
+        except WouldDeadlock:
+            self.refused += 1
+
+    async def before_request(self, request: Request) -> Request:
+        if self._hook == "before_request":
+            await self.want()
+        return request
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        if self._hook == at.kind:
+            await self.want()
+        if self._hook == "prepare" and at.kind == "prompt":
+            return Next(prepare=self.want)
+        return at.next
+
+
+@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("hook", ["before_request", "prompt", "turn", "settle", "prepare"])
+async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(hook: str, wish: Wish) -> None:
+    wishes = Wishes(hook, wish)
+    stage = Stage(says("one"), policies=[wishes])
+    wishes.agent = stage.agent
+
+    await asyncio.wait_for(stage.agent.prompt("go"), 1)
+
+    assert wishes.refused == 1
+
+
+@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("where", ["listener", "async tool", "sync tool"])
+async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools(
+    where: str, wish: Wish
+) -> None:
+    wishes = Wishes("", wish)
+    loop = asyncio.get_running_loop()
+
+    @tool
+    async def waits() -> str:
+        """Want it."""
+        if where == "async tool":
+            await wishes.want()
+        return "ok"
+
+    @tool
+    def blocks() -> str:
+        """Want it from a thread."""
+        if where == "sync tool":
+            asyncio.run_coroutine_threadsafe(wishes.want(), loop).result(5)
+        return "ok"
+
+    stage = Stage(calls("waits"), calls("blocks"), says("done"), tools=[waits, blocks])
+    wishes.agent = stage.agent
+    if where == "listener":
+        stage.on("turn_end", wishes.want)
+
+    await asyncio.wait_for(stage.agent.prompt("go"), 5)
+
+    assert wishes.refused == 1
+
+
+async def test_resetting_from_inside_is_refused() -> None:
+    stage = Stage(says("one"))
+    refused: list[str] = []
+
+    def reset() -> None:
+        with pytest.raises(WouldDeadlock) as problem:
+            stage.agent.reset()
+        refused.append(problem.value.explain())
+
+    stage.on("turn_end", reset)
+    await stage.agent.prompt("go")
+
+    assert refused == [
+        "Something inside the run wants to begin something that needs its end. "
+        "Queue a message instead, or do it when the agent is idle."
+    ]
+
+
+async def test_an_agent_may_ask_another_one_which_must_not_wait_for_the_first() -> None:
+    refused: list[str] = []
+
+    @tool
+    async def look_up() -> str:
+        """Wait for the outer agent."""
+        try:
+            await outer.agent.wait_for_idle()
+        except WouldDeadlock as problem:
+            refused.append(problem.message)
+        return "looked up"
+
+    @tool
+    async def delegate() -> str:
+        """Ask the inner agent."""
+        await inner.agent.prompt("help")
+        return str(inner.agent.state.messages[-1].text)
+
+    inner = Stage(calls("look_up"), says("helped"), tools=[look_up])
+    outer = Stage(calls("delegate"), says("done"), tools=[delegate])
+
+    await asyncio.wait_for(outer.agent.prompt("go"), 1)
+
+    assert outer.texts == ["helped"]
+    assert len(refused) == 1
+
+
+async def test_a_task_that_was_started_inside_a_run_may_prompt_when_it_is_over() -> None:
+    stage = Stage(says("one"), says("two"))
+    over = asyncio.Event()
+    tasks: list[asyncio.Task[None]] = []
+
+    async def later() -> None:
+        await over.wait()
+        await stage.agent.prompt("and then?")
+
+    stage.on("turn_end", lambda: tasks.append(asyncio.create_task(later())))
+    await stage.agent.prompt("go")
+    over.set()
+    await asyncio.gather(*tasks)
+
+    assert stage.roles == ["user", "assistant:stop"] * 2
