@@ -80,7 +80,6 @@ def diagnostic(kind: str, sentence: str) -> Json:
     return {"type": kind, "timestamp": 7, "error": {"message": f"400: {shown}"}}
 
 
-@pytest.mark.trap(26)
 async def test_a_refused_signature_is_healed_by_leaving_thoughts_out() -> None:
     asked = Asked(refusal(SIGNATURE), TEXT)
 

@@ -23,7 +23,6 @@ def refusal(sentence: str) -> BadRequest:
     return BadRequest(f'400: {{"type":"invalid_request_error","message":"{sentence}"}}', status=400)
 
 
-@pytest.mark.trap(26)
 @pytest.mark.parametrize(
     "sentence",
     [

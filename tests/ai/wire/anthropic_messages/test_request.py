@@ -130,7 +130,6 @@ def test_every_feature_that_is_used_is_asked_for_in_a_fixed_order() -> None:
     ]
 
 
-@pytest.mark.trap(26)
 def test_a_repaired_request_has_no_thoughts_and_thinks_only_where_none_is_missed() -> None:
     thought = Thinking(thinking="hm", thinking_signature="bad")
     in_a_turn = (user("a"), own(thought, asks("c1")), result("c1", "R"))

@@ -32,7 +32,6 @@ def payload(id: str = SONNET) -> Json:
     )
 
 
-@pytest.mark.trap(26)
 def test_thoughts_with_a_refused_signature_are_left_out() -> None:
     repair = next_repair(SIGNATURE, payload())
 
@@ -44,7 +43,6 @@ def test_thoughts_with_a_refused_signature_are_left_out() -> None:
     assert without_thoughts(repaired) is None
 
 
-@pytest.mark.trap(26)
 def test_only_a_budget_needs_the_thoughts_that_were_left_out() -> None:
     budget = without_thoughts(payload(SONNET))
     effort = without_thoughts(payload("us.anthropic.claude-opus-4-6-v1"))
