@@ -1,12 +1,143 @@
 from __future__ import annotations
 
-from pi.ai.diagnostics import STRICT_REJECTED, repair_note
+import pytest
+
+from pi.ai.diagnostics import (
+    NO_REPAIRS,
+    STRICT_REJECTED,
+    THINKING_REJECTED,
+    TOOL_REJECTED,
+    Repairs,
+    lacks_thought,
+    refuses_strict,
+    repair_note,
+    without_refused_thoughts,
+    without_thoughts,
+)
 from pi.ai.errors import BadRequest
+from pi.ai.messages import AssistantMessage, Message, StopReason, Text, Thinking, ToolCall
+from pi.ai.messages import UserMessage as User
+from pi.ai.models.model import Model
+from pi.base.records import UNSET, replace
+
+MODEL = Model(id="m", name="M", api="a", provider="p")
+OTHER = replace(MODEL, id="other")
+THOUGHT = Thinking(thinking="hm", thinking_signature="s")
+CALL = ToolCall(id="c", name="peek", arguments={})
+HI = User(content="hi")
 
 
-def test_a_repair_is_noted_with_the_refusal_that_asked_for_it() -> None:
-    assert repair_note(STRICT_REJECTED, BadRequest("400: no", status=400), 7) == {
-        "type": "strict_schema_rejected",
+def said(
+    *content: Thinking | Text | ToolCall,
+    note: str = "",
+    by: Model = MODEL,
+    stop: StopReason = "stop",
+) -> AssistantMessage:
+    return AssistantMessage(
+        content=content,
+        api=by.api,
+        provider=by.provider,
+        model=by.id,
+        stop_reason=stop,
+        diagnostics=({"type": note},) if note else UNSET,
+    )
+
+
+@pytest.mark.parametrize(
+    ("repair", "kind"),
+    [
+        (Repairs(thinking=True), THINKING_REJECTED),
+        (Repairs(strict=True), STRICT_REJECTED),
+        (Repairs(tools=frozenset({"peek"})), TOOL_REJECTED),
+    ],
+)
+def test_a_repair_is_noted_with_the_refusal_that_asked_for_it(repair: Repairs, kind: str) -> None:
+    assert repair_note(repair, BadRequest("400: no", status=400), 7) == {
+        "type": kind,
         "timestamp": 7,
         "error": {"message": "400: no"},
     }
+
+
+def test_repairs_add_up() -> None:
+    first, second = frozenset({"a"}), frozenset({"b"})
+
+    assert Repairs(thinking=True, tools=first) | Repairs(strict=True, tools=second) == Repairs(
+        thinking=True, strict=True, tools=first | second
+    )
+    assert NO_REPAIRS | NO_REPAIRS == NO_REPAIRS
+
+
+# Strictness --------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(21)
+def test_a_refusal_of_strict_tools_holds_for_the_session_and_the_model() -> None:
+    noted = (HI, said(Text(text="so"), note=STRICT_REJECTED))
+
+    assert refuses_strict((), MODEL, Repairs(strict=True))
+    assert refuses_strict(noted, MODEL, NO_REPAIRS)
+    assert not refuses_strict(noted, OTHER, NO_REPAIRS)
+    assert not refuses_strict((HI, said(note=THINKING_REJECTED)), MODEL, NO_REPAIRS)
+
+
+# Thoughts ----------------------------------------------------------------------------------------
+
+
+def test_without_a_refusal_thoughts_stay() -> None:
+    messages = (HI, said(THOUGHT, CALL))
+
+    assert without_refused_thoughts(messages, MODEL, NO_REPAIRS) == messages
+    assert not lacks_thought(messages, MODEL, NO_REPAIRS)
+
+
+@pytest.mark.trap(26)
+def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> None:
+    foreign = said(THOUGHT, by=OTHER)
+
+    trusted = without_refused_thoughts(
+        (HI, foreign, said(THOUGHT, CALL)), MODEL, Repairs(thinking=True)
+    )
+
+    assert trusted == (HI, foreign, said(CALL))
+
+
+@pytest.mark.trap(26)
+def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> None:
+    noted = said(THOUGHT, note=THINKING_REJECTED)
+    messages = (HI, said(THOUGHT, CALL), noted, HI, said(THOUGHT))
+
+    trusted = without_refused_thoughts(messages, MODEL, NO_REPAIRS)
+
+    assert trusted == (HI, said(CALL), noted, HI, said(THOUGHT))
+    assert without_refused_thoughts(messages, OTHER, NO_REPAIRS) == messages
+
+
+def test_a_wire_may_forget_more_than_the_thought() -> None:
+    def forget(answer: AssistantMessage) -> AssistantMessage:
+        return replace(without_thoughts(answer), model="")
+
+    trusted = without_refused_thoughts((said(THOUGHT),), MODEL, Repairs(thinking=True), forget)
+
+    assert trusted == (replace(said(), model=""),)
+
+
+@pytest.mark.parametrize(
+    ("messages", "repairs", "lacks"),
+    [
+        ((HI,), Repairs(thinking=True), False),
+        ((HI, said(THOUGHT, CALL)), Repairs(thinking=True), True),
+        ((HI, said(THOUGHT, CALL), said(THOUGHT)), Repairs(thinking=True), False),
+        ((said(THOUGHT, CALL), said(THOUGHT, CALL, note=THINKING_REJECTED)), NO_REPAIRS, False),
+        (
+            (said(THOUGHT, CALL), said(note=THINKING_REJECTED, stop="aborted")),
+            NO_REPAIRS,
+            True,
+        ),
+    ],
+    ids=["no answer", "within a turn", "in a new turn", "a good thought", "aborted"],
+)
+def test_only_the_latest_calls_can_lack_their_thought(
+    messages: tuple[Message, ...], repairs: Repairs, lacks: bool
+) -> None:
+    assert lacks_thought(messages, MODEL, repairs) is lacks

@@ -5,35 +5,34 @@ from collections.abc import Sequence
 import pytest
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import repair_note
+from pi.ai.diagnostics import NO_REPAIRS, Repairs, repair_note
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.repairing import ask_with_repairs
+from pi.ai.repairing import MOST_TOOLS, ask_with_repairs
 from pi.ai.request import Call, StreamOptions
 from pi.testing.clock import FakeClock
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
 REFUSAL = BadRequest("400: no", status=400)
+THINKING = Repairs(thinking=True)
+STRICT = Repairs(strict=True)
 
 
 class Asked:
-    """A question with one repair per refusal, and what was seen of it."""
+    """A question that is refused once for each of ``repairs``, and what was seen of it."""
 
-    def __init__(self, *answers: BadRequest | None, repairs: Sequence[str] = ("a", "b")) -> None:
+    def __init__(self, *repairs: Repairs | None) -> None:
         self.builder = MessageBuilder(MODEL, now_ms=0)
         self.delivered: list[Json] = []
-        self._answers = list(answers)
-        self._repairs = repairs
+        self._repairs: Sequence[Repairs | None] = repairs
 
     async def ask(self) -> None:
-        none: tuple[str, ...] = ()
         await ask_with_repairs(
             Call(model=MODEL, messages=(), options=StreamOptions(on_payload=self._agree)),
             self.builder,
             FakeClock(now_ms=7),
-            repairs=none,
-            encode=lambda done: {"without": done},
+            encode=lambda repairs: {"without": repairs},
             deliver=self._deliver,
             next_repair=self._next_repair,
         )
@@ -43,44 +42,42 @@ class Asked:
 
     async def _deliver(self, payload: Json) -> None:
         self.delivered.append(payload)
-        if (refusal := self._answers.pop(0)) is not None:
-            raise refusal
+        if len(self.delivered) <= len(self._repairs):
+            raise REFUSAL
 
-    def _next_repair(
-        self, refusal: BadRequest, payload: Json, done: tuple[str, ...]
-    ) -> tuple[str, tuple[str, ...]] | None:
-        assert (refusal, payload) == (REFUSAL, {"without": done, "agreed": True})
-        left = self._repairs[len(done) :]
-        return (f"{left[0]} refused", (*done, left[0])) if left else None
+    def _next_repair(self, refusal: BadRequest, payload: Json) -> Repairs | None:
+        assert (refusal, payload) == (REFUSAL, self.delivered[-1])
+        return self._repairs[len(self.delivered) - 1]
 
 
 async def test_an_accepted_request_is_asked_once() -> None:
-    asked = Asked(None)
+    asked = Asked()
 
     await asked.ask()
 
-    assert asked.delivered == [{"without": (), "agreed": True}]
+    assert asked.delivered == [{"without": NO_REPAIRS, "agreed": True}]
     assert asked.builder.diagnostics == []
 
 
 async def test_every_repair_is_agreed_upon_delivered_and_noted() -> None:
-    asked = Asked(REFUSAL, REFUSAL, None)
+    asked = Asked(THINKING, STRICT)
 
     await asked.ask()
 
     assert asked.delivered == [
-        {"without": (), "agreed": True},
-        {"without": ("a",), "agreed": True},
-        {"without": ("a", "b"), "agreed": True},
+        {"without": NO_REPAIRS, "agreed": True},
+        {"without": THINKING, "agreed": True},
+        {"without": THINKING | STRICT, "agreed": True},
     ]
     assert asked.builder.diagnostics == [
-        repair_note("a refused", REFUSAL, 7),
-        repair_note("b refused", REFUSAL, 7),
+        repair_note(THINKING, REFUSAL, 7),
+        repair_note(STRICT, REFUSAL, 7),
     ]
 
 
-async def test_a_refusal_that_no_repair_helps_against_is_raised() -> None:
-    asked = Asked(REFUSAL, REFUSAL, repairs=("a",))
+@pytest.mark.parametrize("second", [None, THINKING], ids=["no repair", "the same repair"])
+async def test_a_refusal_that_no_repair_helps_against_is_raised(second: Repairs | None) -> None:
+    asked = Asked(THINKING, second)
 
     with pytest.raises(BadRequest):
         await asked.ask()
@@ -88,8 +85,19 @@ async def test_a_refusal_that_no_repair_helps_against_is_raised() -> None:
     assert len(asked.delivered) == 2
 
 
+async def test_tools_are_not_given_up_for_ever() -> None:
+    asked = Asked(*(Repairs(tools=frozenset({name})) for name in "abcdef"))
+
+    with pytest.raises(BadRequest):
+        await asked.ask()
+
+    assert [len(payload["without"].tools) for payload in asked.delivered] == [
+        *range(MOST_TOOLS + 1)
+    ]
+
+
 async def test_nothing_is_asked_again_once_a_part_of_the_answer_is_there() -> None:
-    asked = Asked(REFUSAL)
+    asked = Asked(THINKING)
     asked.builder.text("block", "part")
 
     with pytest.raises(BadRequest):

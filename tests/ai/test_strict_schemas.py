@@ -194,8 +194,33 @@ def test_one_tool_that_is_not_strict_makes_all_of_them_loose(other: Tool) -> Non
     assert strict_schemas((tool("a"), other), CLAUDE) == {}
 
 
-def test_a_tool_that_requires_strictness_may_not_be_loosened() -> None:
-    refuse_loosening((tool("a"),))
+@pytest.mark.parametrize(
+    ("other", "answers", "reason"),
+    [
+        (tool("a"), {"supported": False}, "this model takes no strict tools"),
+        (tool("a"), {"refused": True}, "the server has refused strict tools"),
+        (
+            tool("a", parameters={"type": "object"}),
+            {},
+            "the parameters of the tool a have no strict form",
+        ),
+        (
+            Tool(name="a", description="", parameters=schema()),
+            {},
+            "the tool a beside it is not strict",
+        ),
+    ],
+)
+def test_a_tool_that_requires_strictness_is_not_loosened_and_the_reason_is_said(
+    other: Tool, answers: dict[str, bool], reason: str
+) -> None:
+    assert strict_schemas((other, tool("b")), CLAUDE, **answers) == {}
 
-    with pytest.raises(BadRequest, match="The tool b requires strict arguments"):
-        refuse_loosening((tool("a"), tool("b", "require")))
+    with pytest.raises(BadRequest) as caught:
+        strict_schemas((other, tool("b", "require")), CLAUDE, **answers)
+
+    assert caught.value.message == f"The tool b requires strict arguments, but {reason}."
+
+
+def test_tools_that_only_prefer_strictness_may_be_loosened() -> None:
+    refuse_loosening((tool("a"), Tool(name="b", description="", parameters=schema())), "…")

@@ -171,16 +171,17 @@ class MessageBuilder:
     @property
     def usage(self) -> Usage:
         """The tokens that the server has counted so far."""
-        if self._count is not None:
-            self._usage, self._count = self._count(), None
-        return self._usage
+        return self._usage if self._count is None else self._count()
 
     @usage.setter
     def usage(self, usage: Usage) -> None:
         self._usage, self._count = usage, None
 
     def count_with(self, count: Callable[[], Usage]) -> None:
-        """Have the usage counted when somebody asks: for servers that report it in every event."""
+        """Have ``count`` asked for the usage: for servers that report it in every event.
+
+        It gives the same value as long as there is nothing new.
+        """
         self._count = count
 
     # What arrives ------------------------------------------------------------------------------

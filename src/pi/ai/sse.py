@@ -7,10 +7,21 @@ blank line, comments, several ``data`` lines.
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 ServerEvent: TypeAlias = tuple[str, bytes]
 """Name of the event (empty when the server gives none) and its data."""
+
+MOST_OF_THE_START = 4096
+"""About how many bytes are kept to explain a stream that had no event."""
+
+_BLANK_LINE = re.compile(rb"(?>\r\n?|\n)(?>\r\n?|\n)")
+"""The end of a line and a line with nothing on it, each with any line end."""
+_LF, _CR = b"\n\r"
+"""As numbers: Python finds a number in bytes ten times as fast as other bytes."""
+_BEFORE = 3
+"""Bytes of the longest blank line that may have come before a read completes it."""
 
 
 class SseReader:
@@ -19,83 +30,82 @@ class SseReader:
     def __init__(self) -> None:
         self._held: list[bytes] = []
         """The beginning of an event whose end has not come; joined only once it has."""
-        self._after_cr = False
+        self._before = b""
+        """The last few bytes of that."""
         self.first_bytes = b""
         """The start of what came before the first event, to explain a stream that had none."""
         self._seen_event = False
-        self._lead, self._name = b"data: ", ""
-        """How the last event began, up to its data: most streams repeat one kind of event."""
+        # Most streams repeat one kind of event, so the next ones are expected to look like the
+        # last one: how it began, up to its data, and the blank line behind it.
+        self._lead, self._name, self._blank = b"data: ", "", b"\n\n"
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """The events that ``chunk`` completes."""
-        if not chunk:
-            return []
-        if not self._seen_event and len(self.first_bytes) < 4096:
-            self.first_bytes += chunk[:4096]
-        if b"\r" in chunk or self._after_cr:
-            chunk = self._with_line_feeds(chunk)
-        ends_held = chunk.startswith(b"\n") and self._held and self._held[-1].endswith(b"\n")
+        if not self._seen_event and len(self.first_bytes) < MOST_OF_THE_START:
+            self.first_bytes += chunk[:MOST_OF_THE_START]
+        seam = self._before + chunk[:_BEFORE]
         self._held.append(chunk)
-        if b"\n\n" not in chunk and not ends_held:
+        if not (_BLANK_LINE.search(chunk) or _BLANK_LINE.search(seam)):
+            self._before = (self._before + chunk[-_BEFORE:])[-_BEFORE:]
             return []
-        whole, _, rest = b"".join(self._held).rpartition(b"\n\n")
-        self._held = [rest] if rest else []
-        return self._events(whole)
+        data = b"".join(self._held)
+        end, start = self._last_blank_line(data)
+        self._held, self._before = [data[start:]], data[start:][-_BEFORE:]
+        return self._events(data, end)
 
     def finish(self) -> list[ServerEvent]:
         """The event that the stream ended with, where no blank line followed it."""
-        rest, self._held = b"".join(self._held), []
-        return self._events(rest) if rest else []
+        rest, self._held, self._before = b"".join(self._held), [], b""
+        return self._events(rest, len(rest))
 
-    def _with_line_feeds(self, chunk: bytes) -> bytes:
-        """``chunk`` with CRLF and lone CR as LF, also where a CRLF was cut in two."""
-        if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
-        self._after_cr = chunk.endswith(b"\r")
-        ended = b"\n" if chunk.endswith((b"\r", b"\n")) else b""
-        return b"\n".join(chunk.splitlines()) + ended
+    def _last_blank_line(self, data: bytes) -> tuple[int, int]:
+        """Where it begins, which ends the last whole event, and where it ends."""
+        end = data.rfind(self._blank)
+        start = end + len(self._blank)
+        if end < 0 or _BLANK_LINE.search(data, start):  # this stream has several kinds of them
+            *_, last = _BLANK_LINE.finditer(data)
+            end, start = last.span()
+            self._blank = last[0]
+        return end, start
 
-    def _events(self, whole: bytes) -> list[ServerEvent]:
-        events = self._alike(whole)
+    def _events(self, data: bytes, end: int) -> list[ServerEvent]:
+        """The events in ``data`` before ``end``."""
+        events = self._alike(data, end)
         if events is None:
-            events = [event for piece in whole.split(b"\n\n") for event in self._parsed(piece)]
+            events = _parsed(data[:end])
+            if events:
+                self._remember(events[-1][0])
         self._seen_event = self._seen_event or bool(events)
         return events
 
-    def _alike(self, whole: bytes) -> list[ServerEvent] | None:
+    def _alike(self, data: bytes, end: int) -> list[ServerEvent] | None:
         """The events, if all of them begin like the last one and have one line of data."""
         lead, name = self._lead, self._name
-        if not whole.startswith(lead):
+        if not data.startswith(lead):
             return None
-        data = whole[len(lead) :].split(b"\n\n" + lead)
-        lines = lead.count(b"\n")
-        if whole.count(b"\n") != len(data) * (lines + 2) - 2:
-            return None
-        return [(name, piece) for piece in data]
+        lines = data[len(lead) : end].split(self._blank + lead)
+        events = [(name, line) for line in lines if _LF not in line and _CR not in line]
+        return events if len(events) == len(lines) else None
 
-    def _parsed(self, piece: bytes) -> list[ServerEvent]:
-        event = _parse(piece)
-        if event is None:
-            return []
-        self._remember(piece, event)
-        return [event]
-
-    def _remember(self, piece: bytes, event: ServerEvent) -> None:
-        name, data = event
-        lead = piece.removesuffix(data)
-        if lead in (b"data: ", f"event: {name}\ndata: ".encode()):
-            self._lead, self._name = lead, name
+    def _remember(self, name: str) -> None:
+        line_end = self._blank[: len(self._blank) // 2]
+        self._name = name
+        self._lead = b"event: " + name.encode() + line_end + b"data: " if name else b"data: "
 
 
-def _parse(piece: bytes) -> ServerEvent | None:
-    """One event from its lines; ``None`` where it carries no data."""
-    name = ""
-    data: list[bytes] = []
-    for line in piece.split(b"\n"):
+def _parsed(whole: bytes) -> list[ServerEvent]:
+    """The events of whole lines; those that carry no data are none."""
+    events: list[ServerEvent] = []
+    name, data = "", list[bytes]()
+    for line in (*whole.splitlines(), b""):
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
             data.append(value)
         elif field == b"event":
             name = value.decode("utf-8", "replace")
-    return (name, b"\n".join(data)) if data else None
+        elif not line:
+            if data:
+                events.append((name, b"\n".join(data)))
+            name, data = "", []
+    return events

@@ -17,6 +17,9 @@ from pi.base.records import Record
 
 T = TypeVar("T")
 
+NO_STRICT_TOOLS = "this model takes no strict tools"
+STRICT_REFUSED = "the server has refused strict tools"
+
 _UNSAYABLE = frozenset({"allOf", "oneOf", "not", "if", "dependentSchemas", "patternProperties"})
 _DESCRIBING = frozenset({"type", "enum", "const", "description", "title", "default", "format"})
 _PARTS = frozenset({"properties", "anyOf", "items"})
@@ -42,23 +45,33 @@ OPENAI = Dialect()
 """As both of OpenAI's wires take it."""
 
 
-def strict_schemas(tools: Sequence[Tool], dialect: Dialect) -> dict[str, Json]:
-    """The strict schemas of ``tools`` by name: of all of them, or else none."""
+def strict_schemas(
+    tools: Sequence[Tool], dialect: Dialect, *, supported: bool = True, refused: bool = False
+) -> dict[str, Json]:
+    """The strict schemas of ``tools`` by name: of all of them, or else none.
+
+    None are for a server that is not known to take them, and none for one that ``refused`` them.
+    Raises ``BadRequest`` where a tool that requires to be strict cannot be.
+    """
     schemas: dict[str, Json] = {}
+    if not supported or refused:
+        refuse_loosening(tools, STRICT_REFUSED if refused else NO_STRICT_TOOLS)
+        return {}
     for tool in tools:
         schema = strict_schema(tool.parameters, dialect) if _wish(tool) else None
         if schema is None:
+            refuse_loosening(tools, _why_loose(tool))
             return {}
         schemas[tool.name] = schema
     return schemas
 
 
-def refuse_loosening(tools: Iterable[Tool]) -> None:
-    """Raise ``BadRequest`` if one of ``tools`` may not be sent without a strict schema."""
+def refuse_loosening(tools: Iterable[Tool], obstacle: str) -> None:
+    """Raise ``BadRequest``, with the ``obstacle``, if one of ``tools`` requires to be strict."""
     for tool in tools:
         if _wish(tool) == "require":
             raise BadRequest(
-                f"The tool {tool.name} requires strict arguments, which this request cannot have.",
+                f"The tool {tool.name} requires strict arguments, but {obstacle}.",
                 hint="Choose a model with strict tools, and only tools that allow them.",
             )
 
@@ -83,6 +96,12 @@ def _wish(tool: Tool) -> str:
             return str(wish)
         case _:
             return ""
+
+
+def _why_loose(tool: Tool) -> str:
+    if _wish(tool):
+        return f"the parameters of the tool {tool.name} have no strict form"
+    return f"the tool {tool.name} beside it is not strict"
 
 
 def _strict(schema: Any, dialect: Dialect) -> Json:

@@ -22,6 +22,7 @@ from tests.ai.wire.anthropic_messages.talk import PLAIN, model, own, system, too
 from tests.ai.wire.conformance import RECORDINGS
 
 TEXT = (RECORDINGS / "anthropic-messages" / "text.http").read_bytes()
+THINKING = (RECORDINGS / "anthropic-messages" / "thinking.http").read_bytes()
 SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
 SCHEMA = "tools.0.custom.input_schema: JSON schema is invalid"
 TALK = (
@@ -80,17 +81,30 @@ def diagnostic(kind: str, sentence: str) -> Json:
     return {"type": kind, "timestamp": 7, "error": {"message": f"400: {shown}"}}
 
 
-async def test_a_refused_signature_is_healed_by_leaving_thoughts_out() -> None:
-    asked = Asked(refusal(SIGNATURE), TEXT)
+@pytest.mark.trap(26)
+async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
+    asked = Asked(refusal(SIGNATURE), THINKING)
+    later = Asked(TEXT)
 
     builder = await asked.ask(*TALK)
-
-    first, second = (body["messages"][1]["content"] for body in asked.bodies)
-    assert [block["type"] for block in first] == ["thinking", "text"]
-    assert [block["type"] for block in second] == ["text"]
     assert builder.final is not None
-    assert builder.final.text == "Hello, wörld! 👋"
+    await later.ask(*TALK, builder.final, user("3"))
+
+    assert builder.final.text == "42."
     assert builder.final.diagnostics == (diagnostic("thinking_signature_rejected", SIGNATURE),)
+    assert [[kinds(body) for body in turn.bodies] for turn in (asked, later)] == [
+        [[["thinking", "text"]], [["text"]]],
+        [[["text"], ["thinking", "text"]]],
+    ]
+
+
+def kinds(body: Json) -> list[list[str]]:
+    """The types of the blocks of every answer in a request."""
+    return [
+        [block["type"] for block in message["content"]]
+        for message in body["messages"]
+        if message["role"] == "assistant"
+    ]
 
 
 @pytest.mark.trap(21, 22)
@@ -107,6 +121,22 @@ async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> No
     assert builder.diagnostics == [
         diagnostic("strict_schema_rejected", SCHEMA),
         diagnostic("tool_schema_rejected", SCHEMA),
+    ]
+
+
+@pytest.mark.trap(21)
+async def test_a_refused_strictness_is_not_asked_for_again() -> None:
+    strict = model({"supportsStrictTools": True})
+    asked = Asked(refusal(SCHEMA), TEXT)
+    later = Asked(TEXT)
+
+    builder = await asked.ask(*TALK, target=strict)
+    assert builder.final is not None
+    await later.ask(*TALK, builder.final, user("3"), target=strict)
+
+    assert [["strict" in body["tools"][0] for body in turn.bodies] for turn in (asked, later)] == [
+        [True, False],
+        [False],
     ]
 
 

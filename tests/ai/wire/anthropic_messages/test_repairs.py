@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED, TOOL_REJECTED
+from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
-from pi.ai.wire.anthropic_messages.repairs import Repairs, next_repair
+from pi.ai.wire.anthropic_messages.repairs import next_repair
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "x"}
 PAYLOAD: Json = {
@@ -35,12 +35,8 @@ def refusal(sentence: str) -> BadRequest:
     ],
 )
 def test_a_refused_signature_asks_to_leave_thoughts_out(sentence: str) -> None:
-    assert next_repair(refusal(sentence), PAYLOAD, Repairs()) == (
-        THINKING_REJECTED,
-        Repairs(thinking=True),
-    )
-    assert next_repair(refusal(sentence), PAYLOAD, Repairs(thinking=True)) is None
-    assert next_repair(refusal(sentence), STRICT_PAYLOAD, Repairs()) is None
+    assert next_repair(refusal(sentence), PAYLOAD) == Repairs(thinking=True)
+    assert next_repair(refusal(sentence), STRICT_PAYLOAD) is None
 
 
 @pytest.mark.trap(21)
@@ -53,22 +49,16 @@ def test_a_refused_signature_asks_to_leave_thoughts_out(sentence: str) -> None:
     ],
 )
 def test_a_refused_strictness_asks_to_leave_it_out(sentence: str) -> None:
-    assert next_repair(refusal(sentence), STRICT_PAYLOAD, Repairs()) == (
-        STRICT_REJECTED,
-        Repairs(strict=True),
-    )
+    assert next_repair(refusal(sentence), STRICT_PAYLOAD) == Repairs(strict=True)
 
 
 @pytest.mark.trap(22)
-def test_tools_with_refused_schemas_are_given_up_one_by_one_and_not_for_ever() -> None:
+def test_the_tool_with_the_refused_schema_is_given_up() -> None:
     invalid = refusal("tools.1.custom.input_schema: JSON schema is invalid")
-    gone = frozenset({"b"})
 
-    assert next_repair(invalid, PAYLOAD, Repairs()) == (TOOL_REJECTED, Repairs(tools=gone))
-    assert next_repair(invalid, PAYLOAD, Repairs(tools=gone)) is None
-    assert next_repair(invalid, PAYLOAD, Repairs(tools=frozenset("xyz"))) is None
-    assert next_repair(invalid, {**PAYLOAD, "tools": []}, Repairs()) is None
+    assert next_repair(invalid, PAYLOAD) == Repairs(tools=frozenset({"b"}))
+    assert next_repair(invalid, {**PAYLOAD, "tools": []}) is None
 
 
 def test_other_refusals_are_not_repaired() -> None:
-    assert next_repair(refusal("max_tokens: must be positive"), PAYLOAD, Repairs()) is None
+    assert next_repair(refusal("max_tokens: must be positive"), PAYLOAD) is None

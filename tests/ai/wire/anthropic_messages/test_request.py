@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.diagnostics import Repairs
 from pi.ai.messages import Json, Thinking
 from pi.ai.request import Access
 from pi.ai.user_agent import user_agent
-from pi.ai.wire.anthropic_messages.repairs import Repairs
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
 from tests.ai.wire.anthropic_messages.talk import (
     CACHE,

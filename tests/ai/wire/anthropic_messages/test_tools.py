@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message, Tool
 from pi.ai.models.model import Model
-from pi.ai.wire.anthropic_messages.repairs import Repairs
 from pi.ai.wire.anthropic_messages.request import encode
 from pi.ai.wire.anthropic_messages.tools import PLACEHOLDER
 from tests.ai.wire.anthropic_messages.talk import (

@@ -1,27 +1,34 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
 from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
-from pi.ai.messages import SystemMessage
+from pi.ai.messages import Json, Message, SystemMessage, Text, Thinking
 from pi.ai.request import Access
 from pi.ai.wire.bedrock_converse import answer
 from pi.base.records import replace
 from pi.testing.clock import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
-from tests.ai.wire.bedrock_converse.calls import API, HELLO, call, model
+from tests.ai.wire.bedrock_converse.calls import API, HELLO, call, model, said
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.fixed_conversation import PEEK
 
 TEXT = recording(API, "text")
-REFUSED = (
-    b"HTTP/1.1 400 Bad Request\r\nx-amzn-ErrorType: ValidationException\r\n"
-    b"Content-Length: 37\r\nConnection: close\r\n\r\n"
-    b'{"message":"The schema is not valid"}'
-)
+THINKING = recording(API, "thinking")
+
+
+def refusal(sentence: str) -> bytes:
+    body = json.dumps({"message": sentence}, separators=(",", ":")).encode()
+    head = "HTTP/1.1 400 Bad Request\r\nx-amzn-ErrorType: ValidationException\r\n"
+    return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+
+
+REFUSED = refusal("The schema is not valid")
 STRICT = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
 
 
@@ -29,7 +36,10 @@ TOKEN = {"AWS_BEARER_TOKEN_BEDROCK": "T"}
 
 
 async def ask(
-    *answers: bytes, strict: bool = False, environ: dict[str, str] = TOKEN
+    *answers: bytes,
+    messages: tuple[Message, ...] = (HELLO,),
+    strict: bool = False,
+    environ: dict[str, str] = TOKEN,
 ) -> tuple[list[bytes], MessageBuilder]:
     """The requests of one call, which are answered one by one, and what they came to."""
     requests: list[bytes] = []
@@ -42,7 +52,7 @@ async def ask(
     async with raw_server(script) as server, HttpClient(environ={}) as client:
         target = model(base_url=server.url, compat={"supportsStrictMode": strict})
         tools = SystemMessage(content="S", tools_added=(STRICT,))
-        asked = replace(call(tools, HELLO, target=target), access=Access(env=environ))
+        asked = replace(call(tools, *messages, target=target), access=Access(env=environ))
         clock = FakeClock()
         services = Services(http=client, clock=clock, environ={})
         builder = MessageBuilder(target, now_ms=clock.now_ms())
@@ -67,6 +77,35 @@ async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
             "error": {"message": '400: {"message":"The schema is not valid"}'},
         },
     )
+
+
+@pytest.mark.trap(26)
+async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
+    thought = Thinking(thinking="hm", thinking_signature="bad")
+    told = (HELLO, said(thought, Text(text="so")), HELLO)
+
+    requests, builder = await ask(refusal("Invalid `signature`"), THINKING, messages=told)
+    assert builder.final is not None
+    later, _ = await ask(TEXT, messages=(*told, builder.final, HELLO))
+
+    assert [note["type"] for note in builder.final.diagnostics or ()] == [
+        "thinking_signature_rejected"
+    ]
+    assert [said_in(request) for request in (*requests, *later)] == [
+        [["reasoningContent", "text"]],
+        [["text"]],
+        [["text"], ["reasoningContent", "text"]],
+    ]
+
+
+def said_in(request: bytes) -> list[list[str]]:
+    """The kinds of the blocks of every answer in a request."""
+    body: Json = json.loads(request.partition(b"\r\n\r\n")[2])
+    return [
+        [kind for block in message["content"] for kind in block]
+        for message in body["messages"]
+        if message["role"] == "assistant"
+    ]
 
 
 async def test_a_refusal_of_loose_tools_is_final() -> None:

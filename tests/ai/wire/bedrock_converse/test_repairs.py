@@ -2,12 +2,23 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.diagnostics import THINKING_REJECTED, Repairs
 from pi.ai.errors import BadRequest
-from pi.ai.messages import Json, SystemMessage, Text, Thinking
-from pi.ai.wire.bedrock_converse.repairs import next_repair, without_thoughts
+from pi.ai.messages import Json, Message, SystemMessage, Text, Thinking
+from pi.ai.request import Call
+from pi.ai.wire.bedrock_converse.repairs import next_repair
 from pi.ai.wire.bedrock_converse.request import encode
 from pi.base.records import replace
-from tests.ai.wire.bedrock_converse.calls import HELLO, SONNET, call, model, peek, result, said
+from tests.ai.wire.bedrock_converse.calls import (
+    HELLO,
+    OPUS,
+    SONNET,
+    call,
+    model,
+    peek,
+    result,
+    said,
+)
 from tests.ai.wire.fixed_conversation import PEEK
 
 SIGNATURE = BadRequest("400: Invalid `signature` in `thinking` block", status=400)
@@ -16,55 +27,75 @@ STRICT = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "p
 THOUGHT = Thinking(thinking="hm", thinking_signature="c2ln")
 
 
-def payload(id: str = SONNET) -> Json:
-    """A request with strict tools and two thoughts, one of them alone in its message."""
+def talk(*later: Message, id: str = SONNET) -> Call:
+    """A request with strict tools and a call after a thought."""
     target = model(id, compat={"supportsStrictMode": True})
-    return encode(
-        call(
-            SystemMessage(content="S", tools_added=(STRICT,)),
-            HELLO,
-            said(THOUGHT, peek(), by=target),
-            result("call_1", Text(text="R")),
-            said(THOUGHT, by=target),
-            target=target,
-            reasoning="high",
-        )
+    return call(
+        SystemMessage(content="S", tools_added=(STRICT,)),
+        HELLO,
+        said(THOUGHT, peek(), by=target),
+        result("call_1", Text(text="R")),
+        *later,
+        target=target,
+        reasoning="high",
     )
 
 
-def test_thoughts_with_a_refused_signature_are_left_out() -> None:
-    repair = next_repair(SIGNATURE, payload())
-
-    assert repair is not None
-    kind, repaired = repair
-    assert kind == "thinking_signature_rejected"
-    assert [message["role"] for message in repaired["messages"]] == ["user", "assistant", "user"]
-    assert [list(block) for block in repaired["messages"][1]["content"]] == [["toolUse"]]
-    assert without_thoughts(repaired) is None
+def answers(payload: Json) -> list[list[str]]:
+    """The kinds of the blocks of every answer in a request."""
+    return [
+        [kind for block in message["content"] for kind in block]
+        for message in payload["messages"]
+        if message["role"] == "assistant"
+    ]
 
 
-def test_only_a_budget_needs_the_thoughts_that_were_left_out() -> None:
-    budget = without_thoughts(payload(SONNET))
-    effort = without_thoughts(payload("us.anthropic.claude-opus-4-6-v1"))
+def test_a_refused_signature_asks_to_leave_thoughts_out() -> None:
+    assert next_repair(SIGNATURE, encode(talk())) == Repairs(thinking=True)
+    assert answers(encode(talk())) == [["reasoningContent", "toolUse"]]
+    assert answers(encode(talk(), Repairs(thinking=True))) == [["toolUse"]]
 
-    assert budget is not None
-    assert effort is not None
-    assert "additionalModelRequestFields" not in budget
-    assert "additionalModelRequestFields" in effort
+
+def test_an_answer_that_was_a_thought_and_nothing_else_is_left_out_with_it() -> None:
+    alone = said(THOUGHT, by=model(SONNET))
+
+    assert answers(encode(talk(alone), Repairs(thinking=True))) == [["toolUse"]]
+
+
+def test_only_a_budget_needs_the_thought_before_the_latest_calls() -> None:
+    new_turn = (said(THOUGHT, Text(text="so"), by=model(SONNET)), HELLO)
+
+    fields = [
+        encode(asked, Repairs(thinking=True)).get("additionalModelRequestFields", {})
+        for asked in (talk(), talk(id=OPUS), talk(*new_turn))
+    ]
+
+    assert [one.get("thinking", {}).get("type") for one in fields] == [None, "adaptive", "enabled"]
+
+
+@pytest.mark.trap(26)
+def test_thoughts_from_before_a_noted_refusal_stay_away_and_later_ones_are_sent() -> None:
+    noted = replace(
+        said(THOUGHT, Text(text="so"), by=model(SONNET)), diagnostics=({"type": THINKING_REJECTED},)
+    )
+
+    payload = encode(talk(noted, HELLO))
+
+    assert answers(payload) == [["toolUse"], ["reasoningContent", "text"]]
+    assert payload["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
 
 
 @pytest.mark.trap(21)
 def test_strict_schemas_that_were_refused_become_loose() -> None:
-    repair = next_repair(SCHEMA, payload())
+    assert next_repair(SCHEMA, encode(talk())) == Repairs(strict=True)
 
-    assert repair is not None
-    kind, repaired = repair
-    assert kind == "strict_schema_rejected"
-    assert "strict" not in repaired["toolConfig"]["tools"][0]["toolSpec"]
-    assert next_repair(SCHEMA, repaired) is None
+    loose = encode(talk(), Repairs(strict=True))
+
+    assert "strict" not in loose["toolConfig"]["tools"][0]["toolSpec"]
+    assert next_repair(SCHEMA, loose) is None
 
 
 def test_what_was_refused_for_another_reason_or_too_late_is_not_repaired() -> None:
     assert next_repair(SIGNATURE, encode(call(HELLO))) is None
     assert next_repair(SCHEMA, encode(call(HELLO))) is None
-    assert next_repair(BadRequest("signature"), payload()) is None
+    assert next_repair(BadRequest("signature"), encode(talk())) is None

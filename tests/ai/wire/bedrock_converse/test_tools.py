@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.bedrock_converse.tools import tool_choice, tool_config, without_strict
+from pi.ai.wire.bedrock_converse.tools import tool_choice, tool_config
 from pi.ai.wire.bedrock_converse.traits import Traits
 from pi.base.records import replace
 from tests.ai.wire.bedrock_converse.calls import peek, said
@@ -87,10 +87,7 @@ def test_tools_are_strict_where_the_model_and_all_of_them_can_be() -> None:
     closed = {**PEEK.parameters, "additionalProperties": False}
     spec = {**declared("peek", closed, description="look at it")["toolSpec"], "strict": True}
     assert config == {"tools": [{"toolSpec": spec}]}
-    assert without_strict({"toolConfig": config, "modelId": "m"}) == {
-        "toolConfig": {"tools": [declared("peek", closed, description="look at it")]},
-        "modelId": "m",
-    }
+    assert tool_config((PREFERRED,), (), None, STRICT, strict_refused=True) == {"tools": [DECLARED]}
 
 
 @pytest.mark.trap(21)
@@ -107,7 +104,6 @@ def test_tools_are_never_strict_beside_others_that_are_not(tools: tuple[Tool, ..
 
     assert config is not None
     assert not any("strict" in tool["toolSpec"] for tool in config["tools"])
-    assert without_strict({"toolConfig": config}) is None
 
 
 @pytest.mark.trap(21)

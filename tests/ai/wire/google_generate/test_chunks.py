@@ -11,7 +11,8 @@ from pi.ai.wire.google_generate.chunks import (
     Part,
     PromptFeedback,
     UsageMetadata,
-    read_chunk,
+    decode,
+    salvaged,
 )
 
 
@@ -28,7 +29,7 @@ def test_an_event_is_read_as_google_documents_it() -> None:
         Part(text="hi", thought=True, thought_signature="c2ln"),
         Part(function_call=FunctionCall(name="peek", args={"path": "a"}, id="c1")),
     ]
-    assert read_chunk(event) == Chunk(
+    assert decode(event) == Chunk(
         candidates=[Candidate(content=Content(parts=parts), finish_reason="STOP")],
         usage_metadata=UsageMetadata(prompt_token_count=3, thoughts_token_count=1),
         prompt_feedback=PromptFeedback(block_reason="SAFETY"),
@@ -44,7 +45,7 @@ def test_fields_of_the_wrong_type_do_not_cost_those_that_fit() -> None:
         "usageMetadata": {"promptTokenCount": "3", "candidatesTokenCount": []},
         "responseId": 9, "modelVersion": "m", "error": {"code": 1}}"""
 
-    assert read_chunk(event) == Chunk(
+    assert salvaged(event) == Chunk(
         candidates=[
             Candidate(
                 content=Content(parts=[Part(text="hi"), Part(), Part()]), finish_reason="STOP"
@@ -60,8 +61,8 @@ def test_fields_of_the_wrong_type_do_not_cost_those_that_fit() -> None:
 @pytest.mark.parametrize("nested", [b"[" * 100_000, b'{"args":' * 100_000])
 def test_endless_nesting_is_a_bad_answer(nested: bytes) -> None:
     with pytest.raises(BadAnswer, match="not JSON"):
-        read_chunk(b'{"error":' + nested)
+        salvaged(b'{"error":' + nested)
 
 
 def test_the_first_event_of_a_list_counts() -> None:
-    assert read_chunk(b'[{"responseId": "r"}, {}]').response_id == "r"
+    assert salvaged(b'[{"responseId": "r"}, {}]').response_id == "r"

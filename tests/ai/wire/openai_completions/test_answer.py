@@ -84,6 +84,19 @@ async def test_a_server_that_refuses_strict_schemas_is_asked_once_more_without_t
 
     assert message.text == "ok"
     assert [body["tools"][0]["function"]["strict"] for body in found.bodies] == [True, False]
+    assert [note["type"] for note in message.diagnostics or ()] == ["strict_schema_rejected"]
+
+
+@pytest.mark.trap(21)
+async def test_a_session_does_not_ask_for_a_refused_strictness_again() -> None:
+    async with server([REFUSED, GREETING, GREETING]) as found:
+        first = strict_call(found.url)
+        message, _ = await asked(first)
+        later = (*first.messages, message, UserMessage(content="on"))
+        await asked(replace(first, messages=later))
+
+    strict = [body["tools"][0]["function"]["strict"] for body in found.bodies]
+    assert strict == [True, False, False]
 
 
 @pytest.mark.trap(21)

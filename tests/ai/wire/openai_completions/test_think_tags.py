@@ -100,8 +100,10 @@ def test_nothing_but_tags_and_the_lines_around_them_is_lost(text: str) -> None:
     kept = "".join(piece for _, piece in parted(text))
 
     def letters(value: str) -> str:
-        bare = value.replace("</think>", "").replace("<think>", "")
-        return bare.replace("\n", "")
+        bare = value.replace("\n", "")
+        while (less := bare.replace("</think>", "").replace("<think>", "")) != bare:
+            bare = less  # what stood around a tag may look like one
+        return bare
 
     assert letters(kept) == letters(text)
 

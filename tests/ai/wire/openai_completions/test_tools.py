@@ -9,14 +9,13 @@ from pi.ai.wire.openai_completions.tools import (
     declaration,
     tool_choice,
     tool_forms,
-    without_strict,
 )
 from pi.base.records import replace
 from tests.ai.wire.openai_completions.chats import PEEK
 
 STRICT = Compat(supports_strict_mode=True)
 GRAMMARS = Compat(supports_openai_grammar_tools=True)
-LOOSE = ToolForms(strict=None, inputs={})
+LOOSE = ToolForms()
 
 EAGER = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
 PATCH = Tool(
@@ -32,21 +31,24 @@ PATCH = Tool(
 
 @pytest.mark.trap(21)
 def test_strict_is_not_said_to_servers_that_may_not_know_it() -> None:
-    assert tool_forms([EAGER], Compat()).strict is None
+    assert tool_forms([EAGER], Compat()) == LOOSE
     assert "strict" not in declaration(EAGER, LOOSE)["function"]
 
 
 @pytest.mark.trap(21)
 def test_strict_and_loose_schemas_are_never_mixed() -> None:
-    assert tool_forms([EAGER], STRICT).strict is True
-    assert tool_forms([EAGER, PEEK], STRICT).strict is False
-    assert tool_forms([], STRICT).strict is False
+    closed = {**EAGER.parameters, "additionalProperties": False}
+
+    alone = declaration(EAGER, tool_forms([EAGER], STRICT))["function"]
+    mixed = declaration(EAGER, tool_forms([EAGER, PEEK], STRICT))["function"]
+
+    assert (alone["strict"], alone["parameters"]) == (True, closed)
+    assert (mixed["strict"], mixed["parameters"]) == (False, EAGER.parameters)
 
 
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
         {
             "type": "object",
             "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
@@ -67,25 +69,17 @@ def test_strict_and_loose_schemas_are_never_mixed() -> None:
         },
         {"type": "object", "properties": {"a": True}, "additionalProperties": False},
     ],
-    ids=["open", "optional", "open items", "open choice", "no schema"],
+    ids=["optional", "open items", "open choice", "no schema"],
 )
 def test_a_schema_that_strict_mode_would_refuse_is_sent_loose(schema: Json) -> None:
-    assert tool_forms([replace(EAGER, parameters=schema)], STRICT).strict is False
+    assert tool_forms([replace(EAGER, parameters=schema)], STRICT).strict == {}
 
 
 @pytest.mark.trap(21)
-def test_a_payload_is_loosened_without_touching_the_rest() -> None:
-    tools = [declaration(EAGER, ToolForms(strict=True, inputs={})), {"type": "custom"}]
-    payload: Json = {"model": "m", "tools": tools}
+def test_tools_are_loose_once_strictness_was_refused() -> None:
+    forms = tool_forms([EAGER], STRICT, strict_refused=True)
 
-    loose = without_strict(payload)
-
-    assert loose == {
-        "model": "m",
-        "tools": [declaration(EAGER, ToolForms(strict=False, inputs={})), {"type": "custom"}],
-    }
-    assert without_strict(loose) is None
-    assert without_strict({"model": "m"}) is None
+    assert declaration(EAGER, forms) == declaration(PEEK, tool_forms([PEEK], STRICT))
 
 
 def test_a_grammar_makes_a_tool_that_takes_free_text() -> None:

@@ -70,17 +70,25 @@ async def asked(
 
 
 @pytest.mark.trap(26)
-async def test_a_refused_thought_heals_itself_and_is_noted() -> None:
-    asking = call(user("a"), own(thought(encrypted_content="E"), "so"), user("b"))
+async def test_a_refused_thought_heals_itself_and_is_never_sent_again() -> None:
+    told = (user("a"), own(thought(encrypted_content="E"), "so"), user("b"))
 
     async with server(refusal(REFUSED_THOUGHT), OK) as (url, bodies):
-        message, _ = await asked(asking, url)
+        message, _ = await asked(call(*told), url)
+    async with server(OK) as (url, later):
+        await asked(call(*told, message, user("c")), url)
 
     assert message.stop_reason == "stop"
     assert message.text == "ok"
     assert [note["type"] for note in message.diagnostics or ()] == ["thinking_signature_rejected"]
-    kinds = [[item.get("type", item.get("role")) for item in body["input"]] for body in bodies]
-    assert kinds == [["user", "reasoning", "message", "user"], ["user", "message", "user"]]
+    kinds = [
+        [item.get("type", item.get("role")) for item in body["input"]] for body in (*bodies, *later)
+    ]
+    assert kinds == [
+        ["user", "reasoning", "message", "user"],
+        ["user", "message", "user"],
+        ["user", "message", "user", "message", "user"],
+    ]
 
 
 @pytest.mark.trap(21)

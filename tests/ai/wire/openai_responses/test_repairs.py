@@ -2,15 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED
+from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED, Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message
-from pi.ai.wire.openai_responses.repairs import (
-    NO_REPAIRS,
-    next_repair,
-    remembers,
-    without_refused_thoughts,
-)
+from pi.ai.wire.openai_responses.repairs import next_repair
 from pi.ai.wire.openai_responses.request import encode
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.talk import asks, call, model, own, result, thought, tool, user
@@ -35,7 +30,7 @@ def refusal(message: str, status: int | None = 400) -> BadRequest:
     ],
 )
 def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> None:
-    assert next_repair(refusal(message), THOUGHTFUL) == THINKING_REJECTED
+    assert next_repair(refusal(message), THOUGHTFUL) == Repairs(thinking=True)
     assert next_repair(refusal(message), {"input": []}) is None
 
 
@@ -43,7 +38,7 @@ def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> 
 def test_a_refused_schema_asks_for_a_request_without_strictness() -> None:
     refused = refusal('400: {"message":"Invalid schema for function \'a\': …"}')
 
-    assert next_repair(refused, STRICT_TOOLS) == STRICT_REJECTED
+    assert next_repair(refused, STRICT_TOOLS) == Repairs(strict=True)
     assert next_repair(refused, {"tools": [{"strict": False}]}) is None
 
 
@@ -77,15 +72,6 @@ def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> 
     ]
 
 
-def test_a_note_of_another_model_means_nothing() -> None:
-    noted = own("so", model="other", diagnostics=({"type": STRICT_REJECTED},))
-
-    assert not remembers((noted,), model(), STRICT_REJECTED)
-    assert remembers(
-        (own("so", diagnostics=({"type": STRICT_REJECTED},)),), model(), STRICT_REJECTED
-    )
-
-
 @pytest.mark.trap(21)
 def test_a_session_that_noted_a_refused_schema_stays_loose() -> None:
     noted = own("so", diagnostics=({"type": STRICT_REJECTED},))
@@ -95,9 +81,3 @@ def test_a_session_that_noted_a_refused_schema_stays_loose() -> None:
     before, after = (encode(call(tools, *more, model=strict)) for more in ((), (noted,)))
 
     assert (before["tools"][0]["strict"], after["tools"][0]["strict"]) == (True, False)
-
-
-def test_without_repairs_messages_stay_as_they_are() -> None:
-    messages = (user("a"), own(thought(), "so"))
-
-    assert without_refused_thoughts(messages, model(), NO_REPAIRS) == messages

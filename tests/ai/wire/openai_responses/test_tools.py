@@ -14,8 +14,8 @@ PLAIN = Compat()
 IN_PLACE = Compat(supports_mid_convo_system_messages=True, supports_additional_tools=True)
 
 
-def declared(*tools: Tool, compat: Compat = PLAIN, strict: bool = True) -> tuple[Json, ...]:
-    return pack_tools((system("", *tools),), tools, compat, strict=strict).first
+def declared(*tools: Tool, compat: Compat = PLAIN, refused: bool = False) -> tuple[Json, ...]:
+    return pack_tools((system("", *tools),), tools, compat, strict_refused=refused).first
 
 
 def function(name: str = "peek", parameters: Json = CLOSED, **more: object) -> Json:
@@ -45,7 +45,7 @@ def test_one_tool_that_cannot_be_strict_makes_all_of_them_loose() -> None:
 
 
 def test_tools_are_loose_once_strictness_was_refused() -> None:
-    items = declared(tool(sampling=STRICT), compat=STRICT_SERVER, strict=False)
+    items = declared(tool(sampling=STRICT), compat=STRICT_SERVER, refused=True)
 
     assert items == (function(strict=False),)
 
@@ -83,20 +83,20 @@ def test_tools_that_come_later_leave_the_head_of_the_request_as_it_was() -> None
     messages = (system("", tool("a")), user("hi"), system("", tool("b"), tool("c")))
     tools = (tool("a"), tool("b"), tool("c"))
 
-    box = pack_tools(messages, tools, IN_PLACE, strict=True)
+    box = pack_tools(messages, tools, IN_PLACE)
 
     assert box == Toolbox(
         first=(function("a"),),
         late={"b": function("b"), "c": function("c")},
         text_arguments={},
     )
-    assert pack_tools(messages, tools, Compat(), strict=True).late == {}
+    assert pack_tools(messages, tools, Compat()).late == {}
 
 
 def test_a_tool_that_was_declared_anew_comes_where_it_was_declared_anew() -> None:
     messages = (system("", tool("a")), user("hi"), system("", tool("a", **OPTIONAL)))
 
-    box = pack_tools(messages, (tool("a", **OPTIONAL),), IN_PLACE, strict=True)
+    box = pack_tools(messages, (tool("a", **OPTIONAL),), IN_PLACE)
 
     assert (box.first, box.late) == ((), {"a": function("a", OPTIONAL)})
 

@@ -16,7 +16,7 @@ from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.anthropic_messages.compat import compat_of
-from pi.ai.wire.anthropic_messages.repairs import Repairs, next_repair
+from pi.ai.wire.anthropic_messages.repairs import next_repair
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
 from pi.ai.wire.anthropic_messages.response import MessagesDecoder
 from pi.ai.wire.anthropic_messages.thinking import plan_thinking, provider_level
@@ -26,7 +26,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     """Ask, and fill ``builder`` until its message is final.
 
     A refused signature or tool schema is left out and the question asked again at once. A
-    diagnostic of the message says so, that the session may leave it out from the start next time.
+    diagnostic of the message says so, and later turns do without the same thoughts and strictness.
     """
     compat = compat_of(call)
     if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
@@ -48,7 +48,6 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         call,
         builder,
         services.clock,
-        repairs=Repairs(),
         encode=partial(encode, call),
         deliver=deliver,
         next_repair=next_repair,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pi.ai.handoff import NO_OUTPUT
+from pi.ai.later_instructions import told
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -18,7 +19,6 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import render
 from pi.ai.wire.anthropic_messages.thinking import Efforts, own_level
 from pi.ai.wire.anthropic_messages.tools import Offer, changes
 from pi.base.records import Record
@@ -31,7 +31,6 @@ class HistoryStyle(Record):
     offer: Offer = Offer()
     efforts: Efforts | None = None
     allow_empty_signature: bool = False
-    drop_thinking: bool = False
 
 
 def encode_history(
@@ -122,10 +121,7 @@ def _mark_last_user_block(messages: list[Json], cache: Json) -> None:
 
 def _instructions(messages: Sequence[SystemMessage]) -> Iterator[Json]:
     for message in messages:
-        removed = [name for name, text in (message.sections or {}).items() if text is None]
-        parts = [render([message])]
-        parts += (f'The earlier section "{name}" no longer applies.' for name in removed)
-        if text := "\n\n".join(part for part in parts if part.strip()):
+        if text := told(message):
             yield _text(text)
 
 
@@ -181,7 +177,7 @@ def _assistant_block(block: Text | Thinking | ToolCall, style: HistoryStyle) -> 
         case Text():
             return _text(block.text) if block.text.strip() else None
         case Thinking():
-            return None if style.drop_thinking else _thinking(block, style)
+            return _thinking(block, style)
         case ToolCall():
             return {
                 "type": "tool_use",

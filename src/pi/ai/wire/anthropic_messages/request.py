@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pi.ai.diagnostics import (
+    NO_REPAIRS,
+    Repairs,
+    lacks_thought,
+    refuses_strict,
+    without_refused_thoughts,
+)
 from pi.ai.handoff import plain_id, prepare
-from pi.ai.messages import AssistantMessage, Json, Message
+from pi.ai.messages import Json
+from pi.ai.metadata import user_id
 from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.anthropic_messages.compat import Compat, compat_of
 from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
-from pi.ai.wire.anthropic_messages.repairs import Repairs
 from pi.ai.wire.anthropic_messages.thinking import ThinkingPlan, efforts, plan_thinking
 from pi.ai.wire.anthropic_messages.tools import (
     Offer,
@@ -29,8 +36,6 @@ INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
 CHANGING_EFFORT = "mid-conversation-output-config-2026-07-01"
 CHANGING_TOOLS = "mid-conversation-tool-changes-2026-07-01"
 FALLBACK_MODELS = "server-side-fallback-2026-06-01"
-
-NO_REPAIRS = Repairs()
 
 
 def url(call: Call) -> str:
@@ -62,19 +67,20 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """The payload: the body of the request, and ``betas``, which go into a header instead."""
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
-    history = prepare(rest, call.model, plain_id)
+    trusted = without_refused_thoughts(rest, call.model, repairs)
+    history = prepare(trusted, call.model, plain_id)
     offered = offer(call.messages, compat, dropped=repairs.tools)
     choice = tool_choice(call.options.tool_choice, offered.names)
-    thoughtless = is_forced(choice) or (repairs.thinking and _misses_thought(history, compat))
-    plan = plan_thinking(call, compat, allowed=not thoughtless)
+    lost = not compat.force_adaptive_thinking and lacks_thought(rest, call.model, repairs)
+    plan = plan_thinking(call, compat, allowed=not is_forced(choice) and not lost)
     style = HistoryStyle(
         model=call.model,
         offer=offered,
         efforts=efforts(call.model, compat, plan, history),
         allow_empty_signature=compat.allow_empty_signature,
-        drop_thinking=repairs.thinking,
     )
     cache = cache_control(call, compat)
+    loose = refuses_strict(rest, call.model, repairs)
     fields = {
         "model": call.model.id,
         "messages": encode_history(history, style, cache),
@@ -83,7 +89,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
         "betas": _betas(compat, plan, offered),
         "system": _system(instructions.prompt, cache),
         "temperature": _temperature(call, compat, plan),
-        "tools": declarations(offered, compat, cache=cache, strict_allowed=not repairs.strict),
+        "tools": declarations(offered, compat, cache=cache, strict_refused=loose),
         "tool_choice": choice,
         "thinking": plan.thinking,
         "output_config": _output_config(style.efforts.first if style.efforts else plan.effort),
@@ -106,13 +112,6 @@ def cache_control(call: Call, compat: Compat) -> Json | None:
 
 def _brings_authorization(call: Call) -> bool:
     return any(name.lower() == "authorization" for name in call.access.headers)
-
-
-def _misses_thought(history: Sequence[Message], compat: Compat) -> bool:
-    """Whether thinking would need the thought that came before the latest calls."""
-    answers = (message for message in reversed(history) if isinstance(message, AssistantMessage))
-    latest = next(answers, None)
-    return latest is not None and bool(latest.tool_calls) and not compat.force_adaptive_thinking
 
 
 def _betas(compat: Compat, plan: ThinkingPlan, offered: Offer) -> list[str]:
@@ -145,5 +144,5 @@ def _output_config(effort: str | None) -> Json | None:
 
 def _metadata(call: Call) -> Json | None:
     """Who asks; the server knows no other metadata."""
-    user = (call.options.metadata or {}).get("user_id")
-    return {"user_id": user} if isinstance(user, str) else None
+    user = user_id(call)
+    return None if user is None else {"user_id": user}

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pi.ai.messages import Json, Message, SystemMessage, Tool
 from pi.ai.object_schema import object_schema
 from pi.ai.request import ToolChoice, possible_choice
-from pi.ai.strict_schemas import CLAUDE, refuse_loosening, strict_schemas
+from pi.ai.strict_schemas import CLAUDE, strict_schemas
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire.anthropic_messages.compat import Compat
 from pi.base.records import Record
@@ -63,16 +63,15 @@ def offer(
 
 
 def declarations(
-    offered: Offer, compat: Compat, *, cache: Json | None, strict_allowed: bool
+    offered: Offer, compat: Compat, *, cache: Json | None, strict_refused: bool
 ) -> list[Json]:
     """The request's ``tools``; empty where there are none."""
     if not offered.tools:
         return []
     tools = (*offered.tools, *offered.later)
-    strict_allowed = strict_allowed and compat.supports_strict_tools
-    strict = strict_schemas(tools, CLAUDE) if strict_allowed else {}
-    if not strict:
-        refuse_loosening(tools)
+    strict = strict_schemas(
+        tools, CLAUDE, supported=compat.supports_strict_tools, refused=strict_refused
+    )
     declared = [_declare(tool, compat, strict.get(tool.name)) for tool in offered.tools]
     if cache is not None and compat.supports_cache_control_on_tools:
         declared[-1]["cache_control"] = cache
@@ -99,8 +98,15 @@ def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -
 
 def tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Json | None:
     """The request's ``tool_choice``; ``None`` leaves it out."""
-    choice = possible_choice(choice, names)
-    return {"type": choice} if isinstance(choice, str) else choice
+    match possible_choice(choice, names):
+        case str(word):
+            return {"type": word}
+        case {"type": "any"}:
+            return {"type": "any"}
+        case {"name": name}:
+            return {"type": "tool", "name": name}
+        case _:
+            return None
 
 
 def is_forced(choice: Json | None) -> bool:

@@ -6,10 +6,12 @@ elsewhere, what AWS's own tools have stored is found here.
 
 from __future__ import annotations
 
+from functools import partial
+
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import repair_note
-from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services, agreed_payload, send
+from pi.ai.exchange import Services, send
+from pi.ai.messages import Json
+from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.bedrock_converse.credentials import find_identity
@@ -17,41 +19,36 @@ from pi.ai.wire.bedrock_converse.event_stream import EventStreamReader
 from pi.ai.wire.bedrock_converse.repairs import next_repair
 from pi.ai.wire.bedrock_converse.request import encode
 from pi.ai.wire.bedrock_converse.response import ConverseDecoder
-from pi.ai.wire.bedrock_converse.rest import RestRequest, rest
+from pi.ai.wire.bedrock_converse.rest import rest
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Ask, and fill ``builder`` with the answer; raises ``ProviderError``.
 
     A refused signature or strict schema is left out and the question asked again at once. A
-    diagnostic of the message says so, that the session may leave it out from the start next time.
+    diagnostic of the message says so, and later turns do without the same thoughts and strictness.
     """
-    payload = await agreed_payload(call, encode(call))
     identity = await find_identity(call, services.environ)
-    while True:
+
+    async def deliver(payload: Json) -> None:
         request = rest(call, payload, identity, services.clock.now_ms())
-        try:
-            await _ask(call, request, builder, flush, services)
-            return
-        except BadRequest as refusal:
-            repair = next_repair(refusal, payload)
-            if repair is None:
-                raise
-            kind, payload = repair
-            builder.diagnostics.append(repair_note(kind, refusal, services.clock.now_ms()))
+        await send(
+            call,
+            request.body,
+            url=request.url,
+            headers=request.headers,
+            decoder=ConverseDecoder(builder),
+            builder=builder,
+            flush=flush,
+            services=services,
+            frames=EventStreamReader(),
+        )
 
-
-async def _ask(
-    call: Call, request: RestRequest, builder: MessageBuilder, flush: Flush, services: Services
-) -> None:
-    await send(
+    await ask_with_repairs(
         call,
-        request.body,
-        url=request.url,
-        headers=request.headers,
-        decoder=ConverseDecoder(builder),
-        builder=builder,
-        flush=flush,
-        services=services,
-        frames=EventStreamReader(),
+        builder,
+        services.clock,
+        encode=partial(encode, call),
+        deliver=deliver,
+        next_repair=next_repair,
     )

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+from pi.ai.diagnostics import (
+    NO_REPAIRS,
+    Repairs,
+    lacks_thought,
+    refuses_strict,
+    without_refused_thoughts,
+)
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.transcript import fold
@@ -14,12 +23,15 @@ DEFAULT_CAP = 4096
 """The largest answer where neither the caller nor the model names one; without any cap Bedrock
 reserves the model's whole output from the account's quota."""
 
+MOST_LABELS = 16
+_LABEL = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}", re.ASCII)
 
-def encode(call: Call) -> Json:
+
+def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """The payload; images and redacted thoughts are bytes."""
     traits = traits_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
-    history = history_for(rest, call.model)
+    history = history_for(without_refused_thoughts(rest, call.model, repairs), call.model)
     messages = encode_messages(history, traits)
     system: list[Json] = [{"text": instructions.prompt}] if instructions.prompt.strip() else []
     if (point := _cache_point(call, traits)) is not None:
@@ -28,15 +40,24 @@ def encode(call: Call) -> Json:
         if messages and messages[-1]["role"] == "user":
             messages[-1]["content"].append(point)
     cap = call.max_tokens or DEFAULT_CAP
-    forced = _is_forced(tool_choice(call.options.tool_choice, instructions.tools))
-    fields = thinking_fields(call, traits, cap=cap, forced=forced)
+    choice = tool_choice(call.options.tool_choice, instructions.tools)
+    # A model that thinks within a budget wants the thoughts before its last calls back.
+    lost = traits.thinking == "budget" and lacks_thought(rest, call.model, repairs)
+    fields = thinking_fields(call, traits, cap=cap, forced=_is_forced(choice) or lost)
     parts: Json = {
         "modelId": call.model.id,
         "messages": messages,
         "system": system,
         "inferenceConfig": _inference(call, traits, cap, fields),
-        "toolConfig": tool_config(instructions.tools, history, call.options.tool_choice, traits),
+        "toolConfig": tool_config(
+            instructions.tools,
+            history,
+            call.options.tool_choice,
+            traits,
+            strict_refused=refuses_strict(rest, call.model, repairs),
+        ),
         "additionalModelRequestFields": fields,
+        "requestMetadata": _labels(call),
     }
     return {name: part for name, part in parts.items() if part}
 
@@ -52,6 +73,17 @@ def _cache_point(call: Call, traits: Traits) -> Json | None:
 
 def _is_forced(choice: Json | None) -> bool:
     return choice is not None and "auto" not in choice
+
+
+def _labels(call: Call) -> dict[str, str]:
+    """The caller's metadata, as far as the logs take it."""
+    pairs = (call.options.metadata or {}).items()
+    fitting = [(name, text) for name, text in pairs if _is_label(name) and _is_label(text)]
+    return dict(fitting[:MOST_LABELS])
+
+
+def _is_label(text: object) -> bool:
+    return isinstance(text, str) and _LABEL.fullmatch(text) is not None
 
 
 def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pi.ai.json_text import UNREADABLE, read_json
+from pi.ai.json_text import read_json
 from pi.ai.messages import Json
 
 
@@ -73,28 +73,25 @@ class Chunk(Shape):
 
     candidates: list[Candidate | None] | None = None
     usage_metadata: UsageMetadata | None = None
-    prompt_feedback: PromptFeedback | None = None
-    response_id: str | None = None
     model_version: str | None = None
+    response_id: str | None = None
+    prompt_feedback: PromptFeedback | None = None
     error: Any = None
 
 
 EMPTY = Chunk()
 
-_decode = msgspec.json.Decoder(Chunk).decode
+decode = msgspec.json.Decoder(Chunk).decode
+"""Reads an event; ``UNREADABLE`` when it is not as Google documents it, and to be salvaged."""
 S = TypeVar("S", bound=Shape)
 
 
-def read_chunk(data: bytes) -> Chunk:
-    """The event that ``data`` holds; ``BadAnswer`` when it is not JSON."""
-    try:
-        return _decode(data)
-    except UNREADABLE:
-        return _salvaged(read_json(data))
+def salvaged(data: bytes) -> Chunk:
+    """What can be understood of an event with fields of the wrong types.
 
-
-def _salvaged(event: Any) -> Chunk:
-    """What can be understood of an event with fields of the wrong types."""
+    ``BadAnswer`` when it is not even JSON.
+    """
+    event = read_json(data)
     if isinstance(event, list) and event:  # without ``alt=sse`` events come as a list
         event = event[0]
     if not isinstance(event, dict):

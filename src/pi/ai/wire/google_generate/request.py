@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pi.ai.messages import Json, Tool
 from pi.ai.request import Call, ToolChoice, possible_choice
+from pi.ai.strict_schemas import NO_STRICT_TOOLS, refuse_loosening
 from pi.ai.transcript import fold
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.google_generate import vertex
@@ -36,6 +37,7 @@ def encode(call: Call) -> Json:
     if instructions.prompt:
         config["systemInstruction"] = instructions.prompt
     if instructions.tools:
+        refuse_loosening(instructions.tools, NO_STRICT_TOOLS)
         config["tools"] = [{"functionDeclarations": _declarations(instructions.tools, traits)}]
         if (calling := _calling(call.options.tool_choice, instructions.tools)) is not None:
             config["toolConfig"] = {"functionCallingConfig": calling}

@@ -8,11 +8,12 @@ from typing import Any
 from pi.ai.builder import CompleteReason, MessageBuilder, TextBlock
 from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError
 from pi.ai.failures import from_error_object
-from pi.ai.json_text import DONE, json_text
-from pi.ai.messages import Json, Tool, Usage
+from pi.ai.json_text import DONE, UNREADABLE, json_text
+from pi.ai.messages import Json, Tool
 from pi.ai.partial_json import parse_arguments
 from pi.ai.wire.google_generate.arguments import rebuilt
-from pi.ai.wire.google_generate.chunks import Chunk, FunctionCall, Part, UsageMetadata, read_chunk
+from pi.ai.wire.google_generate.chunks import Chunk, FunctionCall, Part, decode, salvaged
+from pi.ai.wire.google_generate.usage import Tally
 from pi.base.records import UNSET
 
 _REFUSALS = frozenset(
@@ -48,25 +49,29 @@ class GenerateDecoder:
         self._answered = False
         """Whether there was a word or a call: thoughts alone are no answer."""
         self._called = False
-        self._prompt = self._tool_prompt = self._cached = self._said = 0
-        self._thoughts: int | None = None
+        tally = Tally()
+        self._counts = tally.unread
+        builder.count_with(tally.usage)
 
     def feed(self, name: str, data: bytes) -> None:
         """Take one event; the one with a finish reason is the last."""
-        if data == DONE:  # a gateway's own last event
-            self._take_done()
-            return
-        chunk = read_chunk(data)
+        try:
+            chunk = decode(data)
+        except UNREADABLE:
+            if data == DONE:  # a gateway's own last event
+                self._take_done()
+                return
+            chunk = salvaged(data)
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
-        if chunk.usage_metadata is not None:
-            self._count(chunk.usage_metadata)
+        if (counts := chunk.usage_metadata) is not None:
+            self._counts.append(counts)
         if self._builder.response_id is UNSET:
             self._note_source(chunk)
         if not chunk.candidates or (candidate := chunk.candidates[0]) is None:
             return
-        if candidate.content is not None and candidate.content.parts:
-            for part in candidate.content.parts:
+        if (content := candidate.content) is not None and content.parts:
+            for part in content.parts:
                 if part is not None:
                     self._take(part)
         if candidate.finish_reason:
@@ -117,29 +122,6 @@ class GenerateDecoder:
         self._builder.end(self._block)
         self._block += 1
         self._thinking = thinking
-
-    def _count(self, counts: UsageMetadata) -> None:
-        """Take the counts so far; what an event does not say stays as an earlier one said."""
-        if counts.prompt_token_count is not None:
-            self._prompt = counts.prompt_token_count
-        if counts.cached_content_token_count is not None:
-            self._cached = counts.cached_content_token_count
-        if counts.tool_use_prompt_token_count is not None:
-            self._tool_prompt = counts.tool_use_prompt_token_count
-        if counts.candidates_token_count is not None:
-            self._said = counts.candidates_token_count
-        if counts.thoughts_token_count is not None:
-            self._thoughts = counts.thoughts_token_count
-        self._builder.count_with(self._usage)
-
-    def _usage(self) -> Usage:
-        thoughts = self._thoughts
-        return Usage(
-            input=max(self._prompt + self._tool_prompt - self._cached, 0),
-            output=self._said + (thoughts or 0),
-            cache_read=self._cached,
-            reasoning=UNSET if thoughts is None else thoughts,
-        )
 
     def _note_source(self, chunk: Chunk) -> None:
         if chunk.response_id:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pi.ai.handoff import NO_OUTPUT, is_own, prepare
 from pi.ai.json_text import json_text
+from pi.ai.later_instructions import told
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -19,7 +20,6 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import render
 from pi.ai.wire.mistral_conversations.ids import short_id
 
 
@@ -37,7 +37,7 @@ def _message(message: Message) -> Json | None:
     """One message, or nothing for one that says nothing."""
     match message:
         case SystemMessage():
-            text = render((message,))
+            text = told(message)
             return {"role": "system", "content": text} if text else None
         case UserMessage():
             content = (

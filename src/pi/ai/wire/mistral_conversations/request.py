@@ -13,6 +13,7 @@ from pi.ai.flags import read_flags
 from pi.ai.messages import Json, Tool
 from pi.ai.models.thinking import level_word
 from pi.ai.request import Call, ToolChoice, possible_choice
+from pi.ai.strict_schemas import NO_STRICT_TOOLS, refuse_loosening
 from pi.ai.transcript import fold
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.mistral_conversations.history import encode_messages
@@ -36,12 +37,15 @@ def encode(call: Call) -> Json:
         messages.insert(0, {"role": "system", "content": instructions.prompt})
     payload: Json = {"model": call.model.id, "stream": True, "messages": messages}
     if instructions.tools:
+        refuse_loosening(instructions.tools, NO_STRICT_TOOLS)
         payload["tools"] = [_declaration(tool) for tool in instructions.tools]
         if (choice := _tool_choice(call.options.tool_choice, instructions.tools)) is not None:
             payload["toolChoice"] = choice
     payload["maxTokens"] = call.max_tokens
     if call.options.temperature is not None:
         payload["temperature"] = call.options.temperature
+    if call.options.metadata:
+        payload["metadata"] = call.options.metadata
     if call.cached_session is not None:
         payload["promptCacheKey"] = call.cached_session
     payload |= _thinking(call)

@@ -8,6 +8,7 @@ import msgspec
 
 from pi.ai.handoff import IMAGES_FOLLOW, LONGEST_ID, NO_OUTPUT, MakeId, is_own, plain_id
 from pi.ai.json_text import json_text
+from pi.ai.later_instructions import told
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -21,7 +22,6 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import render
 from pi.ai.wire.openai_completions.compat import Compat
 from pi.ai.wire.openai_completions.tools import ToolForms, declaration
 
@@ -73,7 +73,7 @@ class History:
                 self._show(encoded, images)
             match message:
                 case SystemMessage():
-                    encoded += self._system(render([message]))
+                    encoded += self._system(told(message))
                     encoded += self._additions(message)
                 case UserMessage():
                     self._say(encoded, _user_content(message))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict
 from pi.ai.handoff import prepare
 from pi.ai.messages import Json, Message, SystemMessage, Tool
+from pi.ai.metadata import user_id
 from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.ai.user_agent import user_agent
@@ -13,14 +15,21 @@ from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields
 from pi.ai.wire.openai_completions.compat import Compat, compat_of
 from pi.ai.wire.openai_completions.history import History, id_maker
 from pi.ai.wire.openai_completions.thinking import thinking_fields
-from pi.ai.wire.openai_completions.tools import ToolForms, declaration, tool_choice, tool_forms
+from pi.ai.wire.openai_completions.tools import (
+    ToolForms,
+    declaration,
+    text_inputs,
+    tool_choice,
+    tool_forms,
+)
 
 
-def encode(call: Call) -> Json:
+def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """The body; what the model's and the caller's sampling parameters say comes last and wins."""
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
-    forms = tool_forms(instructions.tools, compat)
+    loose = refuses_strict(rest, call.model, repairs)
+    forms = tool_forms(instructions.tools, compat, strict_refused=loose)
     late = _late_tools(rest, instructions.tools, compat)
     history = History(call.model, compat, forms, late)
     prepared = prepare(rest, call.model, id_maker(call.model))
@@ -37,6 +46,8 @@ def encode(call: Call) -> Json:
         payload[compat.max_tokens_field] = call.max_tokens
     if call.options.temperature is not None:
         payload["temperature"] = call.options.temperature
+    if (user := user_id(call)) is not None:  # other metadata is refused with answers not stored
+        payload["user"] = user
     if instructions.tools:
         payload |= _tool_fields(call, compat, instructions.tools, forms, late)
     payload |= _routing(compat)
@@ -66,7 +77,7 @@ def headers(call: Call) -> dict[str, str]:
 def free_text_inputs(call: Call) -> Mapping[str, str]:
     """Tools that the model answers with free text, and the argument that it becomes."""
     instructions, _ = fold(call.messages, keep_later=False)
-    return tool_forms(instructions.tools, compat_of(call)).inputs
+    return text_inputs(instructions.tools, compat_of(call))
 
 
 def _late_tools(

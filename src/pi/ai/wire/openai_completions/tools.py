@@ -9,29 +9,32 @@ from pi.ai.messages import Json, Tool
 from pi.ai.request import ToolChoice, possible_choice
 from pi.ai.strict_schemas import OPENAI, strict_schemas
 from pi.ai.wire.openai_completions.compat import Compat
-from pi.base.records import Record
+from pi.base.records import Record, field
 
 
 class ToolForms(Record):
     """How the tools of one request are declared."""
 
-    strict: bool | None
-    """The value of ``strict``; ``None`` where the server does not know the word."""
-    inputs: Mapping[str, str]
+    strict: Mapping[str, Json] = field(default_factory=dict)
+    """The strict schemas by name: of all functions, or of none."""
+    knows_strict: bool = False
+    """Whether the server knows the word."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
     """Tools that take one free text, and the argument that it becomes."""
 
 
-def tool_forms(tools: Sequence[Tool], compat: Compat) -> ToolForms:
-    """The forms that all ``tools`` of a request share.
-
-    Servers refuse strict tools beside others: either every function is strict or none is. A tool
-    that requires it is still sent: its arguments are checked here in any case.
-    """
-    inputs = text_arguments(tools) if compat.supports_openai_grammar_tools else {}
+def tool_forms(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool = False) -> ToolForms:
+    """The forms that all ``tools`` of a request share."""
+    inputs = text_inputs(tools, compat)
+    supported = compat.supports_strict_mode
     functions = [tool for tool in tools if tool.name not in inputs]
-    schemas = strict_schemas(functions, OPENAI)
-    strict = bool(schemas) and all(schemas[tool.name] == tool.parameters for tool in functions)
-    return ToolForms(strict=strict if compat.supports_strict_mode else None, inputs=inputs)
+    strict = strict_schemas(functions, OPENAI, supported=supported, refused=strict_refused)
+    return ToolForms(strict=strict, knows_strict=supported, inputs=inputs)
+
+
+def text_inputs(tools: Sequence[Tool], compat: Compat) -> Mapping[str, str]:
+    """Tools that are sent as text with a grammar, and their only argument."""
+    return text_arguments(tools) if compat.supports_openai_grammar_tools else {}
 
 
 def declaration(tool: Tool, forms: ToolForms) -> Json:
@@ -48,10 +51,10 @@ def declaration(tool: Tool, forms: ToolForms) -> Json:
     function: Json = {
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.parameters,
+        "parameters": forms.strict.get(tool.name, tool.parameters),
     }
-    if forms.strict is not None:
-        function["strict"] = forms.strict
+    if forms.knows_strict:
+        function["strict"] = tool.name in forms.strict
     return {"type": "function", "function": function}
 
 
@@ -62,28 +65,10 @@ def tool_choice(
     match possible_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word
+        case {"type": "any"}:
+            return "required"
         case {"name": name}:
             kind = "custom" if name in forms.inputs else "function"
             return {"type": kind, kind: {"name": name}}
         case _:
             return None
-
-
-def without_strict(payload: Json) -> Json | None:
-    """``payload`` with loose schemas, or ``None`` where it has no strict ones."""
-    tools = payload.get("tools")
-    if not isinstance(tools, list) or not any(_is_strict(tool) for tool in tools):
-        return None
-    loose = [
-        {**tool, "function": {**tool["function"], "strict": False}} if _is_strict(tool) else tool
-        for tool in tools
-    ]
-    return {**payload, "tools": loose}
-
-
-def _is_strict(tool: object) -> bool:
-    match tool:
-        case {"function": {"strict": True}}:
-            return True
-        case _:
-            return False

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadRequest
+from pi.ai.diagnostics import Repairs
 from pi.ai.exchange import Services, send
 from pi.ai.messages import Json
 from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.openai_responses.repairs import NO_REPAIRS, Repairs, next_repair
+from pi.ai.wire.openai_responses.repairs import next_repair
 from pi.ai.wire.openai_responses.request import text_arguments_of
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
@@ -37,10 +37,9 @@ class Asking:
             self.call,
             self.builder,
             self.services.clock,
-            repairs=NO_REPAIRS,
             encode=encode,
             deliver=deliver,
-            next_repair=_one_more,
+            next_repair=next_repair,
         )
 
     async def post(self, payload: Json, *, url: str, headers: Mapping[str, str]) -> None:
@@ -59,8 +58,3 @@ class Asking:
     def decoder(self) -> ResponsesDecoder:
         """What understands the answer."""
         return ResponsesDecoder(self.builder, text_arguments_of(self.call))
-
-
-def _one_more(refusal: BadRequest, payload: Json, done: Repairs) -> tuple[str, Repairs] | None:
-    repair = next_repair(refusal, payload)
-    return None if repair is None or repair in done else (repair, done | {repair})

@@ -13,6 +13,7 @@ from functools import partial
 import msgspec
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.diagnostics import NO_REPAIRS, Repairs
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.exchange import Services, final_headers, timeouts
 from pi.ai.http.timeouts import Timeouts
@@ -25,7 +26,6 @@ from pi.ai.wire.openai_responses.codex_socket import SocketLost, Turn
 from pi.ai.wire.openai_responses.codex_websocket import Address, sockets_of
 from pi.ai.wire.openai_responses.compat import Compat, read_compat
 from pi.ai.wire.openai_responses.ids import short_key
-from pi.ai.wire.openai_responses.repairs import NO_REPAIRS, Repairs
 from pi.ai.wire.openai_responses.request import (
     ENCRYPTED_REASONING,
     answer_items,

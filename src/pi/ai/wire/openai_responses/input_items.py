@@ -8,6 +8,7 @@ import msgspec
 
 from pi.ai.handoff import NO_OUTPUT
 from pi.ai.json_text import json_text
+from pi.ai.later_instructions import told
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -21,7 +22,6 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
-from pi.ai.transcript import render
 from pi.ai.wire.openai_responses.ids import item_id
 from pi.ai.wire.openai_responses.tools import Toolbox
 
@@ -61,7 +61,7 @@ class _Encoder:
                 yield self._result(message)
 
     def _instructions(self, message: SystemMessage) -> Iterator[Json]:
-        if text := _patch_text(message):
+        if text := told(message):
             yield {"role": self._system_role, "content": text}
         added = [self._late.pop(tool.name, None) for tool in message.tools_added or ()]
         if tools := [tool for tool in added if tool is not None]:
@@ -158,14 +158,6 @@ def _output(message: ToolResultMessage) -> str | list[Json]:
     if any(isinstance(block, Image) for block in message.content):
         return _parts(message.content)
     return text if (text := message.text).strip() else NO_OUTPUT
-
-
-def _patch_text(message: SystemMessage) -> str:
-    """What a later system message changes, said to the model."""
-    sections = message.sections if isinstance(message.sections, dict) else {}
-    gone = [name for name, text in sections.items() if text is None]
-    notes = [f"The section “{name}” of the instructions no longer applies." for name in gone]
-    return "\n\n".join(part for part in (render((message,)), *notes) if part)
 
 
 def _signature(text: object) -> Json:

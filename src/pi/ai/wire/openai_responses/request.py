@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pi.ai.diagnostics import STRICT_REJECTED
+from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
 from pi.ai.handoff import prepare
 from pi.ai.messages import AssistantMessage, Json
+from pi.ai.metadata import user_id
 from pi.ai.models.thinking import level_word
 from pi.ai.request import Call
 from pi.ai.transcript import fold
@@ -17,12 +18,7 @@ from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_responses.compat import Compat, read_compat
 from pi.ai.wire.openai_responses.ids import CallIds, short_key
 from pi.ai.wire.openai_responses.input_items import input_items
-from pi.ai.wire.openai_responses.repairs import (
-    NO_REPAIRS,
-    Repairs,
-    remembers,
-    without_refused_thoughts,
-)
+from pi.ai.wire.openai_responses.repairs import forget_thoughts
 from pi.ai.wire.openai_responses.tools import Toolbox, pack_tools, text_arguments, tool_choice
 
 SMALLEST_ANSWER = 16
@@ -75,6 +71,8 @@ def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
         body["max_output_tokens"] = max(call.max_tokens, SMALLEST_ANSWER)
     if call.options.temperature is not None:
         body["temperature"] = call.options.temperature
+    if (user := user_id(call)) is not None:
+        body["user"] = user
     if material.toolbox.first:
         body["tools"] = list(material.toolbox.first)
     if choice := tool_choice(call.options.tool_choice, material.toolbox):
@@ -90,9 +88,9 @@ def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
 def gather(call: Call, compat: Compat, repairs: Repairs) -> Material:
     """Fold and prepare the conversation, and declare its tools."""
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
-    loose = STRICT_REJECTED in repairs or remembers(rest, call.model, STRICT_REJECTED)
-    toolbox = pack_tools(call.messages, instructions.tools, compat, strict=not loose)
-    trusted = without_refused_thoughts(rest, call.model, repairs)
+    loose = refuses_strict(rest, call.model, repairs)
+    toolbox = pack_tools(call.messages, instructions.tools, compat, strict_refused=loose)
+    trusted = without_refused_thoughts(rest, call.model, repairs, forget=forget_thoughts)
     history = prepare(trusted, call.model, CallIds(call.model))
     items = input_items(history, toolbox, system_role=system_role(call, compat))
     return Material(prompt=instructions.prompt, items=items, toolbox=toolbox)
@@ -101,7 +99,7 @@ def gather(call: Call, compat: Compat, repairs: Repairs) -> Material:
 def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[Json]:
     """What ``answer``, given to ``call``, will be in the next request."""
     instructions, _ = fold(call.messages, keep_later=False)
-    toolbox = pack_tools(call.messages, instructions.tools, compat, strict=False)
+    toolbox = pack_tools(call.messages, instructions.tools, compat)
     told, *_ = prepare((answer,), call.model, CallIds(call.model))
     return input_items((told,), toolbox, system_role=system_role(call, compat))
 

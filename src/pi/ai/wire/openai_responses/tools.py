@@ -32,14 +32,18 @@ class Toolbox:
 
 
 def pack_tools(
-    messages: Sequence[Message], tools: Sequence[Tool], compat: Compat, *, strict: bool
+    messages: Sequence[Message],
+    tools: Sequence[Tool],
+    compat: Compat,
+    *,
+    strict_refused: bool = False,
 ) -> Toolbox:
     """Declare ``tools``, the set that ``messages`` have come to.
 
     Where the server can take it, a tool that was added in the middle is declared there, so that
     the head of the request stays as it was and is found in the prompt cache.
     """
-    declared = _declare_all(tools, compat, strict=strict)
+    declared = _declare_all(tools, compat, strict_refused=strict_refused)
     late = _added_later(messages, tools) if _may_come_later(compat) else frozenset()
     return Toolbox(
         first=tuple(item for name, item in declared.items() if name not in late),
@@ -58,6 +62,8 @@ def tool_choice(choice: ToolChoice | None, toolbox: Toolbox) -> str | Json | Non
     match possible_choice(choice, toolbox.names):
         case str(word):
             return word
+        case {"type": "any"}:
+            return "required"
         case {"name": name}:
             kind = "custom" if name in toolbox.text_arguments else "function"
             return {"type": kind, "name": name}
@@ -74,12 +80,13 @@ def _added_later(messages: Sequence[Message], tools: Sequence[Tool]) -> frozense
     return frozenset(tool.name for tool in tools if there.get(tool.name) != tool)
 
 
-def _declare_all(tools: Sequence[Tool], compat: Compat, *, strict: bool) -> dict[str, Json]:
+def _declare_all(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool) -> dict[str, Json]:
     """The declarations by name: all functions strict, or none, as servers refuse a mixture."""
     texts = text_arguments(tools, compat)
     functions = [tool for tool in tools if tool.name not in texts]
-    strict = strict and compat.supports_strict_mode
-    schemas = strict_schemas(functions, OPENAI) if strict else {}
+    schemas = strict_schemas(
+        functions, OPENAI, supported=compat.supports_strict_mode, refused=strict_refused
+    )
     return {
         tool.name: _declare_text(tool)
         if tool.name in texts

@@ -1,0 +1,1 @@
+"""The coding agent without a screen: sessions, tools, settings, trust, resources, runtime."""

@@ -1,0 +1,85 @@
+"""One compaction at a time: its beginning, its end and its abort, told to everybody."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.waiting import Abort, Aborted
+from pi.base.records import UNSET, replace
+from pi.coding.compaction.carrying_out import OneCompaction
+from pi.coding.compaction.events import (
+    CompactFailed,
+    CompactionEnd,
+    CompactionResult,
+    CompactionStart,
+    Reason,
+)
+from pi.coding.compaction.surroundings import Surroundings, Wish
+
+FAILED: dict[Reason, str] = {
+    "manual": "Compaction failed",
+    "threshold": "Auto-compaction failed",
+    "idle": "Auto-compaction failed",
+    "overflow": "Context overflow recovery failed",
+    "incomplete": "Incomplete response recovery failed",
+}
+
+
+class Compactor:
+    """Its owner keeps runs and moves in the tree away while it is ``busy``."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._abort: Abort | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a compaction is under way."""
+        return self._abort is not None
+
+    def abort(self) -> None:
+        """End the compaction that is under way; nothing of it is stored."""
+        if self._abort is not None:
+            self._abort.want()
+
+    async def compact(self, wish: Wish) -> CompactionResult:
+        """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
+        if self._abort is not None:
+            raise CompactionFailed("aborted", "Another compaction is under way.")
+        self._abort = abort = Abort(self._around.clock)
+        end = CompactionEnd(reason=wish.reason)
+        await self._around.tell(CompactionStart(reason=wish.reason))
+        try:
+            result = await abort.wait(OneCompaction(wish, self._around).carry_out)
+        except (Aborted, asyncio.CancelledError) as cut:
+            end = replace(end, aborted=True)
+            if isinstance(cut, asyncio.CancelledError):
+                raise
+            raise CompactionFailed("aborted", "Compaction cancelled") from None
+        except CompactionFailed as problem:
+            end = _failed(end, problem)
+            raise
+        else:
+            end = replace(end, result=result, will_retry=wish.will_retry)
+            return result
+        finally:
+            self._abort = None
+            await self._tell(end)
+
+    async def _tell(self, end: CompactionEnd) -> None:
+        await self._around.tell(end)
+        if end.result is UNSET:
+            failed = CompactFailed(
+                reason=end.reason,
+                error_message=end.error_message or "",
+                aborted=end.aborted,
+                will_retry=end.will_retry,
+            )
+            await self._around.bus.tell(failed)
+
+
+def _failed(end: CompactionEnd, problem: CompactionFailed) -> CompactionEnd:
+    if problem.code == "aborted":
+        return replace(end, aborted=True)
+    return replace(end, error_message=f"{FAILED[end.reason]}: {problem.message}")

@@ -1,0 +1,150 @@
+"""The policy that keeps a conversation within its model's window."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.tokens import should_compact
+from pi.agent.policy import Boundary, Next, Policy, StopRun
+from pi.ai.errors import ContextOverflow
+from pi.ai.messages import AssistantMessage
+from pi.ai.overflow import is_silent_overflow
+from pi.base.records import replace
+from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.events import Reason
+from pi.coding.compaction.measuring import Measured, measured
+from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.pruning import elide_worthless, prune_tool_outputs
+from pi.coding.compaction.surroundings import Surroundings, Wish
+from pi.coding.session.entries import ContextEdit, CustomMessageEntry, MessageEntry
+
+log = logging.getLogger(__name__)
+
+NEARLY_FULL = 0.95
+"""Part of the window from which on an answer that was cut off has run out of room."""
+CONTINUE = CustomMessageEntry(
+    custom_type="auto-continue",
+    content="The conversation was compacted. Go on with what is still to do; if nothing is, stop.",
+    display=False,
+)
+
+
+class CompactionPolicy(Policy):
+    """Looks before every prompt, after every batch of tools and at the end of every run."""
+
+    def __init__(self, compactor: Compactor, around: Surroundings) -> None:
+        self._compactor = compactor
+        self._around = around
+        self._recovered = False
+        """Whether this prompt's overflow has had its one compaction and retry."""
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """Compact where it is due, unless somebody has claimed what comes next."""
+        options = self._around.options().for_model(self._around.model())
+        if at.kind == "prompt":
+            self._recovered = False
+        if at.next.claimed or not options.automatic or at.outcome == "aborted":
+            return at.next
+        match at.kind:
+            case "prompt":
+                return self._looked_after(at.next, options)
+            case "turn":
+                return self._looked_after(at.next, options) if at.results else at.next
+            case "settle":
+                return self._settled(at, options)
+
+    def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
+        answer = at.answer
+        if answer is None or not self._is_ours(answer):
+            return at.next
+        if isinstance(at.error, ContextOverflow) or is_silent_overflow(
+            answer, self._around.model()
+        ):
+            return self._recover(at.next, answer, "overflow")
+        if self._was_cut_off(answer):
+            full = answer.usage.total_tokens >= NEARLY_FULL * self._around.model().context_window
+            if full:
+                return self._recover(at.next, answer, "incomplete")
+            return self._leave_out(at.next, answer)
+        self._recovered = False
+        return self._looked_after(at.next, options, last=True)
+
+    def _is_ours(self, answer: AssistantMessage) -> bool:
+        """Whether the model that answers now gave ``answer``: others have other windows."""
+        model = self._around.model()
+        return (answer.provider, answer.model) == (model.provider, model.id)
+
+    def _was_cut_off(self, answer: AssistantMessage) -> bool:
+        """Whether an answer ended at a limit that is not its own."""
+        return answer.stop_reason == "length" and (
+            answer.usage.output < self._around.model().max_tokens
+        )
+
+    # What is due ----------------------------------------------------------------------------------
+
+    def _recover(self, wanted: Next, answer: AssistantMessage, reason: Reason) -> Next:
+        """One compaction and one more request for an answer that did not fit."""
+        wanted = self._leave_out(wanted, answer)
+        if self._recovered:
+            return wanted
+        self._recovered = True
+        wish = Wish(reason=reason, will_retry=True)
+        return replace(wanted, action="again", prepare=partial(self._compact_or_stop, wish))
+
+    def _looked_after(
+        self, wanted: Next, options: CompactionOptions, *, last: bool = False
+    ) -> Next:
+        """Leave out what nobody needs, and compact if that is not enough."""
+        now = measured(self._around.log.branch())
+        window = self._around.model().context_window
+        if not should_compact(now.tokens, window, options):
+            return self._without_worthless(wanted, now, options)
+        pruning = prune_tool_outputs(now.items)
+        wanted = replace(wanted, entries=(*wanted.entries, *pruning.edits))
+        if not should_compact(now.tokens - pruning.tokens_saved, window, options):
+            return wanted
+        wanted = _first(wanted, partial(self._compact, Wish(reason="threshold")))
+        if last and options.auto_continue:
+            return replace(wanted, action="again", entries=(*wanted.entries, CONTINUE))
+        return wanted
+
+    def _without_worthless(self, wanted: Next, now: Measured, options: CompactionOptions) -> Next:
+        if not options.drop_useless:
+            return wanted
+        pruning = elide_worthless(now.items, cache_is_cold=False)
+        return replace(wanted, entries=(*wanted.entries, *pruning.edits))
+
+    def _leave_out(self, wanted: Next, answer: AssistantMessage) -> Next:
+        """Have the model no longer see ``answer``, which stays in the log."""
+        for entry in reversed(self._around.log.branch()):
+            if isinstance(entry, MessageEntry) and entry.message is answer:
+                edit = ContextEdit(target_id=entry.id, replacement=None)
+                return replace(wanted, entries=(*wanted.entries, edit))
+        return wanted
+
+    async def _compact(self, wish: Wish) -> None:
+        try:
+            await self._compactor.compact(wish)
+        except CompactionFailed as problem:
+            log.warning("the compaction came to nothing: %s", problem.message)
+
+    async def _compact_or_stop(self, wish: Wish) -> None:
+        try:
+            await self._compactor.compact(wish)
+        except CompactionFailed as problem:
+            raise StopRun(problem.message) from None
+
+
+def _first(wanted: Next, work: Callable[[], Awaitable[None]]) -> Next:
+    """``wanted``, with ``work`` done before whatever else it prepares."""
+    then = wanted.prepare
+
+    async def both() -> None:
+        await work()
+        if then is not None:
+            await then()
+
+    return replace(wanted, prepare=both)

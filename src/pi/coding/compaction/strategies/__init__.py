@@ -1,0 +1,1 @@
+"""Ways to make a conversation shorter; extensions add their own."""

@@ -1,0 +1,60 @@
+"""Whom a compaction works with, gathered in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from pi.agent.compaction.summarising import Ask
+from pi.ai.models.model import Model
+from pi.base.clock import Clock
+from pi.base.records import Record
+from pi.coding.bus import Bus
+from pi.coding.compaction.events import Reason
+from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.strategies.strategy import Strategy
+from pi.coding.session.entries import Entry, KnownEntry
+
+Tell: TypeAlias = Callable[[Any], Awaitable[None]]
+"""Tells a public event."""
+
+
+class Log(Protocol):
+    """The part of a session that a compaction works on."""
+
+    def branch(self) -> Sequence[Entry]:
+        """The entries from the root to the leaf."""
+        ...
+
+    async def add(self, draft: KnownEntry) -> Entry:
+        """Append an entry, and tell it if it is of a kind that is told."""
+        ...
+
+
+class Wish(Record):
+    """One compaction that somebody wants."""
+
+    reason: Reason
+    instructions: str = ""
+    """What the person adds; a directed summary is then wanted, whatever the strategy."""
+    will_retry: bool = False
+    """Whether the model is asked again afterwards."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is current is asked for every time: settings and models change under way."""
+
+    log: Log
+    bus: Bus
+    tell: Tell
+    clock: Clock
+    options: Callable[[], CompactionOptions]
+    model: Callable[[], Model]
+    fallbacks: Callable[[], Sequence[Model]]
+    """Models to ask for a summary when the session's own one gives none."""
+    ask: Callable[[Model, Reason], Ask]
+    hand_off: Callable[[str], Awaitable[None]]
+    """Goes on in a new session that begins with a document."""
+    strategies: Mapping[str, Strategy]

@@ -1,0 +1,122 @@
+"""The one place that takes secrets out of what leaves the house."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from pi.base.records import Record, replace
+from pi.coding.session.entries import Entry, UnknownEntry
+
+R = TypeVar("R", bound=Record)
+
+REDACTED = "[redacted]"
+SHORTEST_VALUE = 6
+"""Characters below which a known value is more likely to be a word than a secret."""
+
+# Each shape with a piece of text that it cannot be without: looking for that first is what makes
+# megabytes of tool output cheap. Where a shape has groups named ``before`` and ``after``, they stay.
+SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (needle, re.compile(pattern))
+    for needle, pattern in (
+        ("sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
+        ("sk_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+        ("gsk_", r"\bgsk_[A-Za-z0-9]{20,}"),
+        ("xai-", r"\bxai-[A-Za-z0-9]{20,}"),
+        ("hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+        ("pplx-", r"\bpplx-[A-Za-z0-9]{20,}"),
+        ("gh", r"\bgh[pousr]_[A-Za-z0-9]{30,}"),
+        ("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,}"),
+        ("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+        ("npm_", r"\bnpm_[A-Za-z0-9]{36}"),
+        ("pypi-", r"\bpypi-[A-Za-z0-9_-]{40,}"),
+        ("AKIA", r"\bAKIA[0-9A-Z]{16}\b"),
+        ("ASIA", r"\bASIA[0-9A-Z]{16}\b"),
+        ("AIza", r"\bAIza[0-9A-Za-z_-]{35}"),
+        ("ya29.", r"\bya29\.[0-9A-Za-z_-]{20,}"),
+        ("GOCSPX-", r"\bGOCSPX-[0-9A-Za-z_-]{20,}"),
+        ("xox", r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}"),
+        ("hooks.slack.com/", r"(?P<before>hooks\.slack\.com/services/)[A-Za-z0-9/_-]+"),
+        ("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+"),
+        (
+            "PRIVATE KEY-----",
+            r"(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?"
+            r"(?P<after>-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+        ),
+        (
+            "uthorization",
+            r"(?P<before>uthorization\W{1,6}(?:Bearer|bearer|Basic|basic|Token|token)\s+)"
+            r"[^\s\"'\\,;]+",
+        ),
+        ("://", r"(?P<before>\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:)[^\s/@\"']+(?P<after>@)"),
+        # A variable of a shell or an .env file. Not code: its names are seldom written large, and
+        # what is read from elsewhere begins with one of the characters that are left out.
+        (
+            "=",
+            r"(?P<before>\b[A-Z][A-Z0-9_]*(?:KEY|SECRET|TOKEN|PASSWORD|PASSWD)=[\"']?)"
+            r"[^\s\"'$<>(){}\[\]|&;]{8,}",
+        ),
+    )
+)
+
+
+class Redactor:
+    """Takes secrets out of texts: values that are known, and whatever has the shape of a key."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        written = {form for value in values for form in _written_forms(value)}
+        longest_first = sorted(written, key=len, reverse=True)
+        self._values = re.compile("|".join(map(re.escape, longest_first))) if written else None
+
+    def text(self, text: str) -> str:
+        """``text`` with a notice in place of every secret."""
+        if self._values is not None:
+            text = self._values.sub(REDACTED, text)
+        for needle, shape in SHAPES:
+            if needle in text:
+                text = shape.sub(_notice, text)
+        return text
+
+    def json(self, value: Any) -> Any:
+        """A JSON value with a notice in place of every secret; pictures stay as they are."""
+        match value:
+            case str():
+                return self.text(value)
+            case {"type": "image", "data": str() as data, **rest}:
+                return {**self.json(rest), "type": "image", "data": data}
+            case dict():
+                return {self.text(key): self.json(member) for key, member in value.items()}
+            case list():
+                return [self.json(member) for member in value]
+            case _:
+                return value
+
+    def entry(self, entry: Entry) -> Entry:
+        """An entry of a session without secrets."""
+        if isinstance(entry, UnknownEntry):
+            return replace(entry, data=self.json(entry.data))
+        return self.record(entry)
+
+    def record(self, record: R) -> R:
+        """A record without secrets; itself if it holds none."""
+        before = msgspec.to_builtins(record)
+        after = self.json(before)
+        return record if after == before else msgspec.convert(after, type=type(record))
+
+
+def _written_forms(value: str) -> Iterator[str]:
+    """A value as it is, and as it looks inside JSON and inside a URL."""
+    if len(value) >= SHORTEST_VALUE:
+        yield value
+        yield json.dumps(value)[1:-1]
+        yield quote(value, safe="")
+
+
+def _notice(secret: re.Match[str]) -> str:
+    kept = secret.groupdict()
+    return f"{kept.get('before', '')}{REDACTED}{kept.get('after', '')}"

@@ -1,0 +1,41 @@
+"""What sessions, their files and folders are called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pi.base.terminal_text import one_line
+
+_SEPARATORS = re.compile(r"[/\\:]")
+_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+SESSIONS = "sessions"
+"""The folder of all sessions in the agent's directory."""
+SUFFIX = ".jsonl"
+
+
+def folder_name(cwd: str) -> str:
+    """The folder of the sessions of a working directory: ``/a.b/c:d`` gives ``--a.b-c-d--``."""
+    without_root = cwd[1:] if cwd[:1] in ("/", "\\") else cwd
+    return f"--{_SEPARATORS.sub('-', without_root)}--"
+
+
+def session_directory(agent_dir: Path, cwd: str, *, custom: Path | None = None) -> Path:
+    """Where the sessions of ``cwd`` are kept; a ``custom`` directory has no folders below it."""
+    return custom if custom is not None else agent_dir / SESSIONS / folder_name(cwd)
+
+
+def file_name(timestamp: str, id: str) -> str:
+    """The file of the session ``id`` that was begun at ``timestamp``."""
+    return f"{re.sub(r'[:.]', '-', timestamp)}_{id}{SUFFIX}"
+
+
+def is_session_id(text: str) -> bool:
+    """Whether ``text`` can be the id of a session: it becomes part of a file's name."""
+    return _ID.fullmatch(text) is not None
+
+
+def clean_name(name: str) -> str:
+    """A session's name or a label as it is stored and shown: one line, no control characters."""
+    return one_line(name)

@@ -1,0 +1,118 @@
+"""Which entry follows which.
+
+Entries are known by their place, the number of their line among the entries of the file. An entry
+whose parent is not there is a root. A circle of parents is cut at one of its entries, which becomes
+a root too: every walk ends, and every entry is reached from some root.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+
+from pi.coding.session.errors import EntryNotFound
+from pi.coding.session.reading import Outline
+
+_NONE = -1
+
+
+class EntryTree:
+    """The tree of a session; it only grows."""
+
+    def __init__(self, outlines: Iterable[Outline] = ()) -> None:
+        self._outlines: list[Outline] = []
+        self._places: dict[str, int] = {}
+        self._parents = array("q")
+        self._children: dict[int, list[int]] | None = None
+        orphans: list[int] = []
+        for place, outline in enumerate(outlines):
+            parent = _NONE
+            if outline.parent_id is not None:
+                parent = self._places.get(outline.parent_id, _NONE)
+                if parent == _NONE:
+                    orphans.append(place)
+            self._outlines.append(outline)
+            self._parents.append(parent)
+            self._places[outline.id] = place
+        self._adopt(orphans)
+
+    def __len__(self) -> int:
+        return len(self._outlines)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._places
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        """What is known of every entry, by place."""
+        return self._outlines
+
+    def place(self, id: str) -> int:
+        """Where the entry is; ``EntryNotFound`` if there is none."""
+        try:
+            return self._places[id]
+        except KeyError:
+            raise EntryNotFound(id) from None
+
+    def add(self, outline: Outline) -> int:
+        """Let an entry follow its parent, which is there already; gives its place."""
+        place = len(self._outlines)
+        parent = _NONE if outline.parent_id is None else self._places[outline.parent_id]
+        self._outlines.append(outline)
+        self._parents.append(parent)
+        self._places[outline.id] = place
+        if self._children is not None:
+            self._children.setdefault(parent, []).append(place)
+        return place
+
+    def parent(self, place: int) -> int | None:
+        """The entry before; ``None`` for a root."""
+        parent = self._parents[place]
+        return None if parent == _NONE else parent
+
+    def children(self, place: int | None) -> Sequence[int]:
+        """The entries that follow ``place``, in the order of the file; the roots for ``None``."""
+        if self._children is None:
+            self._children = {}
+            for child, parent in enumerate(self._parents):
+                self._children.setdefault(parent, []).append(child)
+        return self._children.get(_NONE if place is None else place, ())
+
+    def siblings(self, place: int) -> Sequence[int]:
+        """The entries that follow the same parent, with this one among them."""
+        return self.children(self.parent(place))
+
+    def path(self, leaf: int | None) -> list[int]:
+        """From the root to ``leaf``; empty for ``None``."""
+        places = []
+        place = _NONE if leaf is None else leaf
+        while place != _NONE:
+            places.append(place)
+            place = self._parents[place]
+        places.reverse()
+        return places
+
+    def left_behind(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
+        """What is on the path to ``old_leaf`` and not on the one to ``new_leaf``, in order."""
+        shared = set(self.path(new_leaf))
+        return [place for place in self.path(old_leaf) if place not in shared]
+
+    def _adopt(self, orphans: Sequence[int]) -> None:
+        """Give entries to parents that came after them in the file, unless that makes a circle.
+
+        Nearly linear: ``above`` remembers how far up the walks have led.
+        """
+        above: dict[int, int] = {}
+
+        def root(place: int) -> int:
+            walked = []
+            while (higher := above.get(place, self._parents[place])) != _NONE:
+                walked.append(place)
+                place = higher
+            above.update(dict.fromkeys(walked, place))
+            return place
+
+        for orphan in orphans:
+            parent = self._places.get(self._outlines[orphan].parent_id or "", _NONE)
+            if parent != _NONE and root(parent) != orphan:
+                self._parents[orphan] = parent

@@ -1,0 +1,160 @@
+"""The settings of one session: files, what the command line says, and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pi.ai.messages import Json
+from pi.base.clock import Clock, SystemClock
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.coding.settings.file import SettingsFile
+from pi.coding.settings.layers import merged, migrated, value_at, with_value
+from pi.coding.settings.reading import read_record
+from pi.coding.settings.values import GLOBAL_ONLY, Values
+
+R = TypeVar("R", bound=Record)
+
+
+class Settings:
+    """Defaults, the person's file, the trusted project's file, overrides: later ones win.
+
+    ``warnings`` tells what could not be used. Nothing is read before ``load``.
+    """
+
+    def __init__(
+        self,
+        user: SettingsFile | None = None,
+        project: SettingsFile | None = None,
+        *,
+        overrides: Json | None = None,
+    ) -> None:
+        self.warnings: list[str] = []
+        self._user_file, self._project_file = user, project
+        self._user: Json = {}
+        self._project: Json = {}
+        self._overrides = migrated(overrides or {})
+        self._merged: Json = dict(self._overrides)
+        self._sections: dict[tuple[tuple[str, ...], type[Record]], Record] = {}
+        self._listeners: list[Callable[[], None]] = []
+
+    @classmethod
+    def of(
+        cls, agent_dir: Path, cwd: Path, *, trusted: bool = False, clock: Clock | None = None
+    ) -> Settings:
+        """The settings of a person and, if it is trusted, of a project; read at once."""
+        clock = clock or SystemClock()
+        settings = cls(SettingsFile(agent_dir / "settings.json", clock=clock))
+        settings.load()
+        if trusted:
+            settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=clock))
+        return settings
+
+    @classmethod
+    def in_memory(cls, values: Json | None = None) -> Settings:
+        """Settings that no file knows, for tests and for programs that embed pi."""
+        return cls(overrides=values)
+
+    # Reading --------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read the files again; what cannot be understood is warned of and left out."""
+        self.warnings.clear()
+        self._user = self._read(self._user_file)
+        self._project = self._read(self._project_file)
+        self._merge()
+
+    def trust_project(self, file: SettingsFile) -> None:
+        """From now on the project's file counts too."""
+        self._project_file = file
+        self._project = self._read(file)
+        self._merge()
+
+    @property
+    def values(self) -> Values:
+        """The settings that everybody may want to know."""
+        return self.section((), Values)
+
+    @property
+    def raw(self) -> Json:
+        """All layers merged, as JSON, unknown names included."""
+        return self._merged
+
+    def section(self, path: Sequence[str], kind: type[R]) -> R:
+        """The object at ``path`` as a record; the same one until something changes."""
+        key = (tuple(path), kind)
+        found = self._sections.get(key)
+        if not isinstance(found, kind):
+            raw = value_at(self._merged, path) if path else self._merged
+            found = read_record(
+                kind, {} if raw is None else raw, warn=self._warn, where=".".join(path)
+            )
+            self._sections[key] = found
+        return found
+
+    def layer(self, scope: str, path: Sequence[str]) -> object:
+        """What one layer, ``user`` or ``project``, says by itself."""
+        return value_at(self._user if scope == "user" else self._project, path)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Have ``listener`` called after every change."""
+        self._listeners.append(listener)
+
+    # Changing -------------------------------------------------------------------------------------
+
+    def set(self, changes: Mapping[str, object]) -> None:
+        """Store values, by dotted name, in the person's file; ``None`` removes one.
+
+        Without a file they last as long as the program. ``PiError`` if they cannot be stored: then
+        they hold for this session all the same.
+        """
+        paths = {tuple(name.split(".")): value for name, value in changes.items()}
+        problem: PiError | None = None
+        if self._user_file is not None:
+            try:
+                self._user = self._user_file.change(paths)
+            except PiError as failed:
+                problem = failed
+        if self._user_file is None or problem is not None:
+            self.override(changes)
+        self._merge()
+        if problem is not None:
+            raise problem
+
+    def set_for_project(self, changes: Mapping[str, object]) -> None:
+        """Store values in the project's file, which must be trusted."""
+        if self._project_file is None:
+            raise PiError("The project is not trusted.", hint="Trust it first, or use --approve.")
+        paths = {tuple(name.split(".")): value for name, value in changes.items()}
+        self._project = self._project_file.change(paths)
+        self._merge()
+
+    def override(self, changes: Mapping[str, object]) -> None:
+        """Have values hold for this session only."""
+        for name, value in changes.items():
+            self._overrides = with_value(self._overrides, name.split("."), value)
+        self._merge()
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _read(self, file: SettingsFile | None) -> Json:
+        if file is None:
+            return {}
+        try:
+            return file.read()
+        except PiError as problem:
+            self._warn(problem.message)
+            return {}
+
+    def _merge(self) -> None:
+        project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
+        self._merged = merged(merged(self._user, project), self._overrides)
+        self._sections.clear()
+        for listener in self._listeners:
+            listener()
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)

@@ -1,0 +1,113 @@
+"""The settings of ``settings.json`` that belong to nobody in particular, with their defaults.
+
+Objects such as ``compaction`` or ``retry`` are declared by whoever they configure.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pi.ai.messages import Json
+from pi.ai.models.model import ThinkingLevel
+from pi.base.records import Meta, Record, field
+
+GLOBAL_ONLY = frozenset({"cacheWarming", "defaultProjectTrust", "httpProxy"})
+"""What a project may not decide for the person."""
+
+QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+
+
+class ThinkingBudgets(Record):
+    """Tokens that a level may think, for models that count them."""
+
+    minimal: int = 1024
+    low: int = 2048
+    medium: int = 8192
+    high: int = 16_384
+
+
+class TerminalValues(Record):
+    """How the terminal is used."""
+
+    show_images: bool = True
+    image_width_cells: int = 60
+    clear_on_shrink: bool = False
+    show_terminal_progress: bool = False
+    hyperlinks: bool | Literal["auto"] = "auto"
+    true_color: bool | Literal["auto"] = "auto"
+    images: Literal["kitty", "iterm2", "auto", False] = "auto"
+
+
+class ImageValues(Record):
+    """What happens to pictures before a model sees them."""
+
+    auto_resize: bool = True
+    block_images: bool = False
+
+
+class MarkdownValues(Record):
+    """How answers are drawn."""
+
+    code_block_indent: str = "  "
+    mermaid: Literal["off", "final", "streaming"] = "streaming"
+
+
+class WarningValues(Record):
+    """Warnings that can be switched off."""
+
+    anthropic_extra_usage: bool = True
+
+
+class Values(Record):
+    """Names and defaults are the ones of the file."""
+
+    default_provider: str | None = None
+    default_model: str | None = None
+    default_thinking_level: ThinkingLevel = "medium"
+    model_thinking_levels: dict[str, ThinkingLevel] = field(default_factory=dict)
+    thinking_budgets: ThinkingBudgets = ThinkingBudgets()
+    enabled_models: tuple[str, ...] | None = None
+    hide_thinking_block: bool = False
+    show_cache_miss_notices: bool = False
+    cache_warming: Literal["off", "streaming", "idle"] = "streaming"
+    steering_mode: QueueMode = "one-at-a-time"
+    follow_up_mode: QueueMode = "one-at-a-time"
+    interrupt_mode: Literal["wait", "immediate"] = "wait"
+    external_editor: str | None = None
+    double_escape_action: Literal["tree", "fork", "none"] = "tree"
+    tree_filter_mode: Literal["default", "no-tools", "user-only", "labeled-only", "all"] = "default"
+    default_project_trust: Literal["ask", "always", "never"] = "ask"
+    default_tools: tuple[str, ...] = ("read", "bash", "edit", "write")
+    session_dir: str | None = None
+    theme: str | None = None
+    quiet_startup: bool = False
+    tui_mode: Literal["regular", "fullscreen"] = "regular"
+    fullscreen_exit_output: Literal["transcript", "resume-hint"] = "transcript"
+    fullscreen_scrollbar: Literal["auto", "always", "hidden"] = "auto"
+    fullscreen_copy_on_select: bool = True
+    editor_padding_x: Annotated[int, Meta(ge=0, le=3)] = 0
+    output_pad: Literal[0, 1] = 1
+    autocomplete_max_visible: Annotated[int, Meta(ge=3, le=20)] = 5
+    show_hardware_cursor: bool = False
+    terminal: TerminalValues = TerminalValues()
+    images: ImageValues = ImageValues()
+    markdown: MarkdownValues = MarkdownValues()
+    transport: Literal["auto", "sse", "websocket", "websocket-cached"] = "auto"
+    http_proxy: str | None = None
+    http_idle_timeout_ms: Annotated[int, Meta(ge=0)] = 300_000
+    websocket_connect_timeout_ms: Annotated[int, Meta(ge=0)] | None = None
+    shell_path: str | None = None
+    shell_command_prefix: str = ""
+    npm_command: tuple[str, ...] = ("npm",)
+    packages: tuple[str | Json, ...] = ()
+    extensions: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    enable_skill_commands: bool = True
+    collapse_changelog: bool = False
+    enable_install_telemetry: bool = False
+    enable_analytics: bool = False
+    warnings: WarningValues = WarningValues()
+    last_changelog_version: str | None = None
+    tracking_id: str | None = None

@@ -1,0 +1,106 @@
+"""What commands get to see of our environment, as rules that can be shown to a person. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Literal, TypeAlias
+
+from pi.ai.providers.provider import Provider
+from pi.ai.providers.rows import BUILT_IN
+from pi.base.processes import allow_listed
+from pi.base.processes.environment import GIT_PLACES
+from pi.base.records import Record
+
+Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
+
+MARKS = {"AI_AGENT": "pi", "PI_CODING_AGENT": "true"}
+"""Tell every child who started it."""
+
+SESSION_VARIABLES = frozenset(
+    {"PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"}
+)
+"""Set anew for the bash tool; a pi that runs inside a pi does not hand on its parent's."""
+
+UNATTENDED = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GIT_PAGER": "cat",
+    "GCM_INTERACTIVE": "never",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
+"""Nobody sits at the keyboard of a command: what would ask or page gives up or goes on."""
+
+
+class EnvironmentRules(Record):
+    """Which variables are kept from commands of the person and of the model."""
+
+    credentials: frozenset[str] = frozenset()
+    """Keys and tokens of model providers; see ``credential_variables``."""
+    from_dotenv: frozenset[str] = frozenset()
+    """Names whose value came only from a ``.env`` file."""
+    allow: tuple[str, ...] = ()
+    """Names or patterns (``AWS_*``) that are let through although they would be withheld."""
+    deny: tuple[str, ...] = ()
+    """Names or patterns that are withheld in addition; they beat ``allow``."""
+
+
+class Withheld(Record):
+    """A variable that commands do not see; its value is not told."""
+
+    name: str
+    reason: Reason
+
+
+def credential_variables(
+    providers: Iterable[Provider] = BUILT_IN, *, more: Iterable[str] = ()
+) -> frozenset[str]:
+    """Names that hold a key or token of a provider; ``more`` are those of ``models.json``."""
+    rows = (row.key_variables + row.token_variables for row in providers)
+    return frozenset(name for row in rows for name in row) | frozenset(more)
+
+
+def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withheld]:
+    """What of ``environ`` commands do not see, sorted by name: for ``pi doctor``."""
+    return [
+        Withheld(name=name, reason=reason)
+        for name in sorted(environ)
+        if (reason := _reason(name, rules)) is not None
+    ]
+
+
+def command_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> dict[str, str]:
+    """The environment of the bash tool and of the person's own ``!`` commands."""
+    seen = {name: value for name, value in environ.items() if _reason(name, rules) is None}
+    return seen | UNATTENDED | MARKS
+
+
+def service_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of extensions, MCP servers, status commands, installers and search tools."""
+    return allow_listed(environ) | MARKS
+
+
+def _reason(name: str, rules: EnvironmentRules) -> Reason | None:
+    if _matches(name, rules.deny):
+        return "denied"
+    if name in SESSION_VARIABLES:
+        return "session"
+    if _matches(name, rules.allow):
+        return None
+    if name in rules.credentials:
+        return "credential"
+    if name in rules.from_dotenv:
+        return "dotenv"
+    return "git" if re.fullmatch(GIT_PLACES, name) else None
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

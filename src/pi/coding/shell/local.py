@@ -1,0 +1,217 @@
+"""This machine's shell: the one place where commands of people and models run.
+
+Every command has its own session and process tree. It ends with that tree on timeout, abort and
+``close``; a background process that it leaves behind lives until ``close``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pi.agent.env import MOST_OUTPUT, ExecResult, OnOutput
+from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.base.errors import PiError
+from pi.base.processes import MARKER, Child, Exit, SpawnFailed, spawn
+from pi.base.processes.tree import processes
+from pi.base.records import Record
+from pi.coding.shell.locating import NoShell, find_shell
+from pi.coding.shell.output import Output
+from pi.coding.shell.spill import SpillFolder
+
+READ_SIZE = 65536
+GRACE = 1.0
+"""Seconds between asking a tree to end and killing it: an abort must not keep anybody waiting."""
+
+
+class ShellOptions(Record):
+    """How commands are run, as settings say it."""
+
+    path: str = ""
+    """The shell; empty means bash."""
+    prefix: str = ""
+    """Lines that run before every command."""
+    wrapper: str = ""
+    """Words before every command, such as a program that sandboxes it."""
+    login: bool = False
+    """Read the person's profile first, which takes a tenth of a second every time."""
+
+
+class Ended(Record):
+    """How a command ended."""
+
+    exit_code: int
+    """128 + n for signal n, as shells say it."""
+    signal: int | None = None
+    timed_out: bool = False
+
+
+class LocalShell:
+    """Runs commands where the session is now, with what the person's settings say now."""
+
+    def __init__(
+        self,
+        *,
+        cwd: Callable[[], Path],
+        environ: Callable[[], Mapping[str, str]],
+        options: Callable[[], ShellOptions],
+        spills: SpillFolder,
+        platform: str = sys.platform,
+    ) -> None:
+        self._cwd = cwd
+        self._environ = environ
+        self._options = options
+        self._spills = spills
+        self._platform = platform
+        self._lineage = os.urandom(8).hex()
+        self._started: list[Child] = []
+
+    def new_output(self) -> Output:
+        """What ``run`` is given to write into, and who is asked for it afterwards."""
+        fallback = "oem" if self._platform == "win32" else None
+        return Output(self._spills.open, fallback=fallback)
+
+    async def run(
+        self,
+        command: str,
+        *,
+        output: Output,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        on_text: OnOutput = lambda text: None,
+    ) -> Ended:
+        """Run a command line to its end; what it wrote is in ``output`` however it ends.
+
+        It is ended with all that it started after ``timeout`` seconds, when we are cancelled, and
+        when ``on_text`` raises. ``NoShell`` or ``SpawnFailed`` if it cannot be started.
+        """
+        timed_out = False
+        child = await self.start(command, cwd=cwd, env=env)
+        try:
+            async with child:
+                try:
+                    async with asyncio.timeout(timeout):
+                        end = await _listen(child, output, on_text)
+                except TimeoutError:
+                    timed_out = True
+                    await child.terminate(grace=GRACE)
+                    end = await _listen(child, output, on_text)
+                except asyncio.CancelledError:
+                    await child.terminate(grace=GRACE)
+                    await _listen(child, output, on_text)
+                    raise
+        finally:
+            if rest := output.finish():
+                on_text(rest)
+        return _ended(end, timed_out=timed_out)
+
+    async def start(
+        self, command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Child:
+        """Start a command line without waiting for it; ``async with`` what is given back."""
+        variables = {**self._environ(), **(env or {})}
+        options = self._options()
+        shell = find_shell(options.path, environ=variables, platform=self._platform)
+        lineage = f"{variables[MARKER]}.{self._lineage}" if MARKER in variables else self._lineage
+        child = await spawn(
+            [shell, *(["-l"] if options.login else []), "-c", _line(command, options)],
+            cwd=cwd or self._cwd(),
+            env={**variables, MARKER: lineage},
+        )
+        self._started.append(child)
+        return child
+
+    async def exec(
+        self,
+        command: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        on_output: OnOutput | None = None,
+    ) -> ExecResult:
+        """Run a command as ``pi.agent.env.Shell`` wants it."""
+        kept = _Kept(on_output)
+        folder = self._cwd() / (cwd or "")
+        try:
+            end = await self.run(
+                command,
+                output=Output(lambda: None, fallback=None),
+                cwd=folder,
+                env=env,
+                timeout=timeout,
+                on_text=kept.add,
+            )
+        except (NoShell, SpawnFailed) as problem:
+            raise _cannot_start(problem, folder) from problem
+        error = _why_no_code(end, timeout)
+        return ExecResult(
+            exit_code=None if error else end.exit_code,
+            output=kept.text,
+            truncated=kept.truncated,
+            error=error,
+        )
+
+    async def close(self) -> None:
+        """End everything that commands have started and that still runs."""
+        while self._started and any(each.marked for each in processes(self._lineage).values()):
+            await self._started.pop().terminate(grace=GRACE)
+        self._started.clear()
+
+
+class _Kept:
+    """The last of what a command writes, told as it comes."""
+
+    def __init__(self, tell: OnOutput | None) -> None:
+        self._tell = tell
+        self.text = ""
+        self.truncated = False
+
+    def add(self, text: str) -> None:
+        if self._tell is not None:
+            self._tell(text)
+        self.truncated = self.truncated or len(self.text) + len(text) > MOST_OUTPUT
+        self.text = (self.text + text)[-MOST_OUTPUT:]
+
+
+async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
+    """Hear a command out, until it has ended and is quiet."""
+    while data := await child.output.read(READ_SIZE):
+        if text := output.add(data):
+            on_text(text)
+    return await child.wait()
+
+
+def _line(command: str, options: ShellOptions) -> str:
+    if options.wrapper:
+        command = f"{options.wrapper} {command}"
+    return f"{options.prefix}\n{command}" if options.prefix else command
+
+
+def _ended(end: Exit, *, timed_out: bool) -> Ended:
+    if end.exit_code is not None:
+        return Ended(exit_code=end.exit_code, timed_out=timed_out)
+    return Ended(exit_code=128 + (end.signal or 0), signal=end.signal, timed_out=timed_out)
+
+
+def _why_no_code(end: Ended, timeout: float | None) -> ExecutionError | None:
+    if end.timed_out:
+        message = f"The command was killed after {timeout:g} seconds."
+        return ExecutionError(code="timed_out", message=message)
+    if end.signal is not None:
+        message = f"The command was ended by signal {end.signal}."
+        return ExecutionError(code="killed", message=message)
+    return None
+
+
+def _cannot_start(problem: PiError, folder: Path) -> ExecutionFailed:
+    code: ExecutionErrorCode = "spawn_failed"
+    if isinstance(problem, NoShell):
+        code = "shell_unavailable"
+    elif not folder.is_dir():
+        code = "invalid_directory"
+    return ExecutionFailed(ExecutionError(code=code, message=problem.message), hint=problem.hint)

@@ -1,0 +1,75 @@
+"""Which program runs commands, on which system."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path, PureWindowsPath
+
+from pi.base.errors import PiError
+
+POSIX_PLACES = ("/bin/bash", "/usr/bin/bash")
+
+
+class NoShell(PiError):
+    """There is nothing to run commands with."""
+
+
+def find_shell(
+    configured: str,
+    *,
+    environ: Mapping[str, str],
+    platform: str,
+    is_file: Callable[[str], bool] = os.path.isfile,
+) -> str:
+    """The shell that a person configured, else bash, else on a bare system ``sh``.
+
+    ``configured`` is a path, with ``~`` for the home folder, or a name on PATH. It always wins:
+    if it is missing nothing else is taken in its place.
+    """
+    path = environ.get("PATH", os.defpath)
+    if configured:
+        return _configured(configured, environ, path)
+    if platform == "win32":
+        return _on_windows(environ, path, is_file)
+    for place in POSIX_PLACES:
+        if is_file(place):
+            return place
+    for name in ("bash", "sh"):
+        if found := shutil.which(name, path=path):
+            return found
+    raise NoShell("There is no bash on this machine.", hint="Install bash, or set shellPath.")
+
+
+def _configured(shell: str, environ: Mapping[str, str], path: str) -> str:
+    home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
+    wanted = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
+    if found := shutil.which(wanted, path=path):
+        return found
+    raise NoShell(
+        f"The configured shell {shell} does not exist or is not executable.",
+        hint="Correct shellPath in the settings, or remove it to use bash.",
+    )
+
+
+def _on_windows(environ: Mapping[str, str], path: str, is_file: Callable[[str], bool]) -> str:
+    """Git's bash; never the one of System32, which runs commands inside another system."""
+    for variable in ("ProgramFiles", "ProgramFiles(x86)", "LocalAppData"):
+        if folder := environ.get(variable) or environ.get(variable.upper()):
+            middle = "Programs/Git" if variable == "LocalAppData" else "Git"
+            place = str(PureWindowsPath(folder) / middle / "bin" / "bash.exe")
+            if is_file(place):
+                return place
+    for folder in path.split(";"):
+        place = str(PureWindowsPath(folder) / "bash.exe")
+        legacy = {part.lower() for part in PureWindowsPath(folder).parts} & {
+            "system32",
+            "sysnative",
+            "windowsapps",
+        }
+        if folder and not legacy and is_file(place):
+            return place
+    raise NoShell(
+        "There is no bash on this machine.", hint="Install Git for Windows, or set shellPath."
+    )

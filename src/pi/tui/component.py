@@ -1,0 +1,77 @@
+"""What can be drawn: anything that turns a width into lines.
+
+A component returns one string per row, each at most ``width`` columns wide, styled with escape
+sequences that need not be closed: the screen ends every row's styles. Text from outside (models,
+tools, files) must have passed ``pi.base.terminal_text`` before it gets here.
+
+The optional members below are looked up by name, so a component is any object with ``render`` and
+``invalidate``; the protocols spell the optional members out for those that have them.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+CURSOR_MARKER = "\x1b_pi:c\x07"
+"""Zero columns wide; a focused component puts it where the terminal's cursor belongs."""
+
+
+class Component(Protocol):
+    """The least a component has."""
+
+    def render(self, width: int) -> list[str]:
+        """The rows at this width.
+
+        The same list object as last time says that nothing changed; a list that was returned is
+        therefore never altered afterwards.
+        """
+        ...
+
+    def invalidate(self) -> None:
+        """Forget what was remembered about the last rendering, e.g. because the theme changed."""
+        ...
+
+
+@runtime_checkable
+class Interactive(Protocol):
+    """A component that takes keys while it has the focus.
+
+    ``wants_key_release`` is optional; without it only presses and repeats arrive.
+    """
+
+    def handle_input(self, data: str) -> None:
+        """One key or one paste, as the terminal sent it."""
+        ...
+
+
+@runtime_checkable
+class Focusable(Protocol):
+    """A component that shows whether it has the focus.
+
+    While ``focused`` it puts ``CURSOR_MARKER`` at its caret.
+    """
+
+    focused: bool
+
+
+class LiveRegion(Protocol):
+    """A component with rows that may still change after they have scrolled out of the window.
+
+    Both are row numbers in what ``render`` returned last. Rows at and below the effective
+    boundary stay out of the terminal's scrollback until the boundary moves past them.
+    """
+
+    @property
+    def live_region_start(self) -> int | None:
+        """The first row that may still change, and with it all below; None if none may."""
+        ...
+
+    @property
+    def commit_safe_end(self) -> int | None:
+        """Where the settled head of the live region ends, if it is known to have one."""
+        ...
+
+
+def wants_key_release(component: Component) -> bool:
+    """Whether a component asked to be told when keys are let go."""
+    return bool(getattr(component, "wants_key_release", False))

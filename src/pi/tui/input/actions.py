@@ -1,0 +1,187 @@
+"""Every action that a key can be bound to, with its default keys, as data.
+
+Keybindings, hints, the list of shortcuts and the docs read these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+Platform: TypeAlias = Literal["posix", "windows", "wsl"]
+"""Linux and macOS, native Windows, or Linux under Windows: their terminals keep other keys."""
+
+Place: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree"]
+"""Where an action listens. Two that never listen at once may share a key."""
+
+
+class Action(NamedTuple):
+    """One row: what can be done, and the keys that do it unless the user says otherwise."""
+
+    id: str
+    description: str
+    place: Place
+    posix: tuple[str, ...]
+    windows: tuple[str, ...]
+    wsl: tuple[str, ...]
+
+    def keys(self, platform: Platform) -> tuple[str, ...]:
+        """The default keys on a platform."""
+        match platform:
+            case "posix":
+                return self.posix
+            case "windows":
+                return self.windows
+            case "wsl":
+                return self.wsl
+
+
+def platform_of(system: str, env: Mapping[str, str]) -> Platform:
+    """The platform for a ``sys.platform`` and an environment."""
+    if system == "win32":
+        return "windows"
+    return "wsl" if env.get("WSL_DISTRO_NAME") or env.get("WSL_INTEROP") else "posix"
+
+
+def _rows(place: Place, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ...]:
+    """Actions from ``(name, description, keys[, keys on Windows[, keys under WSL]])``.
+
+    Keys are separated by blanks. What is not said for a platform is as on the one before it.
+    """
+    actions = []
+    for name, description, *keys in rows:
+        posix, windows, wsl = (tuple(each.split()) for each in (keys + keys[-1:] * 2)[:3])
+        actions.append(Action(f"{prefix}.{name}", description, place, posix, windows, wsl))
+    return tuple(actions)
+
+
+TUI_ACTIONS: tuple[Action, ...] = (
+    *_rows(
+        "anywhere",
+        "tui.editor",
+        ("cursorUp", "move up a line", "up"),
+        ("cursorDown", "move down a line", "down"),
+        ("historyPrevious", "show the prompt before", ""),
+        ("historyNext", "show the prompt after", ""),
+        ("cursorLeft", "move left", "left ctrl+b"),
+        ("cursorRight", "move right", "right ctrl+f"),
+        ("cursorWordLeft", "move left a word", "alt+left ctrl+left alt+b"),
+        ("cursorWordRight", "move right a word", "alt+right ctrl+right alt+f"),
+        ("cursorLineStart", "move to the start of the line", "home ctrl+home ctrl+a"),
+        ("cursorLineEnd", "move to the end of the line", "end ctrl+end ctrl+e"),
+        ("jumpForward", "jump forward to a character", "ctrl+]"),
+        ("jumpBackward", "jump back to a character", "ctrl+alt+]"),
+        ("pageUp", "scroll up a page", "pageUp ctrl+pageUp"),
+        ("pageDown", "scroll down a page", "pageDown ctrl+pageDown"),
+        ("deleteCharBackward", "delete the character before the cursor", "backspace"),
+        ("deleteCharForward", "delete the character at the cursor", "delete ctrl+d"),
+        ("deleteWordBackward", "delete the word before the cursor", "ctrl+w alt+backspace"),
+        ("deleteWordForward", "delete the word after the cursor", "alt+d alt+delete"),
+        ("deleteToLineStart", "delete to the start of the line", "ctrl+u"),
+        ("deleteToLineEnd", "delete to the end of the line", "ctrl+k"),
+        ("yank", "insert what was deleted last", "ctrl+y"),
+        ("yankPop", "insert what was deleted before that instead", "alt+y"),
+        ("undo", "undo", "ctrl+-", "ctrl+z", "alt+z"),
+        ("redo", "redo", "alt+-"),
+    ),
+    *_rows(
+        "anywhere",
+        "tui.input",
+        ("newLine", "start a new line", "shift+enter ctrl+j"),
+        ("submit", "send", "enter"),
+        ("tab", "complete", "tab"),
+        ("copy", "copy", "ctrl+c"),
+    ),
+    *_rows(
+        "anywhere",
+        "tui.select",
+        ("up", "choose the entry above", "up"),
+        ("down", "choose the entry below", "down"),
+        ("pageUp", "go up a page", "pageUp"),
+        ("pageDown", "go down a page", "pageDown"),
+        ("confirm", "take the chosen entry", "enter"),
+        ("cancel", "close without choosing", "escape ctrl+c"),
+    ),
+    *_rows(
+        "prompt",
+        "tui.altScreen",
+        ("pageUp", "scroll up a page", "pageUp"),
+        ("pageDown", "scroll down a page", "pageDown"),
+        ("halfPageUp", "scroll up half a page", ""),
+        ("halfPageDown", "scroll down half a page", ""),
+        ("lineUp", "scroll up a line", ""),
+        ("lineDown", "scroll down a line", ""),
+        ("previousPrompt", "go to the prompt above", "ctrl+shift+up ctrl+up", "ctrl+up"),
+        ("nextPrompt", "go to the prompt below", "ctrl+shift+down ctrl+down", "ctrl+down"),
+        ("search", "search", "ctrl+shift+f", "ctrl+f"),
+        ("searchNext", "go to the next hit", "enter ctrl+g"),
+        ("searchPrevious", "go to the hit before", "shift+enter ctrl+shift+g"),
+        ("searchClose", "close the search", "escape"),
+        ("top", "go to the top", "home"),
+        ("bottom", "go to the bottom", "end"),
+    ),
+)
+
+APP_ACTIONS: tuple[Action, ...] = (
+    *_rows(
+        "prompt",
+        "app",
+        ("interrupt", "interrupt", "escape"),
+        ("clear", "clear the prompt; twice: exit", "ctrl+c"),
+        ("exit", "exit from an empty prompt", "ctrl+d"),
+        ("suspend", "suspend", "ctrl+z", "", "ctrl+z"),
+        ("editor.external", "edit the prompt in another program", "ctrl+g"),
+        ("clipboard.pasteImage", "paste an image", "ctrl+v", "alt+v"),
+        ("session.new", "start a new session", ""),
+        ("session.tree", "show the session tree", ""),
+        ("session.fork", "fork the session", ""),
+        ("session.resume", "resume a session", ""),
+        ("model.select", "choose a model", "ctrl+l"),
+        ("model.cycleForward", "use the next model", "ctrl+p"),
+        ("model.cycleBackward", "use the model before", "shift+ctrl+p", "alt+p"),
+        ("thinking.cycle", "change the thinking level", "shift+tab"),
+        ("thinking.toggle", "show or hide thinking", "ctrl+t"),
+        ("tools.expand", "show more or less of tools", "ctrl+o"),
+        ("message.copy", "copy the last answer", "ctrl+x"),
+        ("message.followUp", "queue the prompt for later", "alt+enter", "ctrl+q"),
+        ("message.dequeue", "take queued prompts back", "alt+up", "alt+q"),
+    ),
+    *_rows("models", "app.thinking", ("save", "keep the thinking level", "ctrl+s")),
+    *_rows(
+        "sessions",
+        "app.session",
+        ("togglePath", "show paths", "ctrl+p"),
+        ("toggleSort", "change the order", "ctrl+s"),
+        ("toggleNamedFilter", "show only named sessions", "ctrl+n"),
+        ("rename", "rename the session", "ctrl+r"),
+        ("delete", "delete the session", "ctrl+d"),
+        ("deleteNoninvasive", "delete the session if nothing is typed", "ctrl+backspace"),
+    ),
+    *_rows(
+        "models",
+        "app.models",
+        ("save", "keep the choice", "ctrl+s"),
+        ("enableAll", "enable all", "ctrl+a"),
+        ("clearAll", "enable none", "ctrl+x"),
+        ("toggleProvider", "enable or disable a provider", "ctrl+p"),
+        ("reorderUp", "move the model up", "alt+up"),
+        ("reorderDown", "move the model down", "alt+down"),
+    ),
+    *_rows(
+        "tree",
+        "app.tree",
+        ("foldOrUp", "fold, or go up", "ctrl+left alt+left"),
+        ("unfoldOrDown", "unfold, or go down", "ctrl+right alt+right"),
+        ("editLabel", "label the entry", "shift+l"),
+        ("toggleLabelTimestamp", "show when labels were set", "shift+t"),
+        ("filter.default", "show the usual entries", "ctrl+d"),
+        ("filter.noTools", "hide tools", "ctrl+t"),
+        ("filter.userOnly", "show only prompts", "ctrl+u"),
+        ("filter.labeledOnly", "show only labelled entries", "ctrl+l"),
+        ("filter.all", "show all entries", "ctrl+a"),
+        ("filter.cycleForward", "use the next filter", "ctrl+o"),
+        ("filter.cycleBackward", "use the filter before", "shift+ctrl+o"),
+    ),
+)
+
+ACTIONS: tuple[Action, ...] = (*TUI_ACTIONS, *APP_ACTIONS)

@@ -1,0 +1,109 @@
+"""Which action a key stands for: the defaults, and what the user made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pi.base.records import Record
+from pi.tui.input.actions import ACTIONS, Action, Platform
+from pi.tui.input.keys import canonical, key_names
+
+Bindings = Mapping[str, tuple[str, ...]]
+"""Keys by action, as the user wants them; an empty tuple unbinds."""
+
+
+class Conflict(Record):
+    """One key that the user gave to several actions that listen at the same time."""
+
+    key: str
+    actions: tuple[str, ...]
+
+
+class Keymap:
+    """Answers what a key does. One is shared by everything on the screen, so a reload reaches all.
+
+    A key that the user gives to an action is taken from the defaults of every action that listens
+    where that one does; their other keys stay, and so does the key where the two never meet.
+    Naming a default key of an action again takes it from nobody.
+    """
+
+    def __init__(
+        self,
+        user: Bindings | None = None,
+        *,
+        platform: Platform = "posix",
+        actions: Sequence[Action] = ACTIONS,
+    ) -> None:
+        self._platform = platform
+        self._actions = {action.id: action for action in actions}
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self._by_key: dict[str, tuple[str, ...]] = {}
+        self._conflicts: tuple[Conflict, ...] = ()
+        self.load(user or {})
+
+    def load(self, user: Bindings) -> None:
+        """Apply the user's bindings to the defaults. Unknown actions are ignored."""
+        claims = self._claims(user)
+        keys: dict[str, tuple[str, ...]] = {}
+        by_key: dict[str, list[str]] = {}
+        for action in self._actions.values():
+            if action.id in user:
+                keys[action.id] = _canonical(user[action.id])
+            else:
+                keys[action.id] = tuple(
+                    key
+                    for key in _canonical(action.keys(self._platform))
+                    if not any(_meet(action, other) for other in claims.get(key, ()))
+                )
+            for key in keys[action.id]:
+                by_key.setdefault(key, []).append(action.id)
+        self._keys = keys
+        self._by_key = {key: tuple(ids) for key, ids in by_key.items()}
+        self._conflicts = tuple(_conflicts(claims))
+
+    def actions(self, data: str) -> tuple[str, ...]:
+        """The actions that a key sequence may start; which of them depends on who listens."""
+        for name in key_names(data):
+            if found := self._by_key.get(name):
+                return found
+        return ()
+
+    def matches(self, data: str, action: str) -> bool:
+        """Whether a key sequence starts this action."""
+        return action in self.actions(data)
+
+    def keys(self, action: str) -> tuple[str, ...]:
+        """The keys of an action, for hints; none if it has no keys or does not exist."""
+        return self._keys.get(action, ())
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """What the user's bindings leave undecided."""
+        return self._conflicts
+
+    def _claims(self, user: Bindings) -> dict[str, list[Action]]:
+        """The actions to which the user gave each key, beyond their defaults."""
+        claims: dict[str, list[Action]] = {}
+        for name, keys in user.items():
+            if action := self._actions.get(name):
+                own = _canonical(action.keys(self._platform))
+                for key in _canonical(keys):
+                    if key not in own:
+                        claims.setdefault(key, []).append(action)
+        return claims
+
+
+def _canonical(keys: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key for name in keys if (key := canonical(name))))
+
+
+def _meet(action: Action, other: Action) -> bool:
+    return action.place == other.place or "anywhere" in (action.place, other.place)
+
+
+def _conflicts(claims: Mapping[str, Sequence[Action]]) -> list[Conflict]:
+    return [
+        Conflict(key=key, actions=tuple(action.id for action in claimants))
+        for key, claimants in claims.items()
+        if any(_meet(one, two) for one in claimants for two in claimants if one is not two)
+    ]

@@ -1,0 +1,159 @@
+"""What a key is called: ``parse_key``, ``matches_key`` and names for code that binds keys.
+
+A key name is ``[modifier+]*key`` with the modifiers ``ctrl shift alt super`` in any order, e.g.
+``ctrl+shift+x``, ``alt+enter``, ``pageUp``, ``?``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pi.tui.input.kitty import parse_kitty
+from pi.tui.input.legacy import parse_legacy
+from pi.tui.input.stroke import ALT, CTRL, HYPER, META, SHIFT, SUPER, Stroke
+
+_MODIFIERS = {
+    "ctrl": CTRL,
+    "shift": SHIFT,
+    "alt": ALT,
+    "super": SUPER,
+    "hyper": HYPER,
+    "meta": META,
+}
+"""In the order in which a name lists them."""
+
+_BINDABLE = ("ctrl", "shift", "alt", "super")
+_NAMED = (
+    "escape enter tab space backspace delete insert clear "
+    "home end pageUp pageDown up down left right"
+)
+_SYMBOLS = "`-=[]\\;',./!@#$%^&*()_+|~{}:<>?\""
+_KEYS = {
+    **{name.lower(): name for name in _NAMED.split()},
+    **{char: char for char in "abcdefghijklmnopqrstuvwxyz0123456789" + _SYMBOLS},
+    **{f"f{number}": f"f{number}" for number in range(1, 13)},
+    "esc": "escape",
+    "return": "enter",
+}
+
+_APPLE_FUNCTION_KEYS = range(0xF700, 0xF750)
+"""Private characters that some macOS programs send, as text, for keys without a character."""
+
+
+class Key:
+    """Names of keys, for code that would rather not spell them: ``Key.ctrl("c")``."""
+
+    escape = "escape"
+    enter = "enter"
+    tab = "tab"
+    space = "space"
+    backspace = "backspace"
+    delete = "delete"
+    insert = "insert"
+    clear = "clear"
+    home = "home"
+    end = "end"
+    page_up = "pageUp"
+    page_down = "pageDown"
+    up = "up"
+    down = "down"
+    left = "left"
+    right = "right"
+
+    @staticmethod
+    def ctrl(key: str) -> str:
+        """``key`` with Ctrl; nests, as in ``Key.ctrl(Key.shift("p"))``."""
+        return f"ctrl+{key}"
+
+    @staticmethod
+    def shift(key: str) -> str:
+        """``key`` with Shift."""
+        return f"shift+{key}"
+
+    @staticmethod
+    def alt(key: str) -> str:
+        """``key`` with Alt."""
+        return f"alt+{key}"
+
+    @staticmethod
+    def super(key: str) -> str:
+        """``key`` with the Windows or Command key."""
+        return f"super+{key}"
+
+
+@lru_cache(maxsize=1024)
+def canonical(name: str) -> str | None:
+    """The one spelling of a key name, or nothing if there is no such key."""
+    *modifiers, key = name.lower().split("+") if not name.endswith("+") else _split_plus(name)
+    if key not in _KEYS or any(modifier not in _BINDABLE for modifier in modifiers):
+        return None
+    return _spell(_KEYS[key], sum(_MODIFIERS[modifier] for modifier in set(modifiers)))
+
+
+def _split_plus(name: str) -> list[str]:
+    """The parts of a name whose key is the plus sign."""
+    rest = name[:-1].lower()
+    return [*rest.removesuffix("+").split("+"), "+"] if rest else ["+"]
+
+
+@lru_cache(maxsize=1024)
+def parse(data: str) -> Stroke | None:
+    """The stroke behind a key sequence, or nothing if it is not one key."""
+    if not data:
+        return None
+    if data.startswith("\x1b["):
+        return parse_kitty(data) or parse_legacy(data)
+    return parse_legacy(data)
+
+
+@lru_cache(maxsize=1024)
+def key_names(data: str) -> tuple[str, ...]:
+    """All names of a key sequence, the likeliest first; a release has the names of its press."""
+    stroke = parse(data)
+    if stroke is None:
+        return ()
+    readings = ((stroke.key, stroke.modifiers), *stroke.also)
+    return tuple(dict.fromkeys(_spell(key, modifiers) for key, modifiers in readings))
+
+
+def parse_key(data: str) -> str | None:
+    """The name of the key that sent ``data``, or nothing if it is not one key."""
+    names = key_names(data)
+    return names[0] if names else None
+
+
+def matches_key(data: str, name: str) -> bool:
+    """Whether ``data`` is the key called ``name``, in whatever encoding it came."""
+    return canonical(name) in key_names(data)
+
+
+def is_key_release(data: str) -> bool:
+    """Whether ``data`` says that a key was let go. Text and pastes never do."""
+    return _phase(data) == "release"
+
+
+def is_key_repeat(data: str) -> bool:
+    """Whether ``data`` comes from a key that is held down."""
+    return _phase(data) == "repeat"
+
+
+def _phase(data: str) -> str:
+    if not data.startswith("\x1b[") or len(data) > 64:
+        return "press"
+    stroke = parse(data)
+    return stroke.phase if stroke else "press"
+
+
+def printable_text(data: str) -> str:
+    """What ``data`` types: itself if it is text, else what its key stands for, else nothing."""
+    first = data[:1]
+    if first < " " or "\x7f" <= first < "\xa0":
+        stroke = parse(data) if first == "\x1b" else None
+        return stroke.text if stroke else ""
+    return "" if ord(first) in _APPLE_FUNCTION_KEYS else data
+
+
+def _spell(key: str, modifiers: int) -> str:
+    if not modifiers:
+        return key
+    return "+".join([*(name for name, bit in _MODIFIERS.items() if modifiers & bit), key])

@@ -1,0 +1,162 @@
+"""What a terminal says by itself: answers to queries, and reports of focus, size and colours.
+
+None of it was typed, so none of it reaches a component.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from pi.base.records import Record
+
+
+class DeviceAttributes(Record):
+    """The answer to DA1, which every terminal gives: what was asked before it and is still
+    unanswered will stay so.
+    """
+
+    codes: tuple[int, ...]
+
+
+class KittyFlags(Record):
+    """The terminal speaks the Kitty keyboard protocol, with these flags on."""
+
+    flags: int
+
+
+class ModeReport(Record):
+    """The answer to DECRQM: 0 unknown, 1 set, 2 reset, 3 always set, 4 always reset."""
+
+    mode: int
+    state: int
+
+
+class CellSize(Record):
+    """The pixels of one character cell."""
+
+    width: int
+    height: int
+
+
+class ScreenSize(Record):
+    """The size of the screen in cells, told without being asked (mode 2048) or by query."""
+
+    columns: int
+    rows: int
+
+
+class CursorPosition(Record):
+    """Where the cursor is, from zero at the top left."""
+
+    column: int
+    row: int
+
+
+class Colour(Record):
+    """A colour of the terminal, each part from 0 to 1."""
+
+    slot: Literal["foreground", "background", "cursor"]
+    red: float
+    green: float
+    blue: float
+
+
+class ColourScheme(Record):
+    """Whether the terminal is dark or light, asked for or because it changed."""
+
+    scheme: Literal["dark", "light"]
+
+
+class Focus(Record):
+    """The terminal window got or lost the keyboard."""
+
+    gained: bool
+
+
+class OtherReply(Record):
+    """A report that nothing here understands."""
+
+    data: str
+
+
+Reply: TypeAlias = (
+    DeviceAttributes
+    | KittyFlags
+    | ModeReport
+    | CellSize
+    | ScreenSize
+    | CursorPosition
+    | Colour
+    | ColourScheme
+    | Focus
+    | OtherReply
+)
+
+_SLOTS: dict[str, Literal["foreground", "background", "cursor"]] = {
+    "10": "foreground",
+    "11": "background",
+    "12": "cursor",
+}
+
+
+def parse_reply(data: str) -> Reply | None:
+    """The reply in a complete escape sequence, or nothing if the sequence is a key."""
+    if data[1:2] in "]P_^X":
+        return _colour(data) or OtherReply(data=data)
+    for pattern, build in _FORMS:
+        if found := pattern.fullmatch(data):
+            return build(found)
+    return OtherReply(data=data) if _NEVER_A_KEY.match(data) else None
+
+
+def _colour(data: str) -> Colour | None:
+    found = _COLOUR.fullmatch(data)
+    if found is None:
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.group(2, 3, 4))
+    return Colour(slot=_SLOTS[found[1]], red=red, green=green, blue=blue)
+
+
+_HEX = r"([0-9a-fA-F]{1,4})"
+_COLOUR = re.compile(
+    rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
+)
+
+_NEVER_A_KEY = re.compile(r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])")
+"""Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""
+
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Reply]], ...] = (
+    (re.compile(r"\x1b\[I"), lambda _: Focus(gained=True)),
+    (re.compile(r"\x1b\[O"), lambda _: Focus(gained=False)),
+    (
+        re.compile(r"\x1b\[\?([\d;]*)c"),
+        lambda found: DeviceAttributes(
+            codes=tuple(int(code) for code in found[1].split(";") if code)
+        ),
+    ),
+    (re.compile(r"\x1b\[\?(\d+)u"), lambda found: KittyFlags(flags=int(found[1]))),
+    (
+        re.compile(r"\x1b\[\?(\d+);(\d)\$y"),
+        lambda found: ModeReport(mode=int(found[1]), state=int(found[2])),
+    ),
+    (
+        re.compile(r"\x1b\[6;(\d+);(\d+)t"),
+        lambda found: CellSize(height=int(found[1]), width=int(found[2])),
+    ),
+    (
+        re.compile(r"\x1b\[(?:8|48);(\d+);(\d+)(?:;\d+;\d+)?t"),
+        lambda found: ScreenSize(rows=int(found[1]), columns=int(found[2])),
+    ),
+    (
+        # Modified F3 looks alike: CSI 1;2R to CSI 1;16R are keys, and we never ask in row one.
+        re.compile(r"\x1b\[(?!1;(?:[2-9]|1[0-6])R)(\d+);(\d+)R"),
+        lambda found: CursorPosition(row=int(found[1]) - 1, column=int(found[2]) - 1),
+    ),
+    (
+        re.compile(r"\x1b\[\?997;([12])n"),
+        lambda found: ColourScheme(scheme="dark" if found[1] == "1" else "light"),
+    ),
+    (re.compile(r"\x1b\[[\d;:]*[tnxy]"), lambda found: OtherReply(data=found[0])),
+)

@@ -1,0 +1,55 @@
+"""Notices that rows which are already history have shifted, so that none is lost.
+
+A row in the scrollback cannot be changed. When a component changes it all the same, there are two
+cases. Single rows edited or restyled in place: the copy in history is out of date, and stays. Rows
+inserted or removed: everything below has moved, and a row would be skipped or shown twice; then
+history is continued from the first row that differs. Duplicated, never lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.tui.text.ansi import strip_sequences
+
+SAMPLED_ROWS = 8
+"""How many rows that are not blank are compared, from the end of history upwards."""
+REACH = 24
+"""How far upwards to look for them."""
+
+
+def first_row_to_commit_again(history: Sequence[str], frame: Sequence[str]) -> int | None:
+    """Where history must be continued, or None if it still stands as the frame has it."""
+    if len(frame) <= len(history):
+        start = _first_difference(history[: len(frame)], frame)
+        return start if start < len(frame) else None
+    if _is_aligned(history, frame):
+        return None
+    return _first_difference(history, frame)
+
+
+def _is_aligned(history: Sequence[str], frame: Sequence[str]) -> bool:
+    """Whether the last rows of history are where they were, but for one edited in place."""
+    sampled = mismatches = 0
+    for index in range(len(history) - 1, max(len(history) - 1 - REACH, -1), -1):
+        old, new = history[index], frame[index]
+        if old is not new and _text(old) != _text(new):
+            mismatches += 1
+        elif not _text(old):
+            continue
+        sampled += 1
+        if sampled == SAMPLED_ROWS or mismatches > 1:
+            break
+    return mismatches <= 1
+
+
+def _first_difference(history: Sequence[str], frame: Sequence[str]) -> int:
+    for index, (old, new) in enumerate(zip(history, frame, strict=False)):
+        if old is not new and _text(old) != _text(new):
+            return index
+    return min(len(history), len(frame))
+
+
+def _text(row: str) -> str:
+    """What a reader sees of a row; a change of style alone is no change."""
+    return strip_sequences(row).rstrip()

@@ -1,0 +1,126 @@
+"""The four shapes of bytes that put a frame on the terminal.
+
+All but the full paint move the cursor only relative to where it is, and let rows leave the screen
+only by writing below the last one. So it does not matter where on the screen the window begins:
+what scrolls out is first what stood above it, then exactly the rows that are to become history.
+Nothing is ever erased above the window, and only a full paint erases history, on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.tui.screen.rows import ERASE_ROW, RowPrinter
+
+CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
+"""Erases screen and scrollback. The only place in the program with this sequence."""
+
+ERASE_BELOW = "\x1b[J"
+
+
+class Pen:
+    """Collects bytes and knows on which row the cursor stands, counted from the window's first.
+
+    ``painted`` are the rows that stand on the screen now, from row 0 on; there is always one.
+    """
+
+    def __init__(self, printer: RowPrinter, painted: Sequence[str], row: int) -> None:
+        self.painted = painted
+        self.row = row
+        self._printer = printer
+        self._output: list[str] = []
+
+    def text(self) -> str:
+        """Everything collected."""
+        return "".join(self._output)
+
+    def put(self, raw: str) -> None:
+        """Add a sequence that leaves the cursor on its row."""
+        self._output.append(raw)
+
+    def move(self, row: int, column: int = 0) -> None:
+        """Go to a cell of a row that is on the screen."""
+        self._change_row(row)
+        self.put(f"\x1b[{column + 1}G" if column else "\r")
+
+    def change(self, row: int, new: str) -> None:
+        """Turn a painted row into ``new``, if it is not that already."""
+        old = self.painted[row]
+        if old is new or old == new:
+            return
+        column, text = self._printer.change(old, new)
+        self.move(row, column)
+        self.put(text)
+
+    def open_row(self, row: int) -> None:
+        """Go to the beginning of a row, or of a new one if it is the next below the painted ones.
+
+        At the bottom of the screen a new row makes all others move up by one.
+        """
+        if row < len(self.painted):
+            self.move(row)
+        else:
+            self._change_row(row - 1)
+            self.put("\r\n")
+            self.row = row
+
+    def print(self, new: str, *, fresh: bool = False) -> None:
+        """Write a whole row at the beginning of the cursor's, which is blank if ``fresh``."""
+        self.put(self._printer.whole(new, fresh=fresh))
+
+    def erase_from(self, first: int) -> None:
+        """Blank the painted rows from ``first`` on.
+
+        One by one: erasing from the top of the screen makes tmux move all of it into its history.
+        """
+        for row in range(first, len(self.painted)):
+            self.move(row)
+            self.put(ERASE_ROW)
+
+    def _change_row(self, row: int) -> None:
+        if row != self.row:
+            distance = row - self.row
+            self.put(f"\x1b[{abs(distance)}{'B' if distance > 0 else 'A'}")
+            self.row = row
+
+
+def full_paint(pen: Pen, rows: Sequence[str]) -> None:
+    """Erase everything, then write all rows from the first of history to the last of the window."""
+    pen.put(CLEAR_ALL)
+    pen.painted, pen.row = [""], 0
+    _rewrite(pen, rows)
+
+
+def window_diff(pen: Pen, rows: Sequence[str]) -> None:
+    """Rewrite the rows of the window that changed; nothing becomes history."""
+    _rewrite(pen, rows)
+
+
+def scroll_append(pen: Pen, rows: Sequence[str]) -> None:
+    """Rewrite the rows that changed and write new ones below, so that as many leave at the top.
+
+    ``rows`` begin with those that leave: exactly what becomes history.
+    """
+    _rewrite(pen, rows)
+
+
+def seam_rewrite(pen: Pen, rows: Sequence[str]) -> None:
+    """Write what becomes history and then the whole window, whatever stands there now."""
+    last = len(rows) - 1
+    for number, row in enumerate(rows):
+        pen.open_row(number)
+        if number == last and number > 0:  # never on the screen's first row: see ``erase_from``
+            pen.put(ERASE_BELOW)
+        pen.print(row)
+    pen.erase_from(len(rows))
+
+
+def _rewrite(pen: Pen, rows: Sequence[str]) -> None:
+    """Make ``rows`` stand where the painted ones stood; those that are too many go below."""
+    painted = len(pen.painted)
+    for number, row in enumerate(rows[:painted]):
+        pen.change(number, row)
+    for number, row in enumerate(rows[painted:], painted):
+        pen.open_row(number)
+        pen.print(row, fresh=True)
+    pen.erase_from(len(rows))

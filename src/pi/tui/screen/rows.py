@@ -1,0 +1,121 @@
+"""Single rows, made fit to be written: no wider than the window, no style left open. Pure."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import NamedTuple
+
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.text.ansi import SEQUENCE, StyleState
+from pi.tui.text.slicing import slice_columns
+from pi.tui.text.width import expand_tabs, visible_width
+
+END_OF_STYLES = "\x1b[0m\x1b]8;;\x07"
+"""Ends all styles and the hyperlink of a row."""
+
+ERASE_REST = "\x1b[K"
+ERASE_ROW = "\x1b[2K"
+
+_IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
+_NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
+
+log = logging.getLogger(__name__)
+
+
+class LineTooWide(Exception):
+    """A component returned a row that does not fit; only strict screens raise it."""
+
+
+class Change(NamedTuple):
+    """What must be written, and from which column on, to turn one row into another."""
+
+    column: int
+    text: str
+
+
+class Caret(NamedTuple):
+    """Where the terminal's cursor belongs, counted from the window's first row and column."""
+
+    row: int
+    column: int
+
+
+class RowPrinter:
+    """Turns rows into bytes for a window of ``width`` columns.
+
+    A row that is too wide is cut and logged, or raises ``LineTooWide`` if ``strict``.
+    """
+
+    def __init__(self, width: int, *, strict: bool = False) -> None:
+        self._width = width
+        self._strict = strict
+
+    def whole(self, row: str, *, fresh: bool = False) -> str:
+        """A complete row for the beginning of a line, which is blank already if ``fresh``."""
+        row, columns = self._fitted(row)
+        if _IMAGE.search(row):
+            # Erased before: erasing afterwards would take the picture's own cells.
+            return ("" if fresh else ERASE_ROW) + row + END_OF_STYLES
+        erase = "" if fresh or columns >= self._width else ERASE_REST
+        return row + END_OF_STYLES + erase
+
+    def change(self, old: str, new: str) -> Change:
+        """The least to write over ``old`` so that ``new`` stands there."""
+        new, columns = self._fitted(new)
+        start, state = _where_they_part(old, new)
+        if start == 0 or _IMAGE.search(old) or _IMAGE.search(new):
+            return Change(0, self.whole(new))
+        opening, rest = state.opening(), new[start:]
+        ending = END_OF_STYLES if opening or "\x1b" in rest else ""
+        erase = ERASE_REST if columns < min(visible_width(old), self._width) else ""
+        return Change(visible_width(new[:start]), opening + rest + ending + erase)
+
+    def _fitted(self, row: str) -> tuple[str, int]:
+        """The row as it fits, and its columns."""
+        if _NOT_IN_A_ROW.search(row):
+            if self._strict and "\t" not in row:
+                raise LineTooWide(f"a row holds a line break, which is two rows: {row!r}")
+            row = expand_tabs(row).replace("\r", "").replace("\n", " ")
+        columns = visible_width(row)
+        if columns <= self._width:
+            return row, columns
+        message = f"a row of {columns} columns does not fit the width of {self._width}: {row!r}"
+        if self._strict:
+            raise LineTooWide(message)
+        log.warning("cut: %s", message)
+        return slice_columns(row, 0, self._width), self._width
+
+
+def without_markers(row: str) -> str:
+    """The row as it is written: the cursor marker is for the screen only."""
+    return row.replace(CURSOR_MARKER, "") if CURSOR_MARKER in row else row
+
+
+def find_caret(rows: list[str]) -> Caret | None:
+    """Where the lowest cursor marker stands."""
+    for number in range(len(rows) - 1, -1, -1):
+        before, marker, _ = rows[number].rpartition(CURSOR_MARKER)
+        if marker:
+            return Caret(number, visible_width(before))
+    return None
+
+
+def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
+    """The first index at which rows differ and a cursor can be set, and the styles on there."""
+    place = next(
+        (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now),
+        min(len(old), len(new)),
+    )
+    # Between two ASCII characters there is always a border between graphemes.
+    while place and not all(map(_is_plain, (old[place : place + 1], new[place - 1 : place + 1]))):
+        place -= 1
+    state = StyleState()
+    for sequence in SEQUENCE.finditer(new, 0, place):
+        if not state.apply(sequence[0]):
+            return 0, state
+    return place, state
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()

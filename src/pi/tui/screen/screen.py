@@ -1,0 +1,223 @@
+"""The screen: takes frames, gives bytes, and knows what stands on the terminal in between.
+
+It never asks the terminal anything and never looks at its brand: what it writes is right wherever
+the reader has scrolled to.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from pi.tui.screen import emitters
+from pi.tui.screen.audit import first_row_to_commit_again
+from pi.tui.screen.compositing import Layer, composite
+from pi.tui.screen.emitters import Pen
+from pi.tui.screen.ledger import Ledger, advance
+from pi.tui.screen.reflow import reflow, same_place
+from pi.tui.screen.rows import Caret, RowPrinter, find_caret, without_markers
+
+BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
+WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+
+log = logging.getLogger(__name__)
+
+
+class Frame(NamedTuple):
+    """What the components want to be seen: all rows, from the very first."""
+
+    rows: Sequence[str]
+    boundary: int
+    """Rows from here on may still change; ``len(rows)`` if none may."""
+
+
+class Repaint(Enum):
+    """How much of the terminal to write anew."""
+
+    CHANGES = "changes"
+    WINDOW = "window"
+    """All rows of the window, e.g. after another program wrote there."""
+    EVERYTHING = "everything"
+    """History too: it is erased and written again. Only for what a person asked for."""
+
+
+class _Paint(NamedTuple):
+    """One frame on its way to the terminal."""
+
+    ledger: Ledger
+    chunk: list[str]
+    """Rows that become history now."""
+    window: list[str]
+    caret: Caret | None
+
+
+class _Window:
+    """What stands on the terminal: at first a line with nothing on it, where the cursor is."""
+
+    def __init__(self, rows: list[str] | None = None, cursor: Caret = Caret(0, 0)) -> None:
+        self.rows = rows or [""]
+        self.cursor = cursor
+        self.cursor_is_shown = False
+        self.is_covered = False
+        """Whether an overlay lies over the rows."""
+        self.is_trusted = False
+        """Whether the terminal is known to be as we left it, from the first row on."""
+
+
+class Screen:
+    """The window on the terminal and the history above it.
+
+    ``synchronized`` brackets every write so that the terminal shows it at once; ``show_cursor``
+    lets the terminal's own cursor be seen where the focused component wants it. The window begins
+    where the cursor stands when the first frame is painted.
+    """
+
+    def __init__(self, width: int, height: int, *, strict: bool = False) -> None:
+        self.synchronized = False
+        self.show_cursor = False
+        self.ledger = Ledger()
+        self._strict = strict
+        self._set_size(width, height)
+        self._history: list[str] = []
+        self._frame = Frame((), 0)
+        self._window = _Window()
+        self._unplaced: list[str] | None = None
+        """Rows that were not history yet when the width changed; the next frame has them too."""
+
+    def paint(
+        self,
+        frame: Frame,
+        layers: Sequence[Layer] = (),
+        *,
+        repaint: Repaint = Repaint.CHANGES,
+    ) -> str:
+        """The bytes that show ``frame`` with ``layers`` over it; empty if it is shown already."""
+        if repaint is Repaint.EVERYTHING:
+            self._history, self.ledger = [], Ledger()
+        elif self._unplaced is not None:
+            self._place_history(frame, self._unplaced)
+        else:
+            self._audit(frame)
+        is_new = repaint is Repaint.EVERYTHING
+        paint = self._prepared(frame, layers, frozen=bool(layers) and not is_new)
+        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
+        self._emit(pen, paint, repaint)
+        pen.row -= len(paint.chunk)
+        self._place_cursor(pen, paint)
+        self._keep(frame, paint, is_covered=bool(layers))
+        return self._bracketed(pen.text())
+
+    def resize(self, width: int, height: int) -> None:
+        """Take another size; the next paint must write everything anew."""
+        self._set_size(width, height)
+
+    def resize_in_place(self, width: int, height: int) -> None:
+        """Take another size where history cannot be written again; the next paint finds its place.
+
+        Rows that the resize has moved into history are history now, as far as they were final.
+        """
+        window, ledger = self._window, self.ledger
+        after = reflow(window.rows, window.cursor, width=width, height=height)
+        if after.pushed and not window.is_covered and ledger.top == ledger.committed:
+            end = min(ledger.top + after.pushed, self._frame.boundary)
+            self._history += map(without_markers, self._frame.rows[ledger.committed : end])
+            self.ledger = Ledger(committed=len(self._history), top=len(self._history))
+        if width != self._width:
+            self._unplaced = list(self._frame.rows[self.ledger.committed :])
+        self._set_size(width, height)
+        self._window = _Window([""] * (after.cursor_row + 1), Caret(after.cursor_row, 0))
+        self._window.cursor_is_shown = window.cursor_is_shown
+
+    def leave(self) -> str:
+        """Bytes that put the cursor below the window, which then belongs to the terminal."""
+        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
+        pen.move(len(self._window.rows) - 1)
+        if self._window.rows != [""]:
+            pen.put("\r\n")
+        self._window = _Window()
+        return pen.text()
+
+    def _set_size(self, width: int, height: int) -> None:
+        self._width, self._height = max(width, 1), max(height, 1)
+        self._printer = RowPrinter(self._width, strict=self._strict)
+
+    def _audit(self, frame: Frame) -> None:
+        restart = first_row_to_commit_again(self._history, frame.rows)
+        if restart is not None:
+            log.info("rows from %d of %d in history changed", restart, len(self._history))
+            del self._history[restart:]
+            self.ledger = Ledger(committed=restart, top=self.ledger.top)
+
+    def _place_history(self, frame: Frame, unplaced: Sequence[str]) -> None:
+        """Take as history what of a frame of another width was history at the old one."""
+        committed = same_place(unplaced, frame.rows)
+        self._history = [without_markers(row) for row in frame.rows[:committed]]
+        self.ledger = Ledger(committed=committed, top=committed)
+
+    def _prepared(self, frame: Frame, layers: Sequence[Layer], *, frozen: bool) -> _Paint:
+        rows, height = frame.rows, self._height
+        before = self.ledger.committed
+        after = advance(
+            self.ledger, length=len(rows), height=height, boundary=frame.boundary, frozen=frozen
+        )
+        window = list(rows[after.top : after.top + height]) or [""]
+        if layers:
+            window = composite(window, layers, width=self._width)[:height]
+        return _Paint(
+            ledger=after,
+            chunk=[without_markers(row) for row in rows[before : after.committed]],
+            window=[without_markers(row) for row in window],
+            caret=find_caret(window),
+        )
+
+    def _emit(self, pen: Pen, paint: _Paint, repaint: Repaint) -> None:
+        rows = paint.chunk + paint.window
+        leaves_at_the_top = (
+            self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
+        )
+        emit: Callable[[Pen, Sequence[str]], None]
+        if repaint is Repaint.EVERYTHING:
+            emit = emitters.full_paint
+        elif repaint is Repaint.WINDOW or not self._window.is_trusted:
+            emit = emitters.seam_rewrite
+        elif not paint.chunk:
+            emit = emitters.window_diff
+        elif leaves_at_the_top:
+            emit = emitters.scroll_append
+        else:
+            emit = emitters.seam_rewrite
+        emit(pen, rows)
+        log.debug("%s: %s, %d new rows", emit.__name__, paint.ledger, len(paint.chunk))
+
+    def _place_cursor(self, pen: Pen, paint: _Paint) -> None:
+        """Where the focused component wants it, or at the end of the content.
+
+        Not further down: a terminal that loses height gives up rows below the cursor first.
+        """
+        caret = paint.caret or Caret(len(paint.window) - 1, 0)
+        caret = Caret(caret.row, min(caret.column, self._width - 1))
+        window = self._window
+        if pen.text() or caret != window.cursor:
+            pen.move(*caret)
+        window.cursor = caret
+        is_shown = self.show_cursor and paint.caret is not None
+        if is_shown is not window.cursor_is_shown:
+            pen.put(SHOW_CURSOR if is_shown else HIDE_CURSOR)
+            window.cursor_is_shown = is_shown
+
+    def _keep(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
+        """Take note of what stands on the terminal now."""
+        del self._history[paint.ledger.committed :]
+        self._history += paint.chunk
+        self._frame, self.ledger, self._unplaced = frame, paint.ledger, None
+        self._window.rows = paint.window
+        self._window.is_covered, self._window.is_trusted = is_covered, True
+
+    def _bracketed(self, text: str) -> str:
+        if not text:
+            return ""
+        text = f"{WRAP_OFF}{text}{WRAP_ON}"
+        return f"{BEGIN_SYNC}{text}{END_SYNC}" if self.synchronized else text

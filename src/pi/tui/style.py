@@ -1,0 +1,144 @@
+"""Colours and text attributes, written for whatever number of colours a terminal has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from functools import lru_cache
+from typing import TypeAlias
+
+from pi.base.records import Record
+
+Paint: TypeAlias = Callable[[str], str]
+"""Styles a text of one line, and ends what it began."""
+
+Colour: TypeAlias = str | int
+"""``#rrggbb``, or the number of a colour of the terminal's palette (0 to 255)."""
+
+
+class ColourDepth(IntEnum):
+    """How many colours a terminal shows."""
+
+    NONE = 0
+    BASIC = 16
+    PALETTE = 256
+    TRUE = 1 << 24
+
+
+class Style(Record):
+    """How a text looks; what is not said stays as it is around the text."""
+
+    colour: Colour | None = None
+    background: Colour | None = None
+    bold: bool = False
+    dim: bool = False
+    italic: bool = False
+    underline: bool = False
+    inverse: bool = False
+    strike: bool = False
+
+
+_ATTRIBUTES = (
+    ("bold", "1", "22"),
+    ("dim", "2", "22"),
+    ("italic", "3", "23"),
+    ("underline", "4", "24"),
+    ("inverse", "7", "27"),
+    ("strike", "9", "29"),
+)
+
+_ENDING = re.compile(r"\x1b\[((?:0|2[2-9]|39|49|55|59)?(?:;(?:0|2[2-9]|39|49|55|59))*)m")
+"""A sequence that only ends styles."""
+
+
+def painter(style: Style, depth: ColourDepth = ColourDepth.TRUE) -> Paint:
+    """A function that styles text. Styles inside the text win, and end without ending this one."""
+    parts = _parts(style, depth)
+    if not parts:
+        return unpainted
+    opening = f"\x1b[{';'.join(start for start, _ in parts)}m"
+    closing = f"\x1b[{';'.join(dict.fromkeys(end for _, end in parts))}m"
+
+    def reopen(ending: re.Match[str]) -> str:
+        ended = set(ending[1].split(";"))
+        is_reset = not ended.isdisjoint({"", "0"})
+        again = ";".join(start for start, end in parts if is_reset or end in ended)
+        return f"{ending[0]}\x1b[{again}m" if again else ending[0]
+
+    def paint(text: str) -> str:
+        if not text:
+            return ""
+        if "\x1b[" in text:
+            text = _ENDING.sub(reopen, text)
+        return f"{opening}{text}{closing}"
+
+    return paint
+
+
+def unpainted(text: str) -> str:
+    """The text as it is: the paint of somebody who wants none."""
+    return text
+
+
+def _parts(style: Style, depth: ColourDepth) -> list[tuple[str, str]]:
+    """What switches the style on, bit by bit, each with what ends it.
+
+    Without colours the attributes stay: they are no colours.
+    """
+    parts = [(start, end) for name, start, end in _ATTRIBUTES if getattr(style, name)]
+    if style.colour is not None and depth:
+        parts.append((_colour_parameters(style.colour, depth, 30), "39"))
+    if style.background is not None and depth:
+        parts.append((_colour_parameters(style.background, depth, 40), "49"))
+    return parts
+
+
+@lru_cache(maxsize=512)
+def _colour_parameters(colour: Colour, depth: ColourDepth, base: int) -> str:
+    """SGR parameters of a colour; ``base`` is 30 for text and 40 for its background."""
+    if isinstance(colour, str):
+        red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+        if depth == ColourDepth.TRUE:
+            return f"{base + 8};2;{red};{green};{blue}"
+        colour = nearest((red, green, blue), range(16, 256) if depth > 16 else range(16))
+    if depth == ColourDepth.BASIC and colour > 15:
+        colour = nearest(palette_rgb(colour), range(16))
+    if colour < 8:
+        return str(base + colour)
+    if colour < 16:
+        return str(base + 60 + colour - 8)
+    return f"{base + 8};5;{colour}"
+
+
+_FIRST_SIXTEEN = (
+    "000000cd000000cd00cdcd000000eecd00cd00cdcde5e5e5"  # dark
+    "7f7f7fff000000ff00ffff005c5cffff00ff00ffffffffff"  # bright
+)
+_CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
+
+
+@lru_cache(maxsize=256)
+def palette_rgb(index: int) -> tuple[int, int, int]:
+    """What a colour of the palette usually looks like; people change the first sixteen."""
+    if index < 16:
+        red, green, blue = bytes.fromhex(_FIRST_SIXTEEN[index * 6 : index * 6 + 6])
+        return red, green, blue
+    if index < 232:
+        cube = index - 16
+        return _CUBE_LEVELS[cube // 36], _CUBE_LEVELS[cube // 6 % 6], _CUBE_LEVELS[cube % 6]
+    grey = 8 + 10 * (index - 232)
+    return grey, grey, grey
+
+
+def nearest(rgb: tuple[int, int, int], indices: range) -> int:
+    """The colour of the palette, among ``indices``, that looks most like ``rgb``."""
+    return min(indices, key=lambda index: _distance(rgb, palette_rgb(index)))
+
+
+def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    """How different two colours look ("redmean", a cheap stand-in for a perceptual distance)."""
+    red = (one[0] + other[0]) / 2
+    differences = [(a - b) ** 2 for a, b in zip(one, other, strict=True)]
+    weights = (2 + red / 256, 4, 2 + (255 - red) / 256)
+    return sum(weight * square for weight, square in zip(weights, differences, strict=True))

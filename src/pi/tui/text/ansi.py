@@ -1,0 +1,204 @@
+"""Escape sequences inside styled text: finding them, and knowing what they leave switched on."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from operator import itemgetter
+
+SEQUENCE = re.compile(
+    r"""
+    \x1b (?: \[ [0-?]*+ [ -/]*+ [@-~]?                        # CSI
+           | [\]PX^_] [^\x07\x1b]*+ (?: \x07 | \x1b\\ | $ )   # OSC, DCS, SOS, PM, APC
+           | [ -/]*+ [0-~]? )
+    | [\x00-\x08\x0b-\x1f\x7f-\x9f]                           # other controls take no column either
+    """,
+    re.VERBOSE,
+)
+"""One escape sequence or control character. Tabs and line feeds are text."""
+
+_HAS_SEQUENCE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+_LINK = re.compile(r"\x1b\]8;([^;]*);([^\x07\x1b]*)")
+
+LINK_END = "\x1b]8;;\x07"
+
+
+def has_sequences(text: str) -> bool:
+    """Whether any escape sequence or control character is in the text."""
+    return _HAS_SEQUENCE.search(text) is not None
+
+
+def strip_sequences(text: str) -> str:
+    """The text without escape sequences and control characters; tabs and line feeds stay."""
+    return SEQUENCE.sub("", text) if has_sequences(text) else text
+
+
+def link(url: str, text: str) -> str:
+    """The text as a hyperlink (OSC 8). The url must be free of control characters."""
+    return f"\x1b]8;;{url}\x07{text}{LINK_END}"
+
+
+_ATTRIBUTES = {
+    "1": ("bold", "22"),
+    "2": ("dim", "22"),
+    "3": ("italic", "23"),
+    "4": ("underline", "24"),
+    "21": ("underline", "24"),
+    "5": ("blink", "25"),
+    "6": ("blink", "25"),
+    "7": ("inverse", "27"),
+    "8": ("concealed", "28"),
+    "9": ("strike", "29"),
+    "53": ("overline", "55"),
+    "38": ("colour", "39"),
+    "48": ("background", "49"),
+    "58": ("underline colour", "59"),
+}
+"""What a parameter switches on: the slot it takes, and the parameter that ends it."""
+_ATTRIBUTES |= {str(code): ("colour", "39") for code in (*range(30, 38), *range(90, 98))}
+_ATTRIBUTES |= {str(code): ("background", "49") for code in (*range(40, 48), *range(100, 108))}
+
+_ENDS: dict[str, tuple[str, ...]] = {"22": ("bold", "dim")} | {
+    end: (slot,) for slot, end in _ATTRIBUTES.values() if end != "22"
+}
+_COLOUR_LENGTHS = {"5": 2, "2": 4}
+"""How many parameters follow ``38``: ``5;n`` or ``2;r;g;b``."""
+
+
+class StyleState:
+    """The styles (SGR) and the hyperlink (OSC 8) that are on at some place of a text."""
+
+    def __init__(self) -> None:
+        self._styles: dict[str, tuple[str, str]] = {}
+        """What is on, by slot: the parameters that switch it on, and the one that ends it."""
+        self._link = ""
+        """The sequence that opened the link, without its terminator; empty outside of links."""
+
+    def apply(self, sequence: str) -> bool:
+        """Takes note of a sequence; False if it is no style and no link."""
+        if sgr := _SGR.fullmatch(sequence):
+            self._apply_parameters(sgr[1].split(";"))
+            return True
+        if opened := _LINK.match(sequence):
+            self._link = opened[0] if opened[2] else ""
+            return True
+        return False
+
+    def opening(self) -> str:
+        """Sequences that bring an unstyled terminal into this state."""
+        parameters = ";".join(start for start, _ in self._styles.values())
+        style = f"\x1b[{parameters}m" if parameters else ""
+        return f"{style}{self._link}\x07" if self._link else style
+
+    def closing(self) -> str:
+        """Sequences that end exactly what is on, and leave styles around the text alone."""
+        ends = dict.fromkeys(end for _, end in self._styles.values())
+        style = f"\x1b[{';'.join(ends)}m" if ends else ""
+        return LINK_END + style if self._link else style
+
+    def _apply_parameters(self, parameters: list[str]) -> None:
+        position = 0
+        while position < len(parameters):
+            code = parameters[position].partition(":")[0]
+            length = 1
+            if code in ("38", "48", "58") and ":" not in parameters[position]:
+                kind = parameters[position + 1] if position + 1 < len(parameters) else ""
+                length += _COLOUR_LENGTHS.get(kind, 1)
+            self._set(code, ";".join(parameters[position : position + length]))
+            position += length
+
+    def _set(self, code: str, start: str) -> None:
+        if code.strip("0") == "":
+            self._styles.clear()
+        elif start == "4:0":
+            self._styles.pop("underline", None)
+        elif attribute := _ATTRIBUTES.get(code.lstrip("0")):
+            self._styles[attribute[0]] = (start, attribute[1])
+        else:
+            for slot in _ENDS.get(code, ()):
+                self._styles.pop(slot, None)
+
+
+class Weaver:
+    """A styled line taken apart, to be put together again in pieces that close what they open.
+
+    ``state`` is what is on before the text; it is kept up to date, so that it can be passed on to
+    the next line.
+    """
+
+    def __init__(self, text: str, state: StyleState | None = None) -> None:
+        self.plain = strip_sequences(text)
+        """The text without its sequences; places are indices into it."""
+        self.state = state or StyleState()
+        self._marks = _marks(text)
+        self._next_mark = 0
+
+    def skip(self, end: int) -> None:
+        """Passes by what comes before ``end``; only its styles count."""
+        while self._next_mark < len(self._marks) and self._marks[self._next_mark][0] < end:
+            self.state.apply(self._marks[self._next_mark][1])
+            self._next_mark += 1
+
+    def piece(self, start: int, end: int, *, before: str = "", after: str = "") -> str:
+        """``before``, the text from ``start`` to ``end`` and ``after``, all in the text's styles.
+
+        Pieces are asked for in order. What stands right at the end of a piece belongs to the next
+        one, unless there is none.
+        """
+        output = _Piece(self.state)
+        position = start
+        for place, sequence in self._marks_until(end):
+            if place > position:
+                output.add_text(before + self.plain[position:place])
+                before, position = "", place
+            output.add_sequence(sequence)
+        output.add_text(before + self.plain[position:end] + after)
+        return output.finished()
+
+    def _marks_until(self, end: int) -> list[tuple[int, str]]:
+        first = self._next_mark
+        last = len(self._marks)
+        if end < len(self.plain):
+            last = bisect_left(self._marks, end, first, key=itemgetter(0))
+        self._next_mark = last
+        return self._marks[first:last]
+
+
+class _Piece:
+    """Output in the making: styles are written when text follows, so none is opened in vain."""
+
+    def __init__(self, state: StyleState) -> None:
+        self._state = state
+        self._is_stale = True
+        """Whether the styles changed since they were last written."""
+        self._closing = ""
+        self._output: list[str] = []
+
+    def add_sequence(self, sequence: str) -> None:
+        if self._state.apply(sequence):
+            self._is_stale = True
+        else:
+            self._output.append(sequence)
+
+    def add_text(self, text: str) -> None:
+        if not text:
+            return
+        if self._is_stale:
+            self._output += self._closing, self._state.opening()
+            self._closing = self._state.closing()
+            self._is_stale = False
+        self._output.append(text)
+
+    def finished(self) -> str:
+        return "".join(self._output) + self._closing
+
+
+def _marks(text: str) -> list[tuple[int, str]]:
+    """The sequences of a text, each with its place in the plain text."""
+    marks: list[tuple[int, str]] = []
+    removed = 0
+    for found in SEQUENCE.finditer(text):
+        marks.append((found.start() - removed, found[0]))
+        removed += len(found[0])
+    return marks

@@ -1,0 +1,165 @@
+"""Breaks styled text into lines that fit.
+
+Lines break at spaces, which vanish there, and beside CJK characters; a word that is longer than a
+line is broken between graphemes. The indentation of a paragraph stays on its first line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pi.tui.text.ansi import SEQUENCE, StyleState, Weaver, has_sequences
+from pi.tui.text.width import expand_tabs, grapheme_width, graphemes, visible_width
+
+_WORD = re.compile(r"[^ ]+")
+
+_IDEOGRAPHIC = re.compile(
+    r"[\u2e80-\u2fdf\u3000-\u30ff\u3105-\u312f\u3190-\u4dbf\u4e00-\ua4cf\uac00-\ud7a3\uf900-\ufaff"
+    r"\ufe30-\ufe4f\uff00-\uff9f\uffe0-\uffe6\U0001b000-\U0001b2ff\U00020000-\U0003fffd]"
+)
+"""Characters of scripts that may be broken between any two of them."""
+
+_NEVER_FIRST = frozenset(
+    "、。，．・：；？！）］｝〕〉》」』】〙〗ー々ゝヽぁぃぅぇぉっゃゅょァィゥェォッャュョ,.:;?!)]}%…’”"
+)
+_NEVER_LAST = frozenset("（［｛〔〈《「『【〘〖([{‘“$")
+
+_TOO_WIDE = "?"
+"""Stands for a grapheme that is wider than a whole line."""
+
+
+def wrap_text(text: str, width: int) -> list[str]:
+    """The text as lines of at most ``width`` columns; styles and links go on across lines.
+
+    Each line closes what it opens. Line feeds separate paragraphs; an empty text is one empty
+    line.
+    """
+    if width < 1:
+        return [""]
+    text = _narrowed(expand_tabs(text)) if width < 2 else expand_tabs(text)
+    lines: list[str] = []
+    if has_sequences(text):
+        state = StyleState()
+        for paragraph in text.split("\n"):
+            weaver = Weaver(paragraph, state)
+            lines += [weaver.piece(*span) for span in line_spans(weaver.plain, width)]
+    else:
+        for paragraph in text.split("\n"):
+            lines += [paragraph[start:end] for start, end in line_spans(paragraph, width)]
+    return lines
+
+
+def line_spans(text: str, width: int) -> list[tuple[int, int]]:
+    """Where the lines of one plain paragraph begin and end; spaces at a break are in no line.
+
+    No grapheme may be wider than ``width``, and tabs must have become spaces.
+    """
+    if visible_width(text) <= width:
+        return [(0, len(text))]
+    if text.isascii():
+        return _ascii_spans(text, width)
+    lines = _Lines(text, width)
+    for word in _WORD.finditer(text):
+        for start, end in _units(word[0]):
+            lines.add(word.start() + start, word.start() + end)
+    return lines.finished()
+
+
+def _ascii_spans(text: str, width: int) -> list[tuple[int, int]]:
+    """What ``_Lines`` finds, several times faster, where every character takes one column."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    content_end = len(text.rstrip(" "))
+    while content_end - start > width:
+        limit = start + width
+        end = start + len(text[start : text.rfind(" ", start, limit + 1) + 1].rstrip(" "))
+        if end == start and not text[start:limit].isspace():
+            end = limit
+        if end > start:
+            spans.append((start, end))
+        start = end
+        while text[start] == " ":
+            start += 1
+    return [*spans, (start, min(len(text), start + width))]
+
+
+class _Lines:
+    """Fills lines with unbreakable units of a text, one after another."""
+
+    def __init__(self, text: str, width: int) -> None:
+        self._text = text
+        self._width = width
+        self._start = self._end = 0
+        self._column = 0
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, start: int, end: int) -> None:
+        """Takes the next unit; between the last one and this one there are only spaces."""
+        gap = start - self._end
+        columns = visible_width(self._text[start:end])
+        if self._column + gap + columns <= self._width:
+            self._column += gap + columns
+        else:
+            self._make_room(start, gap)
+            if self._column + columns <= self._width:
+                self._column += columns
+            else:
+                self._break_unit(start, end)
+        self._end = end
+
+    def finished(self) -> list[tuple[int, int]]:
+        """All lines; spaces at the end of the text stay as far as they fit."""
+        end = min(len(self._text), self._end + self._width - self._column)
+        return [*self._spans, (self._start, end)]
+
+    def _make_room(self, start: int, gap: int) -> None:
+        """Begins a new line, or keeps the indentation if there is nothing else on this one."""
+        if self._end == self._start and gap < self._width:
+            self._column = gap
+            return
+        if self._end > self._start:
+            self._spans.append((self._start, self._end))
+        self._start = start
+        self._column = 0
+
+    def _break_unit(self, start: int, end: int) -> None:
+        """Places a unit that is longer than the room on this line, and maybe than any line."""
+        for grapheme in graphemes(self._text[start:end]):
+            columns = grapheme_width(grapheme)
+            if self._column + columns > self._width:
+                self._spans.append((self._start, start))
+                self._start, self._column = start, 0
+            self._column += columns
+            start += len(grapheme)
+
+
+def _units(word: str) -> Iterator[tuple[int, int]]:
+    """The parts of a word that should not be broken: all of it, unless it has CJK characters."""
+    if word.isascii() or not _IDEOGRAPHIC.search(word):
+        yield 0, len(word)
+        return
+    start = place = 0
+    was_cjk = may_end = False
+    for grapheme in graphemes(word):
+        is_cjk = _IDEOGRAPHIC.match(grapheme) is not None
+        if may_end and (is_cjk or was_cjk) and grapheme[0] not in _NEVER_FIRST:
+            yield start, place
+            start = place
+        was_cjk, may_end = is_cjk, grapheme[0] not in _NEVER_LAST
+        place += len(grapheme)
+    yield start, place
+
+
+def _narrowed(text: str) -> str:
+    """The text with a stand-in for everything that needs two columns."""
+    if text.isascii():
+        return text
+    marks = SEQUENCE.findall(text)
+    runs = [
+        "".join(
+            _TOO_WIDE if grapheme_width(grapheme) > 1 else grapheme for grapheme in graphemes(run)
+        )
+        for run in SEQUENCE.split(text)
+    ]
+    return "".join(part for pair in zip(runs, [*marks, ""], strict=True) for part in pair)

@@ -1,0 +1,19 @@
+"""The names of retry events on the wire."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pi.coding.retry.events import AutoRetryEnd, SummarizationRetryAttemptStart
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    told = [
+        AutoRetryEnd(success=True, attempt=1),
+        SummarizationRetryAttemptStart(source="branchSummary"),
+    ]
+
+    assert [msgspec.json.encode(event) for event in told] == [
+        b'{"type":"auto_retry_end","success":true,"attempt":1}',
+        b'{"type":"summarization_retry_attempt_start","source":"branchSummary"}',
+    ]

@@ -1,0 +1,172 @@
+"""An agent with the retry policy, told what happens in the order of the recorded protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.agent.agent import Agent
+from pi.agent.policy import Boundary, Next, Policy
+from pi.ai.errors import BadRequest, ProviderError, ProviderUnavailable
+from pi.ai.messages import AssistantMessage
+from pi.ai.providers.faux import FAUX_MODEL, Step
+from pi.base.records import replace
+from pi.coding.retry.backoff import RetrySettings
+from pi.coding.retry.events import AutoRetryEnd, AutoRetryStart
+from pi.coding.retry.policy import RetryPolicy
+from pi.testing import FakeClock, ScriptedStream, calls, says
+
+DOWN = ProviderUnavailable("503: overloaded", status=503)
+
+
+@dataclass
+class Stage:
+    """An agent, its clock, and everything that was told."""
+
+    agent: Agent
+    policy: RetryPolicy
+    clock: FakeClock
+    told: list[Any] = field(default_factory=list)
+    left_out: list[AssistantMessage] = field(default_factory=list)
+
+    @property
+    def retries(self) -> list[Any]:
+        return [event for event in self.told if isinstance(event, AutoRetryStart | AutoRetryEnd)]
+
+    @property
+    def order(self) -> list[str]:
+        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        return [name for name in names if name not in ("message_update", "message_start")]
+
+
+def stage(
+    *steps: Step, settings: RetrySettings | None = None, before: Policy | None = None
+) -> Stage:
+    clock = FakeClock()
+    told: list[Any] = []
+    left_out: list[AssistantMessage] = []
+
+    async def tell(event: Any) -> None:
+        told.append(event)
+
+    async def leave_out(answer: AssistantMessage) -> None:
+        left_out.append(answer)
+
+    policy = RetryPolicy(
+        lambda: settings or RetrySettings(), tell=tell, leave_out=leave_out, clock=clock
+    )
+    policies = [policy] if before is None else [before, policy]
+    agent = Agent(ScriptedStream(*steps), model=FAUX_MODEL, policies=policies, clock=clock)
+    agent.subscribe(told.append)
+    return Stage(agent, policy, clock, told, left_out)
+
+
+async def test_a_failed_answer_is_asked_for_again_in_a_run_of_its_own() -> None:
+    it = stage(DOWN, says("recovered"))
+    run = asyncio.create_task(it.agent.prompt("hi"))
+    await it.clock.advance(1.999)
+    assert it.policy.waiting
+    await it.clock.advance(0.001)
+    await run
+
+    assert it.order == [
+        "agent_start",
+        "turn_start",
+        "message_end",
+        "message_end",
+        "turn_end",
+        "agent_end",
+        "auto_retry_start",
+        "agent_start",
+        "turn_start",
+        "message_end",
+        "auto_retry_end",
+        "turn_end",
+        "agent_end",
+        "agent_settled",
+    ]
+    assert it.retries == [
+        AutoRetryStart(attempt=1, max_attempts=3, delay_ms=2000, error_message="503: overloaded"),
+        AutoRetryEnd(success=True, attempt=1),
+    ]
+    assert [answer.error_message for answer in it.left_out] == ["503: overloaded"]
+
+
+async def test_the_last_failure_is_told_when_no_attempt_is_left() -> None:
+    it = stage(DOWN, DOWN, settings=RetrySettings(max_retries=1))
+    run = asyncio.create_task(it.agent.prompt("hi"))
+    await it.clock.advance(10)
+    await run
+
+    assert it.retries[-1] == AutoRetryEnd(success=False, attempt=1, final_error="503: overloaded")
+
+
+@pytest.mark.trap(16)
+async def test_the_counter_restarts_after_a_good_answer() -> None:
+    it = stage(DOWN, says("one"), DOWN, says("two"))
+    for prompt in ("a", "b"):
+        run = asyncio.create_task(it.agent.prompt(prompt))
+        await it.clock.advance(2)
+        await run
+
+    starts = [event.attempt for event in it.retries if isinstance(event, AutoRetryStart)]
+    assert starts == [1, 1]
+
+
+@pytest.mark.trap(14)
+async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
+    it = stage(DOWN)
+    run = asyncio.create_task(it.agent.prompt("hi"))
+    await it.clock.advance(1)
+    it.policy.cancel()
+    await run
+
+    assert it.retries[-1] == AutoRetryEnd(success=False, attempt=1, final_error="Retry cancelled")
+    assert it.order[-2:] == ["auto_retry_end", "agent_settled"]
+    assert not it.policy.waiting
+
+
+@pytest.mark.trap(86)
+async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
+    it = stage(DOWN)
+    run = asyncio.create_task(it.agent.prompt("hi"))
+    await it.clock.advance(1)
+    it.agent.abort()
+    await run
+
+    assert it.retries[-1] == AutoRetryEnd(success=False, attempt=1, final_error="Retry cancelled")
+    assert it.order[-1] == "agent_settled"
+    assert (it.policy.waiting, it.clock.sleeping) == (False, 0)
+
+
+async def test_a_failure_that_cannot_pass_is_left_alone() -> None:
+    it = stage(BadRequest("400: bad param", status=400))
+    await it.agent.prompt("hi")
+
+    assert it.retries == []
+
+
+async def test_what_somebody_has_claimed_is_left_to_them() -> None:
+    class OtherModel(Policy):
+        async def at_boundary(self, at: Boundary) -> Next:
+            if at.kind == "turn" and isinstance(at.error, ProviderError):
+                return replace(at.next, action="again")
+            return at.next
+
+    it = stage(DOWN, says("from the other one"), before=OtherModel())
+    await it.agent.prompt("hi")
+
+    assert it.retries == []
+
+
+async def test_a_retry_that_calls_tools_counts_as_a_success() -> None:
+    it = stage(DOWN, calls("nothing"), says("done"))
+    run = asyncio.create_task(it.agent.prompt("hi"))
+    await it.clock.advance(2)
+    await run
+
+    assert it.retries[-1] == AutoRetryEnd(success=True, attempt=1)

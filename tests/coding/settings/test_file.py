@@ -1,0 +1,91 @@
+"""A settings file is changed key by key, and a broken one is left alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.base.files import LockedByAnother
+from pi.coding.settings.file import BadSettings, SettingsFile
+from pi.testing import FakeClock
+
+
+def settings_file(path: Path) -> SettingsFile:
+    return SettingsFile(path, clock=FakeClock())
+
+
+@pytest.mark.trap(281)
+def test_reading_creates_nothing(tmp_path: Path) -> None:
+    assert settings_file(tmp_path / "project" / ".pi" / "settings.json").read() == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.trap(279)
+def test_a_change_touches_one_key_and_keeps_what_others_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"b": {"keep": 1.50, "x": 1}, "unknown": "ü", "a": 1}')
+    settings_file(path).change({("b", "x"): 2, ("new",): True})
+
+    assert path.read_text() == (
+        '{\n  "b": {\n    "keep": 1.5,\n    "x": 2\n  },\n'
+        '  "unknown": "ü",\n  "a": 1,\n  "new": true\n}'
+    )
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["settings.json"]
+
+
+@pytest.mark.trap(279)
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.json", tmp_path / "settings.json"
+    real.write_text("{}")
+    link.symlink_to(real)
+    settings_file(link).change({("theme",): "dark"})
+
+    assert link.is_symlink()
+    assert real.read_text() == '{\n  "theme": "dark"\n}'
+
+
+@pytest.mark.trap(278)
+@pytest.mark.parametrize("broken", ["{", "[1]", '{"a": 1,}', "\xff"])
+def test_a_broken_file_is_named_and_never_replaced(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(broken.encode("latin-1"))
+    with pytest.raises(BadSettings, match="Invalid settings file"):
+        settings_file(path).read()
+    with pytest.raises(BadSettings, match=str(path)):
+        settings_file(path).change({("theme",): "dark"})
+
+    assert path.read_bytes() == broken.encode("latin-1")
+
+
+def test_a_byte_order_mark_and_an_empty_file_are_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}')
+    assert settings_file(path).read() == {"a": 1}
+    path.write_bytes(b"\n")
+    assert settings_file(path).read() == {}
+
+
+def test_a_stricter_mode_stays(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    path.chmod(0o640)
+    settings_file(path).change({("a",): 1})
+
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_that_another_program_holds_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    clock = FakeClock()
+    lock = Path(f"{path}.lock")
+    lock.mkdir()
+    now = clock.now_ms() * 1_000_000
+    os.utime(lock, ns=(now, now))
+    file = SettingsFile(path, clock=clock, wait=0)
+
+    with pytest.raises(LockedByAnother):
+        file.change({("a",): 1})
+    assert path.read_text() == "{}"

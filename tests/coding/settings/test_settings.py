@@ -1,0 +1,123 @@
+"""All layers of a session's settings together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.coding.settings.file import SettingsFile
+from pi.coding.settings.settings import Settings
+from pi.testing import FakeClock
+
+
+class Retry(Record):
+    max_retries: int = 3
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def agent_dir(tmp_path: Path) -> Path:
+    write(tmp_path / "agent" / "settings.json", '{"theme": "dark", "retry": {"maxRetries": 5}}')
+    write(
+        tmp_path / "project" / ".pi" / "settings.json",
+        '{"theme": "light", "httpProxy": "http://evil", "skills": ["s"]}',
+    )
+    return tmp_path / "agent"
+
+
+def of(agent_dir: Path, *, trusted: bool) -> Settings:
+    return Settings.of(agent_dir, agent_dir.parent / "project", trusted=trusted)
+
+
+def test_a_project_that_is_not_trusted_says_nothing(agent_dir: Path) -> None:
+    settings = of(agent_dir, trusted=False)
+
+    assert (settings.values.theme, settings.values.skills) == ("dark", ())
+
+
+def test_a_trusted_project_wins_except_where_it_has_no_say(agent_dir: Path) -> None:
+    settings = of(agent_dir, trusted=True)
+
+    assert (settings.values.theme, settings.values.skills) == ("light", ("s",))
+    assert settings.values.http_proxy is None
+    assert settings.section(("retry",), Retry) == Retry(max_retries=5)
+
+
+def test_overrides_beat_the_files_and_are_never_written(agent_dir: Path) -> None:
+    settings = of(agent_dir, trusted=True)
+    settings.override({"theme": "mine", "retry.maxRetries": 0})
+
+    assert settings.values.theme == "mine"
+    assert settings.section(("retry",), Retry) == Retry(max_retries=0)
+    assert '"dark"' in (agent_dir / "settings.json").read_text()
+
+
+def test_a_value_that_is_set_holds_at_once_and_is_in_the_persons_file(agent_dir: Path) -> None:
+    settings = of(agent_dir, trusted=False)
+    changes: list[bool] = []
+    settings.on_change(lambda: changes.append(True))
+    settings.set({"steeringMode": "all", "retry.maxRetries": 1, "theme": None})
+
+    again = of(agent_dir, trusted=False)
+    for each in (settings, again):
+        assert (each.values.steering_mode, each.values.theme) == ("all", None)
+        assert each.section(("retry",), Retry) == Retry(max_retries=1)
+    assert changes
+
+
+@pytest.mark.trap(278)
+def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
+    write(agent_dir / "settings.json", "{broken")
+    settings = of(agent_dir, trusted=False)
+
+    assert settings.raw.get("theme") is None
+    assert settings.warnings[0].startswith(f"Invalid settings file {agent_dir}/settings.json: ")
+    with pytest.raises(PiError):
+        settings.set({"theme": "dark"})
+    assert settings.values.theme == "dark"
+    assert (agent_dir / "settings.json").read_text() == "{broken"
+
+
+@pytest.mark.trap(280)
+def test_a_wrong_value_is_warned_of_once(agent_dir: Path) -> None:
+    write(agent_dir / "settings.json", '{"theme": 7, "outputPad": 5}')
+    settings = of(agent_dir, trusted=False)
+    for _ in range(2):
+        assert (settings.values.theme, settings.values.output_pad) == (None, 1)
+
+    assert len(settings.warnings) == 2
+
+
+def test_what_lies_in_memory_needs_no_file() -> None:
+    settings = Settings.in_memory({"queueMode": "all"})
+    settings.set({"theme": "dark"})
+
+    assert (settings.values.steering_mode, settings.values.theme) == ("all", "dark")
+
+
+def test_a_project_file_is_written_only_when_it_is_trusted(agent_dir: Path) -> None:
+    settings = of(agent_dir, trusted=False)
+    with pytest.raises(PiError, match="not trusted"):
+        settings.set_for_project({"theme": "x"})
+    path = agent_dir.parent / "project" / ".pi" / "settings.json"
+    settings.trust_project(SettingsFile(path, clock=FakeClock()))
+    settings.set_for_project({"theme": "x"})
+
+    assert settings.values.theme == "x"
+    assert settings.layer("project", ("theme",)) == "x"
+    assert settings.layer("user", ("theme",)) == "dark"
+
+
+def test_files_are_read_again_when_asked(agent_dir: Path) -> None:
+    settings = of(agent_dir, trusted=False)
+    write(agent_dir / "settings.json", '{"theme": "other", "x": {"y": 1}}')
+    settings.load()
+
+    assert (settings.values.theme, settings.raw["x"]) == ("other", {"y": 1})

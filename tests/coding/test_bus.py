@@ -1,0 +1,123 @@
+"""The bus tells in order, folds answers, and survives its handlers."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.bus import Bus, Event, Question
+
+
+class Happened(Event):
+    what: str
+
+
+class Allowed(Question):
+    text: str
+    refused: bool = False
+
+    def answered(self, answer: str | bool) -> Self:
+        if isinstance(answer, bool):
+            return replace(self, refused=not answer)
+        return replace(self, text=answer)
+
+    def after_failure(self, problem: Exception) -> Self:
+        return replace(self, refused=True)
+
+    @property
+    def settled(self) -> bool:
+        return self.refused
+
+
+async def test_everybody_who_listens_hears_an_event_in_order() -> None:
+    bus, heard = Bus(), list[str]()
+
+    async def slowly(event: Happened) -> None:
+        heard.append(f"first {event.what}")
+
+    bus.on(Happened, slowly)
+    bus.on(Happened, lambda event: heard.append(f"second {event.what}"))
+    await bus.tell(Happened(what="it"))
+
+    assert heard == ["first it", "second it"]
+
+
+async def test_who_stopped_listening_hears_nothing() -> None:
+    bus, heard = Bus(), list[Event]()
+    end = bus.on(Happened, heard.append)
+    assert bus.heard(Happened)
+    end()
+    end()
+    await bus.tell(Happened(what="it"))
+
+    assert (heard, bus.heard(Happened)) == ([], False)
+
+
+async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
+    bus = Bus()
+    bus.on(Allowed, lambda question: question.text + "b")
+    bus.on(Allowed, lambda question: None)
+    bus.on(Allowed, lambda question: question.text + "c")
+
+    assert await bus.ask(Allowed(text="a")) == Allowed(text="abc")
+
+
+async def test_a_settled_question_is_not_asked_further() -> None:
+    bus, asked = Bus(), list[str]()
+    bus.on(Allowed, lambda question: False)
+    bus.on(Allowed, lambda question: asked.append("too late"))
+
+    assert await bus.ask(Allowed(text="a")) == Allowed(text="a", refused=True)
+    assert asked == []
+
+
+async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
+    failures: list[tuple[str, str]] = []
+    bus = Bus(lambda owner, event, problem: failures.append((owner, str(problem))))
+    heard: list[Event] = []
+
+    def fails(event: Happened) -> None:
+        raise ValueError("no")
+
+    bus.on(Happened, fails, owner="theirs")
+    bus.on(Happened, heard.append)
+    await bus.tell(Happened(what="it"))
+
+    assert (failures, heard) == ([("theirs", "no")], [Happened(what="it")])
+
+
+async def test_a_question_says_what_a_failure_means() -> None:
+    bus = Bus(lambda owner, event, problem: None)
+
+    def fails(question: Allowed) -> None:
+        raise ValueError("no")
+
+    bus.on(Allowed, fails)
+
+    assert (await bus.ask(Allowed(text="a"))).refused
+
+
+async def test_an_answer_to_something_that_takes_none_is_reported() -> None:
+    class Plain(Question):
+        pass
+
+    failures: list[str] = []
+    bus = Bus(lambda owner, event, problem: failures.append(str(problem)))
+    bus.on(Plain, lambda question: 1)
+    await bus.ask(Plain())
+
+    assert failures == ["Plain takes no answers"]
+
+
+async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    bus = Bus()
+
+    def fails(event: Happened) -> None:
+        raise ValueError("no")
+
+    bus.on(Happened, fails, owner="theirs")
+    await bus.tell(Happened(what="it"))
+
+    assert "a handler of theirs failed at Happened" in caplog.text

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pyghostty  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given
+
+from pi.tui.text.width import TAB_WIDTH, expand_tabs, grapheme_width, graphemes, visible_width
+from tests.tui.text.samples import plain_line, styled_line
+
+SAMPLES = {
+    "plain": 5,
+    "日本語": 6,
+    "한글": 4,
+    "각": 2,  # a syllable of three conjoining letters
+    "e\u0301": 1,
+    "👍🏽": 2,
+    "👨\u200d👩\u200d👧": 2,
+    "🏳\ufe0f\u200d🌈": 2,
+    "🇩🇪": 2,
+    "❤\ufe0f": 2,
+    "☺": 1,
+    "1\ufe0f\u20e3": 2,
+    "กำ": 2,
+    "ນຳ": 2,
+    "नमस्ते": 4,
+    "\u0627\u064b": 1,
+    "\u200b": 0,
+}
+
+
+@pytest.mark.trap(159)
+@pytest.mark.parametrize(("text", "width"), SAMPLES.items())
+def test_every_script_has_its_width(text: str, width: int) -> None:
+    assert visible_width(text) == width
+
+
+@pytest.mark.trap(159)
+@pytest.mark.parametrize("text", SAMPLES)
+def test_a_terminal_that_knows_graphemes_agrees(text: str) -> None:
+    with pyghostty.Terminal(cols=40, rows=2) as terminal:
+        terminal.feed(b"\x1b[?2027h" + text.encode())
+
+        assert terminal.get("cursor_x") == visible_width(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[1;31mab\x1b[0m",
+        "\x1b]8;;https://example.org\x07ab\x1b]8;;\x07",
+        "\x1b]8;;https://example.org\x1b\\ab\x1b]8;;\x1b\\",
+        "a\x1b_pi:c\x07b",
+        "\x1b_Ga=T,f=100;AAAA\x1b\\ab",
+        "\x1bP0;1;0q#0~~\x1b\\ab",
+        "a\x1b7\x1b(Bb",
+        "a\x00\x7f\x9bb\r\n",
+        "ab\x1b]0;never ended",
+    ],
+)
+def test_sequences_and_controls_take_no_column(text: str) -> None:
+    assert visible_width(text) == 2
+
+
+@pytest.mark.trap(160)
+def test_a_tab_is_as_wide_as_the_spaces_it_becomes() -> None:
+    assert visible_width("a\tb") == len(expand_tabs("a\tb")) == 2 + TAB_WIDTH
+
+
+def test_a_lone_surrogate_can_be_measured() -> None:
+    assert visible_width("a\ud83db") in (2, 3)
+
+
+@given(plain_line)
+def test_a_text_is_as_wide_as_its_graphemes(text: str) -> None:
+    parts = list(graphemes(text))
+
+    assert "".join(parts) == text
+    assert sum(map(grapheme_width, parts)) == visible_width(text)
+
+
+@given(styled_line)
+def test_a_very_long_line_is_measured_like_a_short_one(line: str) -> None:
+    assert visible_width(line * 100 + "\x1b[0m") == visible_width(f"{line}\x1b[0m" * 100)
