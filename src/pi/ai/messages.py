@@ -152,6 +152,8 @@ class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
     details: Any | UnsetType = UNSET
     usage: Usage | UnsetType = UNSET
     is_error: bool = False
+    useless: bool | UnsetType = UNSET
+    """The tool found nothing worth remembering; ours, and never sent to a model."""
     timestamp: int = 0
 
     @property

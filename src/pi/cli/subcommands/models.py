@@ -116,7 +116,7 @@ def _pull(environ: Mapping[str, str]) -> int:
     try:
         path = asyncio.run(pull(folder, environ=environ, progress=ProgressLine()))
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped; nothing was changed. `pi models pull` starts over.\n")
+        sys.stderr.write("\nStopped. `pi models pull` goes on from here.\n")
         return 130
     except PiError as problem:
         sys.stderr.write(f"\nError: {problem.explain()}\n")

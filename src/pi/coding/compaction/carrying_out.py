@@ -16,7 +16,7 @@ from pi.coding.compaction.events import (
     CompactingAnswer,
     CompactionResult,
 )
-from pi.coding.compaction.measuring import measured
+from pi.coding.compaction.measuring import measured, tokens_in_use
 from pi.coding.compaction.strategies.strategy import (
     Declined,
     Edits,
@@ -37,8 +37,9 @@ class OneCompaction:
     def __init__(self, wish: Wish, around: Surroundings) -> None:
         self._wish = wish
         self._around = around
-        self._branch = around.log.branch()
-        self._before = measured(self._branch)
+        self._conversation = around.conversation()
+        self._leaf = self._conversation.log.leaf_id
+        self._before = measured(self._conversation)
         self._options = around.options().for_model(around.model())
 
     async def carry_out(self) -> CompactionResult:
@@ -93,7 +94,7 @@ class OneCompaction:
         """A compaction that an extension brings; it may also forbid one."""
         question = BeforeCompact(
             preparation=preparation,
-            branch=self._branch,
+            branch=tuple(self._conversation.log.branch()),
             instructions=self._wish.instructions,
             reason=self._wish.reason,
             will_retry=self._wish.will_retry,
@@ -126,12 +127,13 @@ class OneCompaction:
             models=(around.model(), *around.fallbacks()),
             ask=lambda model: around.ask(model, self._wish.reason),
         )
-        outcome: Outcome = Declined(why=why_not or "There is no strategy to compact with.")
+        declined: list[Declined] = []
         for strategy in self._strategies():
             outcome = await strategy.compact(work)
             if not isinstance(outcome, Declined):
-                break
-        return outcome
+                return outcome
+            declined.append(outcome)
+        return declined[0] if declined else Declined(why="There is no strategy to compact with.")
 
     def _strategies(self) -> Iterator[Strategy]:
         """The chosen one; then a summary; then, when nobody waits for a summary, shaking."""
@@ -162,7 +164,7 @@ class OneCompaction:
             content=result.content,
             preserve_data=result.preserve_data,
         )
-        entry = await around.log.add(draft)
+        entry = await around.add(draft)
         assert isinstance(entry, Compaction)
         told = Compacted(
             entry=entry,
@@ -171,13 +173,12 @@ class OneCompaction:
             will_retry=self._wish.will_retry,
         )
         await around.bus.tell(told)
-        after = measured(around.log.branch())
-        return replace(result, estimated_tokens_after=after.tokens)
+        return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
 
     async def _edit(self, edits: Edits) -> CompactionResult:
         self._refuse_if_stale()
         for edit in edits.edits:
-            await self._around.log.add(edit)
+            await self._around.add(edit)
         return self._unsummarised(f"{len(edits.edits)} large tool results were left out.")
 
     def _unsummarised(self, words: str) -> CompactionResult:
@@ -185,11 +186,14 @@ class OneCompaction:
             summary=words,
             first_kept_id="",
             tokens_before=self._before.tokens,
-            estimated_tokens_after=measured(self._around.log.branch()).tokens,
+            estimated_tokens_after=tokens_in_use(self._conversation),
         )
 
     def _refuse_if_stale(self) -> None:
         """Nothing is stored for a branch that the person has left meanwhile."""
-        seen = self._branch[-1].id if self._branch else ""
-        if all(entry.id != seen for entry in reversed(self._around.log.branch())):
+        log = self._around.conversation().log
+        path = log.tree.path(log.leaf)
+        if log is not self._conversation.log or (
+            self._leaf is not None and log.tree.place(self._leaf) not in path
+        ):
             raise CompactionFailed("aborted", "The conversation went on elsewhere.")

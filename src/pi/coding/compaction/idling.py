@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pi.agent.compaction.errors import CompactionFailed
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.measuring import measured
+from pi.coding.compaction.measuring import tokens_in_use
 from pi.coding.compaction.surroundings import Surroundings, Wish
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ async def compact_when_idle(
     await around.clock.sleep(options.idle_timeout_seconds)
     while busy() or compactor.busy:
         await around.clock.sleep(options.idle_timeout_seconds)
-    if measured(around.log.branch()).tokens <= options.idle_threshold_tokens:
+    if tokens_in_use(around.conversation()) <= options.idle_threshold_tokens:
         return False
     try:
         await compactor.compact(Wish(reason="idle"))

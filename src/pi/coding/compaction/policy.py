@@ -7,19 +7,20 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.items import Item
 from pi.agent.compaction.tokens import should_compact
 from pi.agent.policy import Boundary, Next, Policy, StopRun
 from pi.ai.errors import ContextOverflow
-from pi.ai.messages import AssistantMessage
+from pi.ai.messages import AssistantMessage, ToolResultMessage
 from pi.ai.overflow import is_silent_overflow
 from pi.base.records import replace
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import Reason
-from pi.coding.compaction.measuring import Measured, measured
+from pi.coding.compaction.measuring import latest_answer, measured, tokens_in_use
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.pruning import elide_worthless, prune_tool_outputs
 from pi.coding.compaction.surroundings import Surroundings, Wish
-from pi.coding.session.entries import ContextEdit, CustomMessageEntry, MessageEntry
+from pi.coding.session.entries import ContextEdit, CustomMessageEntry
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,8 @@ class CompactionPolicy(Policy):
         self._around = around
         self._recovered = False
         """Whether this prompt's overflow has had its one compaction and retry."""
+        self._worthless = False
+        """Whether the turn before brought results that their tools called useless."""
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Compact where it is due, unless somebody has claimed what comes next."""
@@ -51,10 +54,12 @@ class CompactionPolicy(Policy):
         match at.kind:
             case "prompt":
                 return self._looked_after(at.next, options)
-            case "turn":
-                return self._looked_after(at.next, options) if at.results else at.next
+            case "turn" if at.results:
+                return self._looked_after(self._without_worthless(at, options), options)
             case "settle":
                 return self._settled(at, options)
+            case _:
+                return at.next
 
     def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
         answer = at.answer
@@ -63,12 +68,12 @@ class CompactionPolicy(Policy):
         if isinstance(at.error, ContextOverflow) or is_silent_overflow(
             answer, self._around.model()
         ):
-            return self._recover(at.next, answer, "overflow")
+            return self._recover(at.next, "overflow")
         if self._was_cut_off(answer):
             full = answer.usage.total_tokens >= NEARLY_FULL * self._around.model().context_window
             if full:
-                return self._recover(at.next, answer, "incomplete")
-            return self._leave_out(at.next, answer)
+                return self._recover(at.next, "incomplete")
+            return self._leave_out(at.next)
         self._recovered = False
         return self._looked_after(at.next, options, last=True)
 
@@ -85,9 +90,9 @@ class CompactionPolicy(Policy):
 
     # What is due ----------------------------------------------------------------------------------
 
-    def _recover(self, wanted: Next, answer: AssistantMessage, reason: Reason) -> Next:
+    def _recover(self, wanted: Next, reason: Reason) -> Next:
         """One compaction and one more request for an answer that did not fit."""
-        wanted = self._leave_out(wanted, answer)
+        wanted = self._leave_out(wanted)
         if self._recovered:
             return wanted
         self._recovered = True
@@ -98,32 +103,37 @@ class CompactionPolicy(Policy):
         self, wanted: Next, options: CompactionOptions, *, last: bool = False
     ) -> Next:
         """Leave out what nobody needs, and compact if that is not enough."""
-        now = measured(self._around.log.branch())
-        window = self._around.model().context_window
-        if not should_compact(now.tokens, window, options):
-            return self._without_worthless(wanted, now, options)
-        pruning = prune_tool_outputs(now.items)
+        conversation = self._around.conversation()
+        tokens, window = tokens_in_use(conversation), self._around.model().context_window
+        if not should_compact(tokens, window, options):
+            return wanted
+        pruning = prune_tool_outputs(measured(conversation).items)
         wanted = replace(wanted, entries=(*wanted.entries, *pruning.edits))
-        if not should_compact(now.tokens - pruning.tokens_saved, window, options):
+        if not should_compact(tokens - pruning.tokens_saved, window, options):
             return wanted
         wanted = _first(wanted, partial(self._compact, Wish(reason="threshold")))
         if last and options.auto_continue:
             return replace(wanted, action="again", entries=(*wanted.entries, CONTINUE))
         return wanted
 
-    def _without_worthless(self, wanted: Next, now: Measured, options: CompactionOptions) -> Next:
-        if not options.drop_useless:
-            return wanted
-        pruning = elide_worthless(now.items, cache_is_cold=False)
-        return replace(wanted, entries=(*wanted.entries, *pruning.edits))
+    def _without_worthless(self, at: Boundary, options: CompactionOptions) -> Next:
+        """Leave out results that said nothing, once the model has seen them."""
+        seen, self._worthless = self._worthless, any(result.useless for result in at.results)
+        if not (seen and options.drop_useless):
+            return at.next
+        calls = {result.tool_call_id for result in at.results}
+        items = measured(self._around.conversation()).items
+        older = [item for item in items if not _answers(item, calls)]
+        edits = elide_worthless(older, cache_is_cold=False).edits
+        return replace(at.next, entries=(*at.next.entries, *edits))
 
-    def _leave_out(self, wanted: Next, answer: AssistantMessage) -> Next:
-        """Have the model no longer see ``answer``, which stays in the log."""
-        for entry in reversed(self._around.log.branch()):
-            if isinstance(entry, MessageEntry) and entry.message is answer:
-                edit = ContextEdit(target_id=entry.id, replacement=None)
-                return replace(wanted, entries=(*wanted.entries, edit))
-        return wanted
+    def _leave_out(self, wanted: Next) -> Next:
+        """Have the model no longer see its last answer, which stays in the log."""
+        target = latest_answer(self._around.conversation().log)
+        if target is None:
+            return wanted
+        edit = ContextEdit(target_id=target, replacement=None)
+        return replace(wanted, entries=(*wanted.entries, edit))
 
     async def _compact(self, wish: Wish) -> None:
         try:
@@ -136,6 +146,10 @@ class CompactionPolicy(Policy):
             await self._compactor.compact(wish)
         except CompactionFailed as problem:
             raise StopRun(problem.message) from None
+
+
+def _answers(item: Item, calls: set[str]) -> bool:
+    return isinstance(item.message, ToolResultMessage) and item.message.tool_call_id in calls
 
 
 def _first(wanted: Next, work: Callable[[], Awaitable[None]]) -> Next:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from pi.agent.compaction.summarising import Ask
 from pi.ai.models.model import Model
@@ -14,22 +14,11 @@ from pi.coding.bus import Bus
 from pi.coding.compaction.events import Reason
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.strategies.strategy import Strategy
-from pi.coding.session.entries import Entry, KnownEntry
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.entries import KnownEntry
 
 Tell: TypeAlias = Callable[[Any], Awaitable[None]]
 """Tells a public event."""
-
-
-class Log(Protocol):
-    """The part of a session that a compaction works on."""
-
-    def branch(self) -> Sequence[Entry]:
-        """The entries from the root to the leaf."""
-        ...
-
-    async def add(self, draft: KnownEntry) -> Entry:
-        """Append an entry, and tell it if it is of a kind that is told."""
-        ...
 
 
 class Wish(Record):
@@ -46,7 +35,9 @@ class Wish(Record):
 class Surroundings:
     """What is current is asked for every time: settings and models change under way."""
 
-    log: Log
+    conversation: Callable[[], SessionConversation]
+    add: Callable[[KnownEntry], Awaitable[KnownEntry]]
+    """Appends an entry, and tells it if it is of a kind that is told."""
     bus: Bus
     tell: Tell
     clock: Clock

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.ai.messages import (
-    AssistantMessage,
-    Image,
-    SystemMessage,
-    Text,
-    ToolResultMessage,
-    UserMessage,
-    blocks,
-)
+from pi.ai.messages import AssistantMessage, SystemMessage, ToolResultMessage, UserMessage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.tool_titles import subject
-from pi.coding.export.transcript import ROOT, Node, Transcript, shortened
-from pi.coding.session.entries import BranchSummary, Compaction, CustomMessageEntry, MessageEntry
+from pi.coding.export.tool_facts import subject
+from pi.coding.export.transcript import ROOT, Node, Transcript, said, shortened
 from pi.coding.session.messages import (
     BashExecution,
     BranchSummaryMessage,
@@ -78,7 +69,7 @@ def _has_row(node: Node) -> bool:
 
 
 def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Row:
-    kind, text = _described(node)
+    kind, text = _described(node.message)
     return Row(
         node=number,
         depth=depth,
@@ -88,43 +79,26 @@ def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Row:
     )
 
 
-def _described(node: Node) -> tuple[str, str]:
-    """What kind of place a node is, and how it begins."""
-    match node.entry:
-        case MessageEntry(message=message):
-            return _described_message(message)
-        case Compaction(summary=summary):
-            return "compaction", summary
-        case BranchSummary(summary=summary):
-            return "branch", summary
-        case CustomMessageEntry(custom_type=kind, content=content):
-            return "custom", f"[{kind}] {_words(content)}"
-        case _:
-            return "aside", ""
-
-
-def _described_message(message: SessionMessage) -> tuple[str, str]:
+def _described(message: SessionMessage | None) -> tuple[str, str]:
+    """What kind of place a message is, and what it says."""
     match message:
         case UserMessage(content=content):
-            return "user", _words(content)
+            described = "user", said(content)
         case AssistantMessage():
-            return "assistant", message.text or message.error_message or _calls(message)
-        case ToolResultMessage():
-            return "tool", f"{message.tool_name} {message.text}"
+            described = "assistant", message.text or message.error_message or _calls(message)
         case BashExecution(command=command):
-            return "bash", f"$ {command}"
+            described = "bash", f"$ {command}"
+        case ToolResultMessage():
+            described = "tool", f"{message.tool_name} {message.text}"
         case CustomMessage(custom_type=kind, content=content):
-            return "custom", f"[{kind}] {_words(content)}"
-        case CompactionSummaryMessage(summary=summary):
-            return "compaction", summary
+            described = "custom", f"[{kind}] {said(content)}"
+        case CompactionSummaryMessage(tokens_before=tokens):
+            described = "divider", f"Compacted: {tokens:,} tokens"
         case BranchSummaryMessage(summary=summary):
-            return "branch", summary
-        case SystemMessage():
-            return "aside", "system prompt"
-
-
-def _words(content: str | tuple[Text | Image, ...]) -> str:
-    return " ".join(part.text if isinstance(part, Text) else "[image]" for part in blocks(content))
+            described = "divider", f"Left a branch: {summary}"
+        case SystemMessage() | None:
+            described = "aside", ""
+    return described
 
 
 def _calls(answer: AssistantMessage) -> str:

@@ -20,7 +20,7 @@ SHORTEST_VALUE = 6
 """Characters below which a known value is more likely to be a word than a secret."""
 
 # Each shape with a piece of text that it cannot be without: looking for that first is what makes
-# megabytes of tool output cheap. Where a shape has groups named ``before`` and ``after``, they stay.
+# megabytes of tool output cheap. The groups ``before`` and ``after`` of a shape stay.
 SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (needle, re.compile(pattern))
     for needle, pattern in (

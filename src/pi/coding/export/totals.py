@@ -68,3 +68,9 @@ def _spending(entries: Iterable[Entry]) -> Iterator[tuple[str, Usage]]:
 def model_name(provider: str, model: str) -> str:
     """A model as it is called everywhere: ``provider/model``."""
     return "/".join(part for part in (provider, model) if part) or "unknown model"
+
+
+def dollars(spent: Spent) -> str:
+    """What was paid, with as many digits as small sums need."""
+    total = spent.usage.cost.total
+    return f"${total:,.2f}" if total >= 1 else f"${total:.4f}"

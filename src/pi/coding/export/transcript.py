@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from pi.ai.messages import (
     AssistantMessage,
+    Image,
     SystemMessage,
     Text,
     ToolCall,
     ToolResultMessage,
     UserMessage,
-    blocks,
 )
 from pi.ai.transcript import Instructions, final_tools, render
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.totals import Totals, add_up
+from pi.coding.export.totals import Totals, add_up, model_name
 from pi.coding.session.entries import (
     BranchSummary,
     Compaction,
@@ -25,10 +25,17 @@ from pi.coding.session.entries import (
     Entry,
     Label,
     MessageEntry,
+    ModelChange,
     SessionHeader,
     SessionInfo,
+    ThinkingLevelChange,
 )
-from pi.coding.session.messages import CustomMessage
+from pi.coding.session.messages import (
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    SessionMessage,
+)
 
 ROOT = -1
 """The parent of an entry that has none."""
@@ -51,17 +58,30 @@ class Node(Record):
     """The tool call that this is the result of, if there is one above it."""
 
     @property
+    def message(self) -> SessionMessage | None:
+        """What it says in the conversation, in one form for all kinds of entries."""
+        match self.entry:
+            case MessageEntry(message=message):
+                return message
+            case CustomMessageEntry(custom_type=kind, content=content, display=display):
+                return CustomMessage(custom_type=kind, content=content, display=display)
+            case Compaction(summary=summary, tokens_before=tokens, content=content):
+                return CompactionSummaryMessage(
+                    summary=summary, tokens_before=tokens, content=content
+                )
+            case BranchSummary(summary=summary, from_id=left):
+                return BranchSummaryMessage(summary=summary, from_id=left)
+            case _:
+                return None
+
+    @property
     def aside(self) -> bool:
         """Whether the screen shows nothing of it: settings, bookmarks, what extensions keep."""
-        match self.entry:
-            case MessageEntry(message=SystemMessage() | CustomMessage(display=False)):
+        match self.message:
+            case None | SystemMessage() | CustomMessage(display=False):
                 return True
-            case CustomMessageEntry(display=shown):
-                return not shown
-            case MessageEntry() | Compaction() | BranchSummary():
-                return False
             case _:
-                return True
+                return False
 
 
 class Transcript(Record):
@@ -74,6 +94,9 @@ class Transcript(Record):
     """The node at which the session stands; ``ROOT`` if it is empty or at its beginning."""
     instructions: Instructions
     """System prompt and tools as they are at the leaf."""
+    model: str
+    """The model that answers at the leaf; empty if none was chosen yet."""
+    thinking_level: str
     totals: Totals
     results: Mapping[Place, tuple[int, ...]]
     """The results of every tool call: more than one where branches part below it."""
@@ -89,11 +112,8 @@ class Transcript(Record):
 
     def _beginning(self) -> str:
         for node in self.nodes:
-            if isinstance(node.entry, MessageEntry) and isinstance(node.entry.message, UserMessage):
-                said = blocks(node.entry.message.content)
-                words = one_line(" ".join(part.text for part in said if isinstance(part, Text)))
-                if words:
-                    return shortened(words, LONGEST_TITLE)
+            if isinstance(node.message, UserMessage) and (words := said(node.message.content)):
+                return shortened(one_line(words), LONGEST_TITLE)
         return ""
 
 
@@ -129,6 +149,8 @@ def read_transcript(
         ),
         leaf=stands_at,
         instructions=instructions or read_instructions(branch),
+        model=_model(branch),
+        thinking_level=_thinking_level(branch),
         totals=add_up(entries),
         results=_results(calls),
     )
@@ -149,6 +171,13 @@ def read_instructions(branch: Sequence[Entry]) -> Instructions:
 def unpadded(text: str) -> str:
     """``text`` without blank lines around it; the first line keeps its indentation."""
     return _LEADING_BLANK_LINES.sub("", text).rstrip()
+
+
+def said(content: str | Sequence[Text | Image]) -> str:
+    """The words of a message, with a note for every picture."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text if isinstance(part, Text) else "[image]" for part in content)
 
 
 def shortened(text: str, most: int) -> str:
@@ -209,6 +238,21 @@ def _results(calls: Mapping[int, Place]) -> dict[Place, tuple[int, ...]]:
     for number, place in calls.items():
         results[place] = (*results.get(place, ()), number)
     return results
+
+
+def _model(branch: Sequence[Entry]) -> str:
+    for entry in reversed(branch):
+        match entry:
+            case ModelChange(provider=provider, model_id=model):
+                return model_name(provider, model)
+            case MessageEntry(message=AssistantMessage(provider=provider, model=model)):
+                return model_name(provider, model)
+    return ""
+
+
+def _thinking_level(branch: Sequence[Entry]) -> str:
+    levels = [entry.thinking_level for entry in branch if isinstance(entry, ThinkingLevelChange)]
+    return levels[-1] if levels else "off"
 
 
 def _labels(entries: Sequence[Entry]) -> dict[str, str]:

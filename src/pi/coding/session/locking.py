@@ -36,7 +36,7 @@ class SessionLock(FileLock):
 
     def _is_current(self) -> bool:
         try:
-            return os.path.samestat(os.fstat(self._fd), os.stat(self._path))
+            return os.path.samestat(os.fstat(self._fd), self._path.stat())
         except FileNotFoundError:
             return False
 

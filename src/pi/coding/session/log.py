@@ -1,13 +1,18 @@
-"""The log of a session: entries that are only added, the leaf, and what is said about entries."""
+"""The log of a session: entries that are only ever added, and the leaf that the next one follows.
+
+The log is the conversation. The file is its mirror; what the model sees is computed from the log
+and its leaf.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from pi.ai.messages import Json, SystemMessage
 from pi.base.json_lines import encode_line
-from pi.base.records import Record, replace
-from pi.coding.session.annotations import Annotations
+from pi.base.records import UNSET, replace
+from pi.coding.session.annotations import ANNOTATING, Annotations, Bookmark
 from pi.coding.session.entries import (
     Entry,
     KnownEntry,
@@ -19,6 +24,138 @@ from pi.coding.session.entries import (
 from pi.coding.session.messages import CustomMessage
 from pi.coding.session.mirror import Mirror
 from pi.coding.session.naming import clean_name
-from pi.coding.session.reading import Outline, decode_entry, outline, read_object
+from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object
 from pi.coding.session.stamps import Stamps
 from pi.coding.session.tree import EntryTree
+
+
+class SessionLog:
+    """One session that is open; without a mirror it lives in memory alone."""
+
+    def __init__(self, content: SessionFile, stamps: Stamps, mirror: Mirror | None = None) -> None:
+        self.header: SessionHeader = content.header
+        self.tree = EntryTree(content.outlines)
+        self._lines = content.lines
+        self._stamps = stamps
+        self._mirror = mirror
+        self._annotations = Annotations()
+        for place, outline in enumerate(content.outlines):
+            if outline.type in ANNOTATING:
+                self._annotations.read(self.at(place))
+        self._leaf = len(self.tree) - 1 if content.outlines else None
+
+    @property
+    def file(self) -> Path | None:
+        """Where the session is kept, or will be; ``None`` in memory."""
+        return self._mirror.path if self._mirror else None
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file exists. It appears with the first entry that is worth keeping."""
+        return self._mirror is not None and self._mirror.exists
+
+    @property
+    def problem(self) -> str | None:
+        """Why the file is no longer written, if it is not: a headless run then fails."""
+        return self._mirror.problem if self._mirror else None
+
+    @property
+    def name(self) -> str | None:
+        """What the session is called."""
+        return self._annotations.name
+
+    @property
+    def labels(self) -> Mapping[str, Bookmark]:
+        """The labels as they are now, by the id of what they are on."""
+        return self._annotations.labels
+
+    @property
+    def leaf(self) -> int | None:
+        """The place of the entry that the next one follows; ``None``: it will be a root."""
+        return self._leaf
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The id of that entry."""
+        return None if self._leaf is None else self.tree.outlines[self._leaf].id
+
+    def append(self, draft: KnownEntry) -> KnownEntry:
+        """Add an entry after the leaf and make it the leaf; gives it with id, parent and time.
+
+        When this returns, the entry is in the file, or ``problem`` says why not.
+        """
+        entry = replace(
+            _with_clean_names(draft),
+            id=self._stamps.entry_id(self.tree),
+            parent_id=self.leaf_id,
+            timestamp=self._stamps.now(),
+        )
+        line = encode_line(entry)
+        if self._mirror is not None:
+            self._mirror.write(line, worth_keeping=is_worth_keeping(entry))
+        self._lines.append(line)
+        type_ = str(entry.__struct_config__.tag)
+        self._leaf = self.tree.add(Outline(type=type_, id=entry.id, parent_id=entry.parent_id))
+        self._annotations.read(entry)
+        return entry
+
+    def move_to(self, id: str | None) -> None:
+        """Let the next entry follow another one, or be a root. Nothing is written."""
+        self._leaf = None if id is None else self.tree.place(id)
+
+    def at(self, place: int) -> Entry:
+        """The entry at a place of the tree."""
+        return decode_entry(self._lines[place], self.tree.outlines[place])
+
+    def entry(self, id: str) -> Entry:
+        """The entry of that id."""
+        return self.at(self.tree.place(id))
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries in the order of the file, each decoded when it is reached."""
+        return map(self.at, range(len(self.tree)))
+
+    def branch(self) -> Iterator[Entry]:
+        """The entries from the root to the leaf: the display transcript.
+
+        Nothing of it is left out or replaced; a compaction stands where it happened, as a divider.
+        """
+        return map(self.at, self.tree.path(self._leaf))
+
+    def line(self, place: int) -> bytes:
+        """The entry as the file has it, with its LF."""
+        return self._lines[place]
+
+    def json(self, place: int) -> Json:
+        """The entry's public form, with everything that the file has of it."""
+        known = self.tree.outlines[place]
+        return read_object(self._lines[place]) or {"type": known.type, "id": known.id}
+
+    def close(self) -> None:
+        """Let others write to the session; nothing should be added after this."""
+        if self._mirror is not None:
+            self._mirror.close()
+
+
+def is_worth_keeping(entry: Entry) -> bool:
+    """Whether a session with this entry should not be lost: somebody spoke, or gave it a name.
+
+    The choice of a model and the prompt alone, which every start makes, are not.
+    """
+    match entry:
+        case MessageEntry(message=message):
+            return not isinstance(message, SystemMessage | CustomMessage)
+        case SessionInfo(name=name):
+            return bool(name)
+        case _:
+            return False
+
+
+def _with_clean_names(draft: KnownEntry) -> KnownEntry:
+    match draft:
+        case SessionInfo(name=str(name)):
+            return replace(draft, name=clean_name(name))
+        case Label(label=str(label)):
+            return replace(draft, label=clean_name(label) or UNSET)
+        case _:
+            return draft

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from pi.ai.messages import Json
+from pi.base.files import FileProblem
 from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNSET, Record
 from pi.coding.session.entries import (
@@ -32,12 +33,6 @@ class Outline(Record, gc=False):
     type: str
     id: str
     parent_id: str | None = None
-    timestamp: str = ""
-    target_id: str | None = None
-    """Of labels and context edits."""
-    label: str | None = None
-    name: str | None = None
-    """Of session information."""
 
 
 @dataclass(frozen=True)
@@ -46,45 +41,52 @@ class SessionFile:
 
     header: SessionHeader
     lines: list[bytes]
-    """The entries, one line each, without the LF."""
+    """The entries, one line each, with its LF."""
     outlines: list[Outline]
     """Of the same entries."""
     migrated: bytes | None = None
-    """What the file is to be replaced with, if it was of an older version."""
+    """What the file is to hold instead, if it is of an older version."""
 
 
+_READ_AHEAD = 1 << 18
 _OUTLINES = msgspec.json.Decoder(Outline)
 _ENTRIES: msgspec.json.Decoder[KnownEntry] = msgspec.json.Decoder(KnownEntry)
 # A ValidationError is a DecodeError. The others: text that is not UTF-8, nesting without end.
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def parse_session(data: bytes, path: Path, new_id: NewId) -> SessionFile:
-    """What a session file that is not empty holds; ``NotASession`` if it is none.
+def read_file(path: Path) -> list[bytes]:
+    """The lines of a file with their LF, which is the only thing that ends a line.
+
+    None if there is no such file.
+    """
+    try:
+        with path.open("rb", buffering=_READ_AHEAD) as file:
+            return file.readlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise FileProblem(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
+    """What the lines of a session file say; ``NotASession`` if it is none.
 
     Lines that are no entries are passed over. ``path`` is for the error message.
     """
-    lines = data.split(b"\n")
     at, header = _find_header(lines, path)
     migrated = None
     if version_of(header) < SESSION_VERSION:
         lines, header = _migrated(lines, at, new_id)
-        migrated = b"\n".join(lines)
+        migrated = b"".join(lines)
     entries, outlines = _entries(lines[at + 1 :])
-    return SessionFile(
-        header=_header(header), lines=entries, outlines=outlines, migrated=migrated
-    )
+    return SessionFile(_header(header), entries, outlines, migrated)
 
 
 def outline(line: bytes) -> Outline | None:
     """The outline of a line; ``None`` if it is no entry."""
-    data = read_object(line)
-    if data is None:
-        return None
-    texts = {key: value for key, value in data.items() if isinstance(value, str)}
-    if "type" not in texts or "id" not in texts:
-        return None
-    return msgspec.convert(texts, Outline)
+    _, found = _entries([line])
+    return found[0] if found else None
 
 
 def decode_entry(line: bytes, known: Outline) -> Entry:
@@ -96,10 +98,11 @@ def decode_entry(line: bytes, known: Outline) -> Entry:
     if data is None:
         data = msgspec.to_builtins(known)
     try:
-        return msgspec.convert(_without_nulls(data), KnownEntry, strict=False)
+        entry: KnownEntry = msgspec.convert(_without_nulls(data), KnownEntry, strict=False)
+        return entry
     except msgspec.ValidationError:
         return UnknownEntry(
-            data=data, id=known.id, parent_id=known.parent_id, timestamp=known.timestamp
+            data=data, id=known.id, parent_id=known.parent_id, timestamp=_time(data)
         )
 
 
@@ -124,29 +127,36 @@ def _read(line: bytes) -> object:
 def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
     entries: list[bytes] = []
     outlines: list[Outline] = []
-    decode = _OUTLINES.decode
+    decode = _OUTLINES.decode  # looked up once: this loop is what opening a session costs
     for line in lines:
         found: Outline | None
         try:
             found = decode(line)
         except _UNREADABLE:
-            found = outline(line)
+            found = _careful_outline(line)
         if found is not None and found.id and found.type != "session":
             entries.append(line)
             outlines.append(found)
     return entries, outlines
 
 
+def _careful_outline(line: bytes) -> Outline | None:
+    """The outline of a line where a field is not what it is elsewhere, or a text is damaged."""
+    data = read_object(line) or {}
+    texts = {key: value for key, value in data.items() if isinstance(value, str)}
+    return msgspec.convert(texts, Outline) if "type" in texts and "id" in texts else None
+
+
 def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:
     """The first line that holds JSON, if it is a header."""
     for at, line in enumerate(lines):
-        value = _read(line)
-        if value is None:
-            continue
-        if isinstance(value, dict) and value.get("type") == "session":
-            if isinstance(value.get("id"), str):
-                return at, value
-        break
+        match _read(line):
+            case None:
+                continue
+            case {"type": "session", "id": str()} as header if isinstance(header, dict):
+                return at, header
+            case _:
+                break
     raise NotASession(path)
 
 
@@ -170,8 +180,13 @@ def _migrated(lines: Sequence[bytes], at: int, new_id: NewId) -> tuple[list[byte
     migrated = list(lines)
     for (place, old), new in zip(records, renewed, strict=True):
         if new != old:
-            migrated[place] = encode_line(new).removesuffix(b"\n")
+            migrated[place] = encode_line(new)
     return migrated, renewed[0]
+
+
+def _time(data: Json) -> str:
+    timestamp = data.get("timestamp")
+    return timestamp if isinstance(timestamp, str) else ""
 
 
 def _without_nulls(data: Json) -> Json:

@@ -8,7 +8,7 @@ a root too: every walk ends, and every entry is reached from some root.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pi.coding.session.errors import EntryNotFound
 from pi.coding.session.reading import Outline
@@ -19,22 +19,13 @@ _NONE = -1
 class EntryTree:
     """The tree of a session; it only grows."""
 
-    def __init__(self, outlines: Iterable[Outline] = ()) -> None:
-        self._outlines: list[Outline] = []
-        self._places: dict[str, int] = {}
-        self._parents = array("q")
+    def __init__(self, outlines: Sequence[Outline] = ()) -> None:
+        self._outlines = list(outlines)
+        self._places = {outline.id: place for place, outline in enumerate(outlines)}
+        known = self._places.get
+        self._parents = array("q", [known(each.parent_id or "", _NONE) for each in outlines])
         self._children: dict[int, list[int]] | None = None
-        orphans: list[int] = []
-        for place, outline in enumerate(outlines):
-            parent = _NONE
-            if outline.parent_id is not None:
-                parent = self._places.get(outline.parent_id, _NONE)
-                if parent == _NONE:
-                    orphans.append(place)
-            self._outlines.append(outline)
-            self._parents.append(parent)
-            self._places[outline.id] = place
-        self._adopt(orphans)
+        self._cut_circles()
 
     def __len__(self) -> int:
         return len(self._outlines)
@@ -97,11 +88,15 @@ class EntryTree:
         shared = set(self.path(new_leaf))
         return [place for place in self.path(old_leaf) if place not in shared]
 
-    def _adopt(self, orphans: Sequence[int]) -> None:
-        """Give entries to parents that came after them in the file, unless that makes a circle.
+    def _cut_circles(self) -> None:
+        """Make a root of one entry in every circle. Nearly linear: walks are remembered.
 
-        Nearly linear: ``above`` remembers how far up the walks have led.
+        A circle always goes through an entry whose parent is itself or comes later in the file.
         """
+        suspects = [place for place, parent in enumerate(self._parents) if parent >= place]
+        parents = [self._parents[place] for place in suspects]
+        for place in suspects:
+            self._parents[place] = _NONE
         above: dict[int, int] = {}
 
         def root(place: int) -> int:
@@ -112,7 +107,6 @@ class EntryTree:
             above.update(dict.fromkeys(walked, place))
             return place
 
-        for orphan in orphans:
-            parent = self._places.get(self._outlines[orphan].parent_id or "", _NONE)
-            if parent != _NONE and root(parent) != orphan:
-                self._parents[orphan] = parent
+        for place, parent in zip(suspects, parents, strict=True):
+            if root(parent) != place:
+                self._parents[place] = parent

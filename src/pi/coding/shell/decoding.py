@@ -15,7 +15,7 @@ class OutputDecoder:
     def __init__(self, fallback: str | None = None) -> None:
         self._fallback = fallback
         errors = "strict" if fallback else "replace"
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        self._decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def feed(self, data: bytes, *, final: bool = False) -> str:
         """The text that is complete by now."""

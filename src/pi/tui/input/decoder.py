@@ -204,7 +204,9 @@ _INTRODUCERS = ("[", "O", "]", "P", "_", "^", "X")
 def _event(sequence: str) -> InputEvent | None:
     if sequence == PASTE_END:  # its start was lost, or the paste was given up
         return None
-    return parse_mouse(sequence) or parse_reply(sequence) or sequence
+    if sequence.startswith("\x1b[<") and (report := parse_mouse(sequence)):
+        return report
+    return parse_reply(sequence) or sequence
 
 
 def _after_no_sequence(text: str, escape: int, events: list[InputEvent]) -> int:

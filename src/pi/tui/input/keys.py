@@ -6,6 +6,7 @@ A key name is ``[modifier+]*key`` with the modifiers ``ctrl shift alt super`` in
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from pi.tui.input.kitty import parse_kitty
@@ -22,7 +23,8 @@ _MODIFIERS = {
 }
 """In the order in which a name lists them."""
 
-_BINDABLE = ("ctrl", "shift", "alt", "super")
+_BINDABLE = {"ctrl", "shift", "alt", "super"}
+_NAME = re.compile(r"(?P<modifiers>(?:[a-z]+\+)*)(?P<key>[a-z]+[0-9]*|.)")
 _NAMED = (
     "escape enter tab space backspace delete insert clear "
     "home end pageUp pageDown up down left right"
@@ -84,16 +86,13 @@ class Key:
 @lru_cache(maxsize=1024)
 def canonical(name: str) -> str | None:
     """The one spelling of a key name, or nothing if there is no such key."""
-    *modifiers, key = name.lower().split("+") if not name.endswith("+") else _split_plus(name)
-    if key not in _KEYS or any(modifier not in _BINDABLE for modifier in modifiers):
+    parts = _NAME.fullmatch(name.lower())
+    if parts is None or parts["key"] not in _KEYS:
         return None
-    return _spell(_KEYS[key], sum(_MODIFIERS[modifier] for modifier in set(modifiers)))
-
-
-def _split_plus(name: str) -> list[str]:
-    """The parts of a name whose key is the plus sign."""
-    rest = name[:-1].lower()
-    return [*rest.removesuffix("+").split("+"), "+"] if rest else ["+"]
+    modifiers = set(parts["modifiers"].split("+")) - {""}
+    if not modifiers <= _BINDABLE:
+        return None
+    return _spell(_KEYS[parts["key"]], sum(_MODIFIERS[modifier] for modifier in modifiers))
 
 
 @lru_cache(maxsize=1024)

@@ -105,7 +105,7 @@ def parse_reply(data: str) -> Reply | None:
     """The reply in a complete escape sequence, or nothing if the sequence is a key."""
     if data[1:2] in "]P_^X":
         return _colour(data) or OtherReply(data=data)
-    for pattern, build in _FORMS:
+    for pattern, build in _FORMS.get(data[-1], ()):
         if found := pattern.fullmatch(data):
             return build(found)
     return OtherReply(data=data) if _NEVER_A_KEY.match(data) else None
@@ -127,36 +127,56 @@ _COLOUR = re.compile(
 _NEVER_A_KEY = re.compile(r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])")
 """Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""
 
-_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Reply]], ...] = (
-    (re.compile(r"\x1b\[I"), lambda _: Focus(gained=True)),
-    (re.compile(r"\x1b\[O"), lambda _: Focus(gained=False)),
-    (
-        re.compile(r"\x1b\[\?([\d;]*)c"),
-        lambda found: DeviceAttributes(
-            codes=tuple(int(code) for code in found[1].split(";") if code)
+_Form: TypeAlias = tuple[re.Pattern[str], Callable[[re.Match[str]], Reply]]
+
+
+def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
+    return re.compile(r"\x1b\[" + pattern), build
+
+
+_OTHER = _form(r"[\d;:]*[tnxy]", lambda found: OtherReply(data=found[0]))
+
+_FORMS: dict[str, tuple[_Form, ...]] = {
+    "I": (_form("I", lambda _: Focus(gained=True)),),
+    "O": (_form("O", lambda _: Focus(gained=False)),),
+    "c": (_form(r"\?([\d;]*)c", lambda found: DeviceAttributes(codes=_numbers(found[1]))),),
+    "u": (_form(r"\?(\d+)u", lambda found: KittyFlags(flags=int(found[1]))),),
+    "y": (
+        _form(
+            r"\?(\d+);(\d)\$y",
+            lambda found: ModeReport(mode=int(found[1]), state=int(found[2])),
+        ),
+        _OTHER,
+    ),
+    "t": (
+        _form(
+            r"6;(\d+);(\d+)t",
+            lambda found: CellSize(height=int(found[1]), width=int(found[2])),
+        ),
+        _form(
+            r"(?:8|48);(\d+);(\d+)(?:;\d+;\d+)?t",
+            lambda found: ScreenSize(rows=int(found[1]), columns=int(found[2])),
+        ),
+        _OTHER,
+    ),
+    "R": (
+        # Modified F3 looks alike: CSI 1;2R to CSI 1;16R are keys, and we never ask in row one.
+        _form(
+            r"(?!1;(?:[2-9]|1[0-6])R)(\d+);(\d+)R",
+            lambda found: CursorPosition(row=int(found[1]) - 1, column=int(found[2]) - 1),
         ),
     ),
-    (re.compile(r"\x1b\[\?(\d+)u"), lambda found: KittyFlags(flags=int(found[1]))),
-    (
-        re.compile(r"\x1b\[\?(\d+);(\d)\$y"),
-        lambda found: ModeReport(mode=int(found[1]), state=int(found[2])),
+    "n": (
+        _form(
+            r"\?997;([12])n",
+            lambda found: ColourScheme(scheme="dark" if found[1] == "1" else "light"),
+        ),
+        _OTHER,
     ),
-    (
-        re.compile(r"\x1b\[6;(\d+);(\d+)t"),
-        lambda found: CellSize(height=int(found[1]), width=int(found[2])),
-    ),
-    (
-        re.compile(r"\x1b\[(?:8|48);(\d+);(\d+)(?:;\d+;\d+)?t"),
-        lambda found: ScreenSize(rows=int(found[1]), columns=int(found[2])),
-    ),
-    (
-        # Modified F3 looks alike: CSI 1;2R to CSI 1;16R are keys, and we never ask in row one.
-        re.compile(r"\x1b\[(?!1;(?:[2-9]|1[0-6])R)(\d+);(\d+)R"),
-        lambda found: CursorPosition(row=int(found[1]) - 1, column=int(found[2]) - 1),
-    ),
-    (
-        re.compile(r"\x1b\[\?997;([12])n"),
-        lambda found: ColourScheme(scheme="dark" if found[1] == "1" else "light"),
-    ),
-    (re.compile(r"\x1b\[[\d;:]*[tnxy]"), lambda found: OtherReply(data=found[0])),
-)
+    "x": (_OTHER,),
+}
+"""What replies look like after ``CSI``, by their last character."""
+
+
+def _numbers(parameters: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in parameters.split(";") if number)

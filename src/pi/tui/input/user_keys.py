@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pi.base.records import Record
-from pi.tui.input.keys import canonical
 from pi.tui.input.keymap import Bindings
+from pi.tui.input.keys import canonical
 
 
 class UserKeys(Record):
@@ -39,7 +39,7 @@ def read_user_keys(document: Any) -> UserKeys:
 
 
 def migrated(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with today's names. If an action is there by both its names, the new one counts."""
+    """The document with today's names; of an action named both ways the new name counts."""
     renamed = {LEGACY.get(name, name): value for name, value in document.items() if name in LEGACY}
     return renamed | {name: value for name, value in document.items() if name not in LEGACY}
 

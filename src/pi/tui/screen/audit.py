@@ -30,17 +30,16 @@ def first_row_to_commit_again(history: Sequence[str], frame: Sequence[str]) -> i
 
 def _is_aligned(history: Sequence[str], frame: Sequence[str]) -> bool:
     """Whether the last rows of history are where they were, but for one edited in place."""
-    sampled = mismatches = 0
+    equal = different = 0
     for index in range(len(history) - 1, max(len(history) - 1 - REACH, -1), -1):
         old, new = history[index], frame[index]
         if old is not new and _text(old) != _text(new):
-            mismatches += 1
-        elif not _text(old):
-            continue
-        sampled += 1
-        if sampled == SAMPLED_ROWS or mismatches > 1:
+            different += 1
+        elif _text(old):
+            equal += 1
+        if equal + different == SAMPLED_ROWS or different > 1:
             break
-    return mismatches <= 1
+    return different == 0 or (different == 1 and equal > 0)
 
 
 def _first_difference(history: Sequence[str], frame: Sequence[str]) -> int:

@@ -34,6 +34,11 @@ class Pen:
         """Everything collected."""
         return "".join(self._output)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was collected yet."""
+        return not self._output
+
     def put(self, raw: str) -> None:
         """Add a sequence that leaves the cursor on its row."""
         self._output.append(raw)

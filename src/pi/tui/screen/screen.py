@@ -57,9 +57,9 @@ class _Paint(NamedTuple):
 class _Window:
     """What stands on the terminal: at first a line with nothing on it, where the cursor is."""
 
-    def __init__(self, rows: list[str] | None = None, cursor: Caret = Caret(0, 0)) -> None:
-        self.rows = rows or [""]
-        self.cursor = cursor
+    def __init__(self, rows: int = 1) -> None:
+        self.rows = [""] * rows
+        self.cursor = Caret(rows - 1, 0)
         self.cursor_is_shown = False
         self.is_covered = False
         """Whether an overlay lies over the rows."""
@@ -128,7 +128,7 @@ class Screen:
         if width != self._width:
             self._unplaced = list(self._frame.rows[self.ledger.committed :])
         self._set_size(width, height)
-        self._window = _Window([""] * (after.cursor_row + 1), Caret(after.cursor_row, 0))
+        self._window = _Window(after.cursor_row + 1)
         self._window.cursor_is_shown = window.cursor_is_shown
 
     def leave(self) -> str:
@@ -200,7 +200,7 @@ class Screen:
         caret = paint.caret or Caret(len(paint.window) - 1, 0)
         caret = Caret(caret.row, min(caret.column, self._width - 1))
         window = self._window
-        if pen.text() or caret != window.cursor:
+        if not pen.is_empty or caret != window.cursor:
             pen.move(*caret)
         window.cursor = caret
         is_shown = self.show_cursor and paint.caret is not None

@@ -104,4 +104,5 @@ def test_a_system_message_in_the_middle_stays_there_with_its_sections() -> None:
         SystemMessage(content=""),
     )
 
-    assert messages[1:] == [{"role": "system", "content": "rule\n\nhere"}]
+    text = 'rule\n\nhere\n\nThe earlier section "gone" no longer applies.'
+    assert messages[1:] == [{"role": "system", "content": text}]

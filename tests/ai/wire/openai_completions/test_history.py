@@ -199,14 +199,16 @@ def test_a_late_system_message_stays_in_place_where_the_server_allows_it() -> No
     assert sent(
         SystemMessage(content="S", sections={"cwd": "/a"}),
         UserMessage(content="a"),
-        SystemMessage(content="", sections={"cwd": "/b", "old": None}),
+        SystemMessage(content="", sections={"cwd": "/b"}),
         SystemMessage(content="", sections={"old": None}),
+        SystemMessage(content=""),
         UserMessage(content="b"),
         model=model,
     ) == [
         {"role": "developer", "content": "S\n\n/a"},
         {"role": "user", "content": "a"},
         {"role": "developer", "content": "/b"},
+        {"role": "developer", "content": 'The earlier section "old" no longer applies.'},
         {"role": "user", "content": "b"},
     ]
 

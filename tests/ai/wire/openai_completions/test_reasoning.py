@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from pi.ai.messages import Json, Text, Thinking
+from pi.ai.messages import Json, Text, Thinking, UserMessage
 from pi.ai.wire.openai_completions.chunk import Delta
 from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
-from tests.ai.wire.openai_completions.chats import DONE, chunk, decoded, says
+from pi.ai.wire.openai_completions.request import encode
+from tests.ai.wire.openai_completions.chats import DONE, call_with, chunk, decoded, says
 
 
 @pytest.mark.trap(50)
@@ -36,6 +37,38 @@ def test_fields_that_hold_no_text_are_passed_over() -> None:
     delta = Delta(reasoning_content={"x": 1}, reasoning="", reasoning_text="hm")
 
     assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_text")
+
+
+@pytest.mark.trap(50)
+@pytest.mark.parametrize("late", [False, True], ids=["with the thought", "behind the text"])
+def test_the_blob_that_proves_a_thought_goes_back_with_it(late: bool) -> None:
+    blob = {"reasoning_opaque": "blob"}
+    events = (
+        chunk({"reasoning_text": "hm"} | ({} if late else blob)),
+        *says("ok"),
+        chunk(blob if late else {}),
+        DONE,
+    )
+
+    answer = decoded(*events).message
+
+    assert answer.content == (
+        Thinking(thinking="hm", thinking_signature='{"reasoning_opaque":"blob"}'),
+        Text(text="ok"),
+    )
+    (_, replayed) = encode(call_with(UserMessage(content="hi"), answer))["messages"]
+    assert replayed == {"role": "assistant", "content": "ok", "reasoning_text": "hm", **blob}
+
+
+def test_a_blob_without_a_thought_goes_back_alone() -> None:
+    answer = decoded(chunk({"content": "ok", "reasoning_opaque": "blob"}), DONE).message
+
+    assert answer.content == (
+        Text(text="ok"),
+        Thinking(thinking="", thinking_signature='{"reasoning_opaque":"blob"}', redacted=True),
+    )
+    (_, replayed) = encode(call_with(UserMessage(content="hi"), answer))["messages"]
+    assert replayed == {"role": "assistant", "content": "ok", "reasoning_opaque": "blob"}
 
 
 def details(*pieces: Json) -> bytes:

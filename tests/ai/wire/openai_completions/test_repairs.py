@@ -2,11 +2,53 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import Repairs
+from pi.ai.diagnostics import THINKING_REJECTED, Repairs
 from pi.ai.errors import BadRequest
+from pi.ai.messages import Text, Thinking, UserMessage
 from pi.ai.wire.openai_completions.repairs import next_repair
+from pi.ai.wire.openai_completions.request import encode
+from pi.base.records import replace
+from tests.ai.wire.openai_completions.chats import answered, call_with, peeked, resulted
+
+HI = UserMessage(content="hi")
 
 REFUSAL = BadRequest("400: no", status=400)
+SIGNATURE = BadRequest("400: Invalid `signature` in `thinking` block", status=400)
+
+
+@pytest.mark.parametrize("field", ["reasoning_details", "reasoning_opaque"])
+def test_a_refused_proof_asks_for_a_request_without_thoughts(field: str) -> None:
+    messages = [{"role": "user"}, {"role": "assistant", field: "x"}]
+
+    assert next_repair(SIGNATURE, {"messages": messages}) == Repairs(thinking=True)
+    assert next_repair(SIGNATURE, {"messages": messages[:1]}) is None
+    assert next_repair(REFUSAL, {"messages": messages}) is None
+
+
+@pytest.mark.trap(26)
+def test_a_refused_proof_and_those_of_calls_are_never_sent_again() -> None:
+    detail = '{"type":"reasoning.encrypted","data":"x"}'
+    thought = Thinking(thinking="hm", thinking_signature='{"reasoning_opaque":"x"}')
+    signed = replace(peeked("c"), thought_signature=detail)
+    told = (HI, answered(thought, Text(text="so")), HI, answered(signed), resulted("c"))
+    healed = replace(answered(thought), diagnostics=({"type": THINKING_REJECTED},))
+
+    now = encode(call_with(*told), Repairs(thinking=True))["messages"]
+    later = encode(call_with(*told, healed, answered(thought, Text(text="on"))))["messages"]
+
+    assert [sorted(message) for message in now if message["role"] == "assistant"] == [
+        ["content", "role"],
+        ["content", "role", "tool_calls"],
+    ]
+    assert later == [
+        *now,
+        {
+            "role": "assistant",
+            "content": "on",
+            "reasoning_text": "hm",
+            "reasoning_opaque": "x",
+        },
+    ]
 
 
 @pytest.mark.trap(21)

@@ -212,7 +212,7 @@ def test_a_later_system_message_stays_where_it_is() -> None:
         {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
         {
             "role": "developer",
-            "content": "b\n\ndry\n\nThe section “old” of the instructions no longer applies.",
+            "content": 'b\n\ndry\n\nThe earlier section "old" no longer applies.',
         },
     ]
 

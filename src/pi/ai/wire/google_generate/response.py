@@ -49,9 +49,8 @@ class GenerateDecoder:
         self._answered = False
         """Whether there was a word or a call: thoughts alone are no answer."""
         self._called = False
-        tally = Tally()
-        self._counts = tally.unread
-        builder.count_with(tally.usage)
+        self._tally = Tally()
+        builder.count_with(self._tally.usage)
 
     def feed(self, name: str, data: bytes) -> None:
         """Take one event; the one with a finish reason is the last."""
@@ -65,7 +64,7 @@ class GenerateDecoder:
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
         if (counts := chunk.usage_metadata) is not None:
-            self._counts.append(counts)
+            self._tally.take(counts)
         if self._builder.response_id is UNSET:
             self._note_source(chunk)
         if not chunk.candidates or (candidate := chunk.candidates[0]) is None:

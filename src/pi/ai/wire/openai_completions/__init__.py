@@ -22,8 +22,8 @@ from pi.ai.wire.openai_completions.response import ChatDecoder
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Ask, and fill ``builder`` with the answer; raises ``ProviderError``.
 
-    A server that refuses strict tool schemas is asked once more without them. A diagnostic of the
-    message says so, and later turns do without them.
+    Refused thoughts or strict tool schemas are left out and the question asked again at once. A
+    diagnostic of the message says so, and later turns do without them.
     """
 
     async def deliver(payload: Json) -> None:

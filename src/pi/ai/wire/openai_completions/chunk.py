@@ -22,6 +22,7 @@ class Delta(msgspec.Struct, gc=False):
     reasoning: Any = None
     reasoning_text: Any = None
     reasoning_details: Any = None
+    reasoning_opaque: Any = None
     refusal: Any = None
     tool_calls: Any = None
 

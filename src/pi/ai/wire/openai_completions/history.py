@@ -29,6 +29,8 @@ REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Where servers put thoughts as text; a thought's signature names the one it came from."""
 REASONING_DETAILS = "reasoning_details"
 """Where OpenRouter puts thoughts with their proofs."""
+REASONING_OPAQUE = "reasoning_opaque"
+"""Where Copilot puts the proof of the thought that it tells in ``reasoning_text``."""
 
 SEE_IMAGE = "(see attached image)"
 PROCESSED = "I have processed the tool results."
@@ -149,6 +151,9 @@ class History:
         if details := _details(message):
             return {REASONING_DETAILS: details}
         thoughts = _thoughts(message)
+        if opaque := _opaque(message):
+            told = "".join(block.thinking for block in thoughts)
+            return {**({"reasoning_text": told} if told else {}), REASONING_OPAQUE: opaque}
         if self._compat.requires_reasoning_content_on_assistant_messages:
             return {"reasoning_content": "".join(block.thinking for block in thoughts)}
         named: Json = {}
@@ -206,6 +211,17 @@ def _details(message: AssistantMessage) -> list[Json]:
             case ToolCall() if "type" in (signed := _signed(block)):
                 details.append(signed)
     return details
+
+
+def _opaque(message: AssistantMessage) -> str:
+    """The ``reasoning_opaque`` of an answer."""
+    for block in message.content:
+        match block:
+            case Thinking(thinking_signature=str(signature)) if signature.startswith("{"):
+                found = _json(signature)
+                if isinstance(found, dict) and isinstance(found.get(REASONING_OPAQUE), str):
+                    return str(found[REASONING_OPAQUE])
+    return ""
 
 
 def _signed(call: ToolCall) -> Json:

@@ -7,7 +7,11 @@ from typing import Any
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.wire.openai_completions.chunk import Delta
-from pi.ai.wire.openai_completions.history import REASONING_DETAILS, REASONING_FIELDS
+from pi.ai.wire.openai_completions.history import (
+    REASONING_DETAILS,
+    REASONING_FIELDS,
+    REASONING_OPAQUE,
+)
 
 WORDS = ("text", "summary")
 """Fields of a detail that grow; all others are replaced."""
@@ -16,9 +20,11 @@ PROOFS = ("signature", "data")
 
 
 class ReasoningDetails:
-    """Puts OpenRouter's ``reasoning_details`` together again from their pieces."""
+    """What comes with thoughts and must go back: OpenRouter's details, or Copilot's blob."""
 
     def __init__(self) -> None:
+        self.opaque = ""
+        """The blob, which comes whole with any delta, also with one that tells no thought."""
         self._details: list[tuple[Json, dict[str, list[str]]]] = []
 
     def add(self, pieces: Any) -> str:
@@ -31,9 +37,9 @@ class ReasoningDetails:
 
     @property
     def proof(self) -> str | None:
-        """All details as JSON, if the server wants to see them again."""
+        """All of it as JSON, if the server wants to see it again."""
         if not any(fields.get(name) for fields, _ in self._details for name in PROOFS):
-            return None
+            return json_text({REASONING_OPAQUE: self.opaque}) if self.opaque else None
         return json_text(
             [
                 fields | {name: "".join(parts) for name, parts in words.items()}
@@ -61,6 +67,8 @@ def thought(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
     Servers may say the same in several fields; one of them is enough.
     """
     told = "" if delta.reasoning_details is None else details.add(delta.reasoning_details)
+    if delta.reasoning_opaque and isinstance(delta.reasoning_opaque, str):
+        details.opaque = delta.reasoning_opaque
     for field in REASONING_FIELDS:
         text = getattr(delta, field)
         if text and isinstance(text, str):

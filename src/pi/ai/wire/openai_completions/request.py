@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict
+from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
 from pi.ai.handoff import prepare
 from pi.ai.messages import Json, Message, SystemMessage, Tool
 from pi.ai.metadata import user_id
@@ -14,6 +14,7 @@ from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields, mark_breakpoints
 from pi.ai.wire.openai_completions.compat import Compat, compat_of
 from pi.ai.wire.openai_completions.history import History, id_maker
+from pi.ai.wire.openai_completions.repairs import forget_thoughts
 from pi.ai.wire.openai_completions.thinking import thinking_fields
 from pi.ai.wire.openai_completions.tools import (
     ToolForms,
@@ -32,7 +33,8 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     forms = tool_forms(instructions.tools, compat, strict_refused=loose)
     late = _late_tools(rest, instructions.tools, compat)
     history = History(call.model, compat, forms, late)
-    prepared = prepare(rest, call.model, id_maker(call.model))
+    trusted = without_refused_thoughts(rest, call.model, repairs, forget=forget_thoughts)
+    prepared = prepare(trusted, call.model, id_maker(call.model))
     payload: Json = {
         "model": call.model.id,
         "messages": history.encode(instructions.prompt, prepared),

@@ -98,6 +98,7 @@ class ChatDecoder:
             or delta.reasoning
             or delta.reasoning_text
             or delta.reasoning_details
+            or delta.reasoning_opaque
         ):
             text, field = thought(delta, self._details)
             if text:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import TypeAlias
 
 from pi.base.terminal_text import sanitise
 
+Value: TypeAlias = str | int | bool
+"""What an attribute can have."""
 
 EMPTY = ("br", "hr", "img", "input")
 """Elements that hold nothing and are not closed."""
@@ -23,29 +26,28 @@ def esc(text: str) -> Html:
     return Html(escape(sanitise(text)))
 
 
-def tag(name: str, *children: Html, **attributes: str | int | bool) -> Html:
+def tag(name: str, *children: Html, **attributes: Value) -> Html:
     """An element with its attributes, as ``opening`` takes them, and what is in it."""
     begin = opening(name, **attributes)
     return begin if name in EMPTY else Html(f"{begin}{''.join(children)}</{name}>")
 
 
-def opening(name: str, **attributes: str | int | bool) -> Html:
+def opening(name: str, **attributes: Value) -> Html:
     """The beginning of an element, for what is written piece by piece.
 
     Attributes are escaped; ``class_`` and ``data_n`` become ``class`` and ``data-n``. True stands
     for an attribute without a value; False and the empty text leave it out.
     """
-    given = "".join(_attribute(key, value) for key, value in attributes.items())
-    return Html(f"<{name}{given}>")
+    words = [name]
+    for key, value in attributes.items():
+        shown = key.rstrip("_").replace("_", "-")
+        if value is True:
+            words.append(shown)
+        elif value is not False and value != "":
+            words.append(f'{shown}="{esc(str(value))}"')
+    return Html(f"<{' '.join(words)}>")
 
 
-def join(parts: Iterable[Html], between: str = "") -> Html:
-    """Pieces of markup one after the other; ``between`` is text."""
-    return Html(escape(between).join(parts))
-
-
-def _attribute(key: str, value: str | int | bool) -> str:
-    if value is False or value == "":
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{esc(str(value))}"'
+def join(parts: Iterable[Html]) -> Html:
+    """Pieces of markup, one after the other."""
+    return Html("".join(parts))

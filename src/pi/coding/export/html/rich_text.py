@@ -26,6 +26,7 @@ _TAGS = {
     "Strikethrough": "del",
     "TableHead": "tr",
     "TableRow": "tr",
+    "HtmlBlock": "pre",
 }
 _HEADINGS = {"H1": "h3", "H2": "h4", "H3": "h5", "H4": "h6", "H5": "h6", "H6": "h6"}
 """Below the headings of the page itself."""
@@ -72,28 +73,25 @@ class _Writer:
     def _start(self, kind: Any) -> Html:
         match kind:
             case {"Heading": {"level": level}}:
-                return self._element(_HEADINGS[level])
+                begun = self._element(_HEADINGS[level])
             case {"List": None}:
-                return self._element("ul")
-            case {"List": int() as first}:
-                return self._element("ol", start=first)
+                begun = self._element("ul")
+            case {"List": first}:
+                begun = self._element("ol", start=first)
             case {"Link": {"dest_url": address}}:
-                return self._link(address)
-            case {"BlockQuote": _}:
-                return self._element("blockquote")
+                begun = self._link(address)
             case {"Table": alignments}:
                 self._table = _Table(alignments)
-                return self._element("table")
-            case "TableHead" | "TableRow":
-                self._table.next_row(kind)
-                return self._element("tr")
+                begun = self._element("table")
             case "TableCell":
                 name, side = self._table.next_cell()
-                return self._element(name, class_=side)
-            case "HtmlBlock":
-                return self._element("p", class_="raw")
+                begun = self._element(name, class_=side)
+            case str():
+                self._table.next_row(kind)
+                begun = self._element(_TAGS[kind])
             case _:
-                return self._element(_TAGS.get(kind, "div"))
+                begun = self._element("blockquote")
+        return begun
 
     def _link(self, address: str) -> Html:
         if target := link(address):
@@ -114,9 +112,10 @@ class _Table:
         self._column = 0
 
     def next_row(self, kind: str) -> None:
-        """Begin a row: the head, or one below it."""
-        self._cell = "th" if kind == "TableHead" else "td"
-        self._column = 0
+        """Begin a row, if that is what begins: the head, or one below it."""
+        if kind in ("TableHead", "TableRow"):
+            self._cell = "th" if kind == "TableHead" else "td"
+            self._column = 0
 
     def next_cell(self) -> tuple[str, str]:
         """The element of the next cell, and the side to which its text is aligned, if any."""

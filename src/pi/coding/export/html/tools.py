@@ -10,7 +10,7 @@ from pi.base.records import Record
 from pi.coding.export.html.code import Painter, diff
 from pi.coding.export.html.links import picture
 from pi.coding.export.html.markup import Html, esc, join, tag
-from pi.coding.export.tool_titles import subject, text_argument
+from pi.coding.export.tool_facts import changes, subject, text_argument
 from pi.coding.export.transcript import unpadded
 
 
@@ -25,13 +25,13 @@ class Result(Record):
 def tool_call(call: ToolCall, results: Sequence[Result], painter: Painter) -> Html:
     """A call that unfolds to its arguments and results; changes and failures are unfolded."""
     failed = any(result.message.is_error for result in results)
-    changed = any(_diff(result.message) for result in results)
+    changed = any(changes(result.message) for result in results)
     status = "failed" if failed else "" if results else "unanswered"
     title = tag("span", esc(call.name), class_="tool-name")
     about = tag("span", esc(subject(call)), class_="subject")
     return tag(
         "details",
-        tag("summary", title, Html(" "), about, *_badge(status)),
+        tag("summary", title, Html(" "), *_badge(status), about),
         _arguments(call, changed=changed, painter=painter),
         *(_result(call, result, painter) for result in results),
         class_=f"tool {status}".strip(),
@@ -45,7 +45,7 @@ def lone_result(message: ToolResultMessage, painter: Painter) -> Html:
     status = "failed" if message.is_error else ""
     return tag(
         "details",
-        tag("summary", title, *_badge(status)),
+        tag("summary", title, Html(" "), *_badge(status)),
         content(message.content, painter),
         class_=f"tool {status}".strip(),
     )
@@ -64,14 +64,14 @@ def image(part: Image) -> Html:
 
 
 def _badge(status: str) -> tuple[Html, ...]:
-    return (Html(" "), tag("span", esc(status), class_="badge")) if status else ()
+    return (tag("span", esc(status), class_="badge"), Html(" ")) if status else ()
 
 
 def _arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
     file = text_argument(call, "path", "file_path")
     match call.name:
         case "bash" | "powershell" if command := text_argument(call, "command"):
-            return painter.block(command, call.name)
+            return painter.block(command, call.name, before="$ ")
         case "write" if "content" in call.arguments:
             return painter.block(text_argument(call, "content"), file=file)
         case "edit" if changed:
@@ -87,8 +87,8 @@ def _arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
 
 def _result(call: ToolCall, result: Result, painter: Painter) -> Html:
     message = result.message
-    if changes := _diff(message):
-        body = diff(changes)
+    if made := changes(message):
+        body = diff(made)
     else:
         reads = call.name == "read" and not message.is_error
         file = text_argument(call, "path", "file_path") if reads else ""
@@ -102,9 +102,3 @@ def _part(part: Text | Image, painter: Painter, *, file: str) -> Html:
         return image(part)
     text = unpadded(part.text)
     return painter.block(text, file=file) if text else Html("")
-
-
-def _diff(message: ToolResultMessage) -> str:
-    details = message.details
-    changes = details.get("diff") if isinstance(details, dict) else None
-    return changes if isinstance(changes, str) else ""

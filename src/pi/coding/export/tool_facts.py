@@ -1,8 +1,8 @@
-"""One line that says what a tool call is about."""
+"""What a tool call is about, and what it changed: what can be told of it without its views."""
 
 from __future__ import annotations
 
-from pi.ai.messages import ToolCall
+from pi.ai.messages import ToolCall, ToolResultMessage
 from pi.base.terminal_text import one_line
 from pi.coding.export.transcript import shortened
 
@@ -26,6 +26,12 @@ def text_argument(call: ToolCall, *names: str) -> str:
         if isinstance(value := call.arguments.get(name), str):
             return value
     return ""
+
+
+def changes(result: ToolResultMessage) -> str:
+    """The changed lines of a file, each with its sign and number; empty if nothing was changed."""
+    made = result.details.get("diff") if isinstance(result.details, dict) else None
+    return made if isinstance(made, str) else ""
 
 
 def _window(call: ToolCall) -> str:

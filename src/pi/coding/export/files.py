@@ -1,0 +1,133 @@
+"""Exports as files: what they are called, and writing them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pi.ai.transcript import Instructions
+from pi.base.files import replace_file
+from pi.base.json_lines import encode_line
+from pi.coding.export.errors import ExportFailed
+from pi.coding.export.html.page import render_page
+from pi.coding.export.markdown import render_markdown
+from pi.coding.export.redaction import Redactor
+from pi.coding.export.text import render_text
+from pi.coding.export.transcript import Transcript, read_transcript
+from pi.coding.session.entries import MessageEntry
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import read_session
+from pi.coding.session.stamps import Stamps
+
+IN_MEMORY = "Cannot export in-memory session to HTML"
+NOTHING_YET = "Nothing to export yet - start a conversation first"
+
+FORMS: dict[str, Callable[[Transcript], str]] = {
+    ".md": render_markdown,
+    ".markdown": render_markdown,
+    ".txt": render_text,
+}
+"""What a file is by the end of its name; ``.jsonl`` is the branch itself, all others are pages."""
+BRANCH = ".jsonl"
+
+
+def default_name(session_file: Path) -> str:
+    """What the page of a session is called if nobody says: it lies in the working directory."""
+    return f"pi-session-{session_file.name.removesuffix(BRANCH)}.html"
+
+
+def destination(argument: str, *, cwd: Path, home: Path) -> Path | None:
+    """The file that the words after ``/export`` name, quoted or not; none if there are none."""
+    try:
+        words = shlex.split(argument) if argument.lstrip()[:1] in ("'", '"') else [argument.strip()]
+    except ValueError as problem:
+        raise ExportFailed(f"Cannot read the path {argument}: {problem}.") from problem
+    name = words[0]
+    if name in ("--copy", "clipboard", "copy"):
+        raise ExportFailed("Export writes a file.", hint="Use /dump to copy the session.")
+    if name == "~" or name.startswith(("~/", "~\\")):
+        return home / name[2:]
+    return cwd / name if name else None
+
+
+def export_file(
+    session_file: Path, output: Path | None = None, *, cwd: Path, secrets: Iterable[str] = ()
+) -> Path:
+    """Export a session file, which is neither locked nor changed; gives the file that was made.
+
+    ``SessionNotFound`` if there is no such file.
+    """
+    path = cwd / session_file
+    log = SessionLog(read_session(path, Stamps()), Stamps())
+    target = _target(output, path, cwd)
+    replace_file(target, rendered(log, target.suffix, Redactor(secrets)))
+    return target
+
+
+def export_session(
+    log: SessionLog,
+    output: Path | None = None,
+    *,
+    cwd: Path,
+    secrets: Iterable[str] = (),
+    instructions: Instructions | None = None,
+) -> Path:
+    """Export a session that is open, as it stands; gives the file that was made.
+
+    ``instructions`` are those that the session has now, if they are known.
+    """
+    target = _target(output, file_of(log), cwd)
+    replace_file(target, rendered(log, target.suffix, Redactor(secrets), instructions))
+    return target
+
+
+def file_of(log: SessionLog) -> Path:
+    """A session's file; ``ExportFailed`` if it has none, or if nothing was said in it."""
+    if log.file is None:
+        raise ExportFailed(IN_MEMORY, hint="Use /dump to copy it as text.")
+    if not any(isinstance(entry, MessageEntry) for entry in log.entries()):
+        raise ExportFailed(NOTHING_YET)
+    return log.file
+
+
+def rendered(
+    log: SessionLog, suffix: str, redactor: Redactor, instructions: Instructions | None = None
+) -> bytes:
+    """A session without its secrets, in the form that a file whose name ends so has."""
+    if suffix == BRANCH:
+        return branch_lines(log, redactor)
+    render = FORMS.get(suffix, render_page)
+    return render(transcript_of(log, redactor, instructions)).encode()
+
+
+def transcript_of(
+    log: SessionLog, redactor: Redactor, instructions: Instructions | None = None
+) -> Transcript:
+    """A session without its secrets, to be rendered."""
+    return read_transcript(
+        redactor.record(log.header),
+        [redactor.entry(entry) for entry in log.entries()],
+        leaf=log.leaf_id,
+        instructions=None if instructions is None else redactor.record(instructions),
+    )
+
+
+def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
+    """The branch at which a session stands, as a session file without secrets."""
+    lines = [encode_line(redactor.record(log.header))]
+    for place in log.tree.path(log.leaf):
+        entry = log.json(place)
+        harmless = redactor.json(entry)
+        lines.append(log.line(place) + b"\n" if harmless == entry else encode_line(harmless))
+    return b"".join(lines)
+
+
+def _target(output: Path | None, session_file: Path, cwd: Path) -> Path:
+    target = cwd / (output or default_name(session_file))
+    if target.exists() and session_file.exists() and target.samefile(session_file):
+        raise ExportFailed(
+            f"{target} is the session itself, which an export must not replace.",
+            hint="Choose another name.",
+        )
+    return target

@@ -1,0 +1,162 @@
+"""Passing a session on: through a handler of the person's own, or as a secret gist."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from pi.ai.transcript import Instructions
+from pi.base.files import replace_file
+from pi.base.processes import Finished, SpawnFailed, run
+from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
+from pi.coding.export.errors import ShareFailed
+from pi.coding.export.files import default_name, file_of, rendered
+from pi.coding.export.redaction import Redactor
+from pi.coding.session.log import SessionLog
+
+log = logging.getLogger(__name__)
+
+VIEWER_VARIABLE = "PI_SHARE_VIEWER_URL"
+DEFAULT_VIEWER = "https://pi.dev/session/"
+LONGEST_CHECK, LONGEST_UPLOAD = 30.0, 300.0
+"""Seconds after which a program that does not answer is ended."""
+MOST_OUTPUT = 64 * 1024
+
+_GIST = re.compile(r"https://[^\s/]+/(?:[^\s/]+/)*(?P<id>[0-9a-f]{16,})(?!\S)")
+_ADDRESS = re.compile(r"https?://\S+")
+
+
+class Shared(Record):
+    """Where a session can be seen now. Every address is complete: show it without cutting it."""
+
+    url: str = ""
+    """What to open; empty if the handler does not say."""
+    gist_url: str = ""
+    message: str = "Session shared"
+    warning: str = ""
+    """What went wrong on the way, although it came to a good end."""
+
+
+Handler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
+"""Takes the page's file, which is removed afterwards; gives its address, or more, or nothing."""
+
+
+async def share_session(
+    session: SessionLog,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    handler: Handler | None = None,
+    secrets: Iterable[str] = (),
+    instructions: Instructions | None = None,
+) -> Shared:
+    """Make a page of the session, without its secrets, and pass it on.
+
+    A handler that fails is replaced by a gist, with a warning. Cancelling ends the upload.
+    """
+    name = default_name(file_of(session))
+    page = await asyncio.to_thread(rendered, session, ".html", Redactor(secrets), instructions)
+    async with _temporary(name, page, env) as file:
+        if handler is None:
+            return await _as_gist(file, cwd=cwd, env=env)
+        try:
+            return _told(await handler(file))
+        except Exception as problem:  # it is the person's own code, which may fail in any way
+            log.warning("the share handler failed", exc_info=problem)
+            warning = (
+                f"The share handler failed: {one_line(str(problem)) or type(problem).__name__}"
+            )
+        try:
+            return replace(await _as_gist(file, cwd=cwd, env=env), warning=warning)
+        except ShareFailed as problem:
+            raise ShareFailed(f"{warning} {problem.message}", hint=problem.hint) from problem
+
+
+def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Handler:
+    """A handler that runs a command with the page's file as its last word.
+
+    The last address that it prints is the page's; without one, what it prints is the message.
+    """
+
+    async def share(file: Path) -> Shared:
+        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=LONGEST_UPLOAD)
+        if not ended.ok:
+            raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
+        said = ended.output.decode("utf-8", "replace")
+        addresses = _ADDRESS.findall(said)
+        if addresses:
+            return Shared(url=addresses[-1])
+        return Shared(message=one_line(said)) if said.strip() else Shared()
+
+    return share
+
+
+def _told(result: Shared | str | None) -> Shared:
+    match result:
+        case Shared():
+            return result
+        case str(url):
+            return Shared(url=url)
+        case None:
+            return Shared()
+
+
+async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
+    check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=LONGEST_CHECK)
+    if not check.ok:
+        raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
+    create = ["gist", "create", "--public=false", str(file)]
+    made = await _gh(create, cwd=cwd, env=env, timeout=LONGEST_UPLOAD)
+    if not made.ok:
+        raise ShareFailed(f"Cannot create a gist: {_complaint(made)}")
+    gist = _GIST.search(made.output.decode("utf-8", "replace"))
+    if gist is None:
+        raise ShareFailed(
+            "gh created a gist but did not say where it is.", hint="See 'gh gist list'."
+        )
+    viewer = env.get(VIEWER_VARIABLE) or DEFAULT_VIEWER
+    return Shared(url=viewer + gist["id"], gist_url=gist[0])
+
+
+async def _gh(
+    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
+) -> Finished:
+    try:
+        return await _run(["gh", *words], cwd=cwd, env=env, timeout=timeout)
+    except SpawnFailed as problem:
+        raise ShareFailed(
+            "GitHub CLI (gh) is not installed.",
+            hint="Install it from https://cli.github.com/, or set a share handler.",
+        ) from problem
+
+
+async def _run(
+    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
+) -> Finished:
+    return await run(command, cwd=cwd, env=env, timeout=timeout, max_output=MOST_OUTPUT)
+
+
+def _complaint(ended: Finished) -> str:
+    if ended.timed_out:
+        return "it did not answer in time."
+    said = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
+    return said or f"it ended with code {ended.exit_code}."
+
+
+@asynccontextmanager
+async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIterator[Path]:
+    """A file for the owner alone, in a folder that nobody else has; both are removed."""
+    folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR")))
+    try:
+        replace_file(folder / name, page, mode=0o600)
+        yield folder / name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,179 @@
+"""The files of this machine, as tools work with them."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pi.agent.env import FileInfo
+from pi.agent.error_codes import FileError, FileErrorCode, FileFailed
+from pi.base.files import FileProblem, replace_file
+from pi.base.tasks import finish_although_cancelled
+from pi.coding.files.lookalikes import existing
+from pi.coding.files.node_errors import cause_of
+from pi.coding.files.references import System, expanded, without_mention
+
+T = TypeVar("T")
+
+CODES: dict[int | None, FileErrorCode] = {
+    errno.ENOENT: "not_found",
+    errno.EEXIST: "already_exists",
+    errno.ENOTDIR: "not_a_directory",
+    errno.EISDIR: "is_a_directory",
+    errno.ENOTEMPTY: "not_empty",
+    errno.EACCES: "permission_denied",
+    errno.EPERM: "permission_denied",
+    errno.EROFS: "permission_denied",
+    errno.ENOSPC: "no_space",
+    errno.EDQUOT: "no_space",
+    errno.ENAMETOOLONG: "invalid_path",
+    errno.ELOOP: "invalid_path",
+}
+NOT_BESIDE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
+"""Why a file that may be written cannot be replaced: its folder is closed, it is a mount point."""
+
+
+class LocalFiles:
+    """Files below the session's folder, or anywhere; ``pi.agent.env.FileSystem``.
+
+    ``cwd`` is asked every time: a session may move. Work on the disk happens in threads.
+    """
+
+    def __init__(self, cwd: Callable[[], Path], *, home: str, system: System = "posix") -> None:
+        self._cwd = cwd
+        self._home = home
+        self._system = system
+
+    @property
+    def cwd(self) -> str:
+        """The folder that relative paths start from."""
+        return str(self._cwd())
+
+    def resolve(self, reference: str) -> Path:
+        """The absolute path that somebody means; links are not followed.
+
+        ``@`` before a name is taken away unless only a file with it exists, ``~`` and ``file://``
+        are known, and a name that does not exist may stand for the one that looks like it.
+        """
+        plain = self._absolute(without_mention(reference))
+        found = existing(plain)
+        if reference.startswith("@") and not os.path.lexists(found):
+            literal = self._absolute(reference)
+            return literal if os.path.lexists(literal) else found
+        return found
+
+    def real(self, reference: str) -> str:
+        """The file itself, whatever it is called: the same for every name of it."""
+        return os.path.realpath(self.resolve(reference))
+
+    async def read_file(self, path: str) -> bytes:
+        """All that a file holds."""
+        return await _on_disk(path, "read", lambda: self.resolve(path).read_bytes())
+
+    async def write_file(self, path: str, data: bytes) -> None:
+        """Give a file new content in one step, and the folders above it if they are missing.
+
+        An existing file keeps its mode and owner; a failure leaves it as it was. Once begun this
+        is finished, although the caller is cancelled meanwhile.
+        """
+        work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
+        await finish_although_cancelled(work)
+
+    async def stat(self, path: str) -> FileInfo:
+        """What a file or folder is."""
+        return await _on_disk(path, "look at", lambda: _info(self.resolve(path)))
+
+    async def list_dir(self, path: str) -> Sequence[FileInfo]:
+        """What is in a folder, sorted by name."""
+        return await _on_disk(path, "list", lambda: _listed(self.resolve(path)))
+
+    async def exists(self, path: str) -> bool:
+        """Whether there is something, if only a link to nothing."""
+        return await _on_disk(path, "look at", lambda: os.path.lexists(self.resolve(path)))
+
+    async def mkdir(self, path: str) -> None:
+        """Make a folder and those above it; one that is there already is fine."""
+        await _on_disk(path, "make", lambda: self.resolve(path).mkdir(parents=True, exist_ok=True))
+
+    async def remove(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file, a link (not what it leads to) or a folder."""
+        await _on_disk(path, "remove", lambda: _remove(self.resolve(path), recursive=recursive))
+
+    async def real_path(self, path: str) -> str:
+        """The absolute path with every link followed; the file itself may be missing."""
+        return await _on_disk(path, "follow", lambda: self.real(path))
+
+    def _absolute(self, reference: str) -> Path:
+        path = expanded(reference, home=self._home, system=self._system)
+        return Path(os.path.normpath(self._cwd() / path))
+
+
+async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:
+    with _coded(path, doing):
+        return await asyncio.to_thread(work)
+
+
+@contextmanager
+def _coded(path: str, doing: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, FileProblem) as problem:
+        cause = cause_of(problem) if isinstance(problem, FileProblem) else problem
+        code = CODES.get(cause.errno if cause else None, "unknown")
+        message = f"Cannot {doing} {path}: {(cause and cause.strerror) or problem}."
+        raise FileFailed(FileError(code=code, message=message, path=path)) from problem
+    except ValueError as problem:  # a zero byte
+        message = f"Cannot {doing} {path!r}: no file can have this name."
+        error = FileError(code="invalid_path", message=message, path=path)
+        raise FileFailed(error) from problem
+
+
+def _write(path: Path, data: bytes) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not os.access(path, os.W_OK):
+        # Replacing it would work all the same, but somebody protects this file.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    try:
+        replace_file(path, data)
+    except FileProblem as problem:
+        cause = cause_of(problem)
+        if cause is None or cause.errno not in NOT_BESIDE or not path.is_file():
+            raise
+        path.write_bytes(data)
+
+
+def _listed(folder: Path) -> list[FileInfo]:
+    return [_info(path) for path in sorted(folder.iterdir())]
+
+
+def _info(path: Path) -> FileInfo:
+    try:
+        found = path.stat()
+    except OSError:
+        found = path.lstat()  # a link to nothing
+    is_file, is_folder = stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode)
+    return FileInfo(
+        name=path.name,
+        path=os.path.normpath(path),
+        kind="file" if is_file else "directory" if is_folder else "other",
+        size=found.st_size,
+        modified_ms=found.st_mtime_ns // 1_000_000,
+    )
+
+
+def _remove(path: Path, *, recursive: bool) -> None:
+    if not path.is_dir() or path.is_symlink():
+        path.unlink()
+    elif recursive:
+        shutil.rmtree(path)
+    else:
+        path.rmdir()

@@ -1,0 +1,128 @@
+"""A window of lines of a file of any size, in bounded memory."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from pi.base.records import Record
+from pi.coding.files.text import form_of
+
+CHUNK = 1024 * 1024
+MOST_SCANNED = 1024 * 1024 * 1024
+"""Bytes after which lines are no longer counted."""
+
+
+class Window(Record):
+    """Lines of a file; lines are what line feeds part, so the last one may be empty."""
+
+    data: bytes
+    """The beginning of the lines as UTF-8, with U+FFFD for what is no text."""
+    size: int
+    """Bytes of all the lines of the window, of which ``data`` may hold only the first."""
+    lines: int
+    """Of the window; an empty piece after a last line feed is none."""
+    first_line_size: int
+    total: int
+    """Lines of the file."""
+    exact: bool = True
+    """False if the file is so large that ``total`` says only how many it has at least."""
+
+
+def read_window(
+    path: Path, *, skip: int, limit: int | None, keep: int, stop: threading.Event
+) -> Window:
+    """``limit`` lines after the first ``skip``, of which ``keep`` bytes are kept.
+
+    Blocks; setting ``stop`` ends it soon with what it has. What is not a regular file is refused,
+    because a pipe or a device may never end.
+    """
+    kind = path.stat().st_mode  # before it is opened: opening a pipe waits for somebody to write
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    with path.open("rb") as file:
+        scan = _Scan(skip, limit, keep)
+        scanned = 0
+        for chunk in _utf8_chunks(file):
+            scan.take(chunk)
+            scanned += len(chunk)
+            if stop.is_set() or scanned > MOST_SCANNED:
+                break
+        else:
+            return scan.window(exact=True)
+    return scan.window(exact=False)
+
+
+def _utf8_chunks(file: BinaryIO) -> Iterator[bytes]:
+    chunk = file.read(CHUNK)
+    encoding = form_of(chunk[:4]).encoding
+    if encoding == "utf-8":
+        while chunk:
+            yield chunk
+            chunk = file.read(CHUNK)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    while chunk:
+        yield decoder.decode(chunk).encode("utf-8", "replace")
+        chunk = file.read(CHUNK)
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+
+class _Scan:
+    """Where the window begins and ends, found chunk by chunk."""
+
+    def __init__(self, skip: int, limit: int | None, keep: int) -> None:
+        self._to_skip = skip
+        self._limit = limit
+        self._keep = keep
+        self._data = bytearray()
+        self._size = 0
+        self._line_feeds = 0
+        self._first_line_size: int | None = None
+        self._ends_with_line_feed = True
+        self._open = True
+        self._total = 1
+
+    def take(self, chunk: bytes) -> None:
+        count = chunk.count(b"\n")
+        self._total += count
+        if self._to_skip > count:
+            self._to_skip -= count
+            return
+        if self._to_skip:
+            chunk = chunk.split(b"\n", self._to_skip)[-1]
+            count -= self._to_skip
+            self._to_skip = 0
+        if self._open:
+            self._choose(chunk, count)
+
+    def _choose(self, chunk: bytes, count: int) -> None:
+        if self._limit is not None and self._line_feeds + count >= self._limit:
+            lines = self._limit - self._line_feeds
+            chunk = b"\n".join(chunk.split(b"\n", lines)[:lines])
+            count = lines - 1
+            self._open = False
+        if self._first_line_size is None and b"\n" in chunk:
+            self._first_line_size = self._size + chunk.index(b"\n")
+        if chunk:
+            self._ends_with_line_feed = chunk.endswith(b"\n")
+        self._size += len(chunk)
+        self._line_feeds += count
+        self._data += chunk[: self._keep - len(self._data)]
+
+    def window(self, *, exact: bool) -> Window:
+        first = self._size if self._first_line_size is None else self._first_line_size
+        data = bytes(self._data).decode("utf-8", "replace").encode("utf-8")
+        return Window(
+            data=data,
+            size=len(data) if self._size == len(self._data) else self._size,
+            lines=self._line_feeds + (not self._ends_with_line_feed),
+            first_line_size=first,
+            total=self._total,
+            exact=exact,
+        )

@@ -1,0 +1,211 @@
+"""What the model is shown of a session: a pure projection of the log and its leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.base.records import UNSET, Record, replace
+from pi.coding.session.entries import (
+    BranchSummary,
+    Compaction,
+    ContextEdit,
+    CustomMessageEntry,
+    Entry,
+    MessageEntry,
+    ModelChange,
+    ThinkingLevelChange,
+)
+from pi.coding.session.log import SessionLog
+from pi.coding.session.messages import (
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    SessionMessage,
+)
+
+REPLACING = frozenset({"compaction", "context_edit"})
+"""Entries that change what earlier ones are shown as. All others at most add a message."""
+
+Edits = Mapping[str, Json | None]
+"""What replaces an entry's content, by the entry's id; ``None`` leaves it out."""
+
+_CONTENT: Mapping[type[Record], Any] = {
+    UserMessage: str | tuple[Text | Image, ...],
+    CustomMessage: str | tuple[Text | Image, ...],
+    AssistantMessage: tuple[Text | Thinking | ToolCall, ...],
+    ToolResultMessage: tuple[Text | Image, ...],
+}
+"""What can be edited, and what its content is made of."""
+
+
+class ModelChoice(Record):
+    """Which model answers."""
+
+    provider: str
+    model_id: str
+
+
+class SessionContext(Record):
+    """What a session goes on with."""
+
+    messages: tuple[SessionMessage, ...]
+    model: ModelChoice | None
+    thinking_level: str
+
+
+def build_session_context(log: SessionLog) -> SessionContext:
+    """What the model is shown at the leaf, and the model and thinking level chosen there."""
+    return SessionContext(
+        messages=tuple(shown_messages(log)),
+        model=chosen_model(log),
+        thinking_level=chosen_thinking_level(log),
+    )
+
+
+def shown_messages(log: SessionLog) -> list[SessionMessage]:
+    """The latest compaction of the path, what it kept and what came after it, as edited."""
+    path = log.tree.path(log.leaf)
+    edits = edits_on(log, path)
+    at, compaction = _latest_compaction(log, path)
+    shown: list[SessionMessage] = []
+    if compaction is not None:
+        if compaction.system_message is not UNSET:
+            shown.append(compaction.system_message)
+        shown.append(_summary(compaction))
+        first = _place_on(path[:at], log, compaction.first_kept_id)
+        kept = _messages(log, path[first:at], edits)
+        # The compaction's own system message says what these add up to.
+        shown += [message for message in kept if not isinstance(message, SystemMessage)]
+    shown += _messages(log, path[at + 1 :], edits)
+    return shown
+
+
+def message_of(entry: Entry) -> SessionMessage | None:
+    """What an entry adds to the conversation, if it does."""
+    match entry:
+        case MessageEntry():
+            return entry.message
+        case CustomMessageEntry():
+            return CustomMessage(
+                custom_type=entry.custom_type,
+                content=entry.content,
+                display=entry.display,
+                details=entry.details,
+                timestamp=_milliseconds(entry.timestamp),
+            )
+        case BranchSummary(summary=summary) if summary:
+            return BranchSummaryMessage(
+                summary=summary,
+                from_id=entry.from_id,
+                timestamp=_milliseconds(entry.timestamp),
+            )
+        case _:
+            return None
+
+
+def chosen_model(log: SessionLog) -> ModelChoice | None:
+    """The model that was chosen last on the path, or answered last."""
+    for place in reversed(log.tree.path(log.leaf)):
+        if log.tree.outlines[place].type not in ("model_change", "message"):
+            continue
+        match log.at(place):
+            case ModelChange(provider=provider, model_id=model):
+                return ModelChoice(provider=provider, model_id=model)
+            case MessageEntry(message=AssistantMessage(provider=provider, model=model)) if model:
+                return ModelChoice(provider=provider, model_id=model)
+    return None
+
+
+def chosen_thinking_level(log: SessionLog) -> str:
+    """The thinking level that was chosen last on the path."""
+    for place in reversed(log.tree.path(log.leaf)):
+        if log.tree.outlines[place].type == "thinking_level_change":
+            entry = log.at(place)
+            if isinstance(entry, ThinkingLevelChange):
+                return entry.thinking_level
+    return "off"
+
+
+def _latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
+    """Where on the path it is, and it; -1 if there is none."""
+    for at in range(len(path) - 1, -1, -1):
+        if log.tree.outlines[path[at]].type == "compaction":
+            entry = log.at(path[at])
+            if isinstance(entry, Compaction):
+                return at, entry
+    return -1, None
+
+
+def _summary(compaction: Compaction) -> CompactionSummaryMessage:
+    return CompactionSummaryMessage(
+        summary=compaction.summary,
+        tokens_before=compaction.tokens_before,
+        content=compaction.content,
+        timestamp=_milliseconds(compaction.timestamp),
+    )
+
+
+def _place_on(path: Sequence[int], log: SessionLog, id: str) -> int:
+    """Where on the path the entry of that id is; its end if it is not on it."""
+    found = (at for at, place in enumerate(path) if log.tree.outlines[place].id == id)
+    return next(found, len(path))
+
+
+def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[SessionMessage]:
+    for place in path:
+        message = message_of(log.at(place))
+        id = log.tree.outlines[place].id
+        if message is not None and id in edits:
+            message = edited(message, edits[id])
+        if message is not None:
+            yield message
+
+
+def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
+    """The last edit of every entry that has one."""
+    edits: dict[str, Json | None] = {}
+    for place in path:
+        if log.tree.outlines[place].type == "context_edit":
+            edit = log.at(place)
+            if isinstance(edit, ContextEdit):
+                edits[edit.target_id] = edit.replacement
+    return edits
+
+
+def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage | None:
+    """The message with another content. Only what is said can be edited; the rest stays."""
+    kind = _CONTENT.get(type(message))
+    if kind is None:
+        return message
+    if replacement is None:
+        return None
+    content = replacement.get("content")
+    if isinstance(content, str) and isinstance(message, AssistantMessage | ToolResultMessage):
+        content = [{"type": "text", "text": content}]
+    try:
+        return replace(message, content=msgspec.convert(content, kind))
+    except msgspec.ValidationError:
+        return message  # an edit of a newer version: better too much than nothing
+
+
+def _milliseconds(timestamp: str) -> int:
+    """Milliseconds since 1970; 0 for what is no time."""
+    try:
+        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return 0

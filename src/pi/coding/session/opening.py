@@ -1,0 +1,109 @@
+"""Making sessions and opening those that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pi.base.json_lines import encode_line
+from pi.base.records import UNSET
+from pi.coding.session.entries import SESSION_VERSION, SessionHeader
+from pi.coding.session.errors import SessionNotFound, SessionProblem
+from pi.coding.session.locking import lock_session
+from pi.coding.session.log import SessionLog, is_worth_keeping
+from pi.coding.session.mirror import Mirror, Report
+from pi.coding.session.naming import file_name, is_session_id
+from pi.coding.session.reading import SessionFile, outline, parse_session, read_file
+from pi.coding.session.stamps import Stamps
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where sessions of one working directory are kept, and what new ones are made with."""
+
+    directory: Path | None
+    """``None``: new sessions live in memory."""
+    cwd: str
+    report: Report
+    """Told, once per session, when its file can no longer be written."""
+    stamps: Stamps = field(default_factory=Stamps)
+
+
+def new_session(
+    shelf: Shelf,
+    *,
+    id: str | None = None,
+    parent: Path | str | None = None,
+    lines: Sequence[bytes] = (),
+    version: int = SESSION_VERSION,
+) -> SessionLog:
+    """A session that begins here, with ``lines`` as its first entries.
+
+    ``parent`` is the file that it comes from. ``version`` is that of the lines.
+    """
+    if id is not None and not is_session_id(id):
+        raise SessionProblem(
+            f"{id!r} cannot be the id of a session.",
+            hint="Use letters, digits, '.', '_' and '-', with a letter or digit at both ends.",
+        )
+    header = SessionHeader(
+        version=version,
+        id=id or shelf.stamps.session_id(),
+        timestamp=shelf.stamps.now(),
+        cwd=shelf.cwd,
+        parent_session=UNSET if parent is None else str(parent),
+    )
+    if shelf.directory is None:
+        return _begin(header, lines, shelf.stamps, None)
+    path = shelf.directory / file_name(header.timestamp, header.id)
+    return _begin(header, lines, shelf.stamps, Mirror(path, shelf.report))
+
+
+def open_session(path: Path, shelf: Shelf) -> SessionLog:
+    """The session in a file; where there is no file or an empty one, a new session.
+
+    ``SessionInUse`` if somebody has it open: it can still be forked. A file of an older version is
+    replaced by one of the current; the old one stays beside it.
+    """
+    path = Path(shelf.cwd, path)
+    lock = lock_session(path)
+    mirror = Mirror(path, shelf.report, lock=lock)
+    try:
+        lines = read_file(path)
+        if not lines:
+            header = SessionHeader(
+                version=SESSION_VERSION,
+                id=shelf.stamps.session_id(),
+                timestamp=shelf.stamps.now(),
+                cwd=shelf.cwd,
+            )
+            return _begin(header, (), shelf.stamps, mirror)
+        content = parse_session(lines, path, shelf.stamps.entry_id)
+        mirror.follow(content.migrated)
+        return SessionLog(content, shelf.stamps, mirror)
+    except BaseException:
+        mirror.close()
+        raise
+
+
+def read_session(path: Path, stamps: Stamps) -> SessionFile:
+    """What a session file holds. It is neither locked nor changed; it must exist."""
+    lines = read_file(path)
+    if not lines and not path.exists():
+        raise SessionNotFound(path)
+    return parse_session(lines, path, stamps.entry_id)
+
+
+def _begin(
+    header: SessionHeader, lines: Sequence[bytes], stamps: Stamps, mirror: Mirror | None
+) -> SessionLog:
+    outlines = [found for line in lines if (found := outline(line)) is not None]
+    log = SessionLog(
+        SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, mirror
+    )
+    if mirror is not None:
+        mirror.begin(
+            [encode_line(header), *lines], worth_keeping=any(map(is_worth_keeping, log.entries()))
+        )
+    return log

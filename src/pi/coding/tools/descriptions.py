@@ -1,0 +1,16 @@
+"""What models are told of the built-in tools, from the texts beside their modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pi.ai.messages import Json
+
+PREFER_STRICT: Final[Json] = {"type": "json_schema", "strict": "prefer"}
+"""Providers that can make a model keep to the schema are asked to."""
+
+
+def description(tool: str) -> str:
+    """The description of a tool, e.g. of ``read``."""
+    return Path(__file__).with_name(f"{tool}.md").read_text(encoding="utf-8").strip()

@@ -1,0 +1,126 @@
+"""What an edit has changed, for people and for programs. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+CONTEXT = 4
+MOST_WORK = 4_000_000
+"""Pairs of lines that are worth comparing; beyond that the whole passage counts as replaced."""
+
+
+class Change(NamedTuple):
+    """Lines that are replaced: half-open ranges, counted from 0."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+class Diff:
+    """Two texts and the lines in which they differ."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self._old = _lines(old)
+        self._new = _lines(new)
+        self.changes = _changes(self._old, self._new)
+
+    @property
+    def first_changed_line(self) -> int | None:
+        """In the new text, counted from 1."""
+        return self.changes[0].new_start + 1 if self.changes else None
+
+    def display(self) -> str:
+        """Signed, numbered lines: removed and kept ones as in the old text, added as in the new."""
+        width = len(str(max(len(self._old), len(self._new))))
+        out: list[str] = []
+        at = 0
+        for hunk in _hunks(self.changes, len(self._old)):
+            if hunk.old_start > at:
+                out.append(f" {'':{width}} ...")
+            for sign, number, line in self._signed(hunk):
+                out.append(f"{sign}{number:>{width}} {line.removesuffix(chr(10))}")
+            at = hunk.old_end
+        if at < len(self._old):
+            out.append(f" {'':{width}} ...")
+        return "\n".join(out)
+
+    def patch(self, path: str) -> str:
+        """A unified diff that ``patch`` understands."""
+        out = [f"--- {path}\n", f"+++ {path}\n"]
+        for hunk in _hunks(self.changes, len(self._old)):
+            first, last = hunk.changes[0], hunk.changes[-1]
+            new_start = first.new_start - (first.old_start - hunk.old_start)
+            new_end = last.new_end + (hunk.old_end - last.old_end)
+            old_size, new_size = hunk.old_end - hunk.old_start, new_end - new_start
+            old_from = hunk.old_start + (old_size > 0)
+            new_from = new_start + (new_size > 0)
+            out.append(f"@@ -{old_from},{old_size} +{new_from},{new_size} @@\n")
+            for sign, _, line in self._signed(hunk):
+                whole = line.endswith("\n")
+                out.append(f"{sign}{line}" if whole else f"{sign}{line}\n{NO_LINE_END}\n")
+        return "".join(out)
+
+    def _signed(self, hunk: Hunk) -> list[tuple[str, int, str]]:
+        out: list[tuple[str, int, str]] = []
+        at = hunk.old_start
+        for change in hunk.changes:
+            out += [(" ", n + 1, self._old[n]) for n in range(at, change.old_start)]
+            out += [("-", n + 1, self._old[n]) for n in range(change.old_start, change.old_end)]
+            out += [("+", n + 1, self._new[n]) for n in range(change.new_start, change.new_end)]
+            at = change.old_end
+        out += [(" ", n + 1, self._old[n]) for n in range(at, hunk.old_end)]
+        return out
+
+
+NO_LINE_END = "\\ No newline at end of file"
+
+
+class Hunk(NamedTuple):
+    """Changes that are shown together, with the lines around them."""
+
+    old_start: int
+    old_end: int
+    changes: list[Change]
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with the line feed that ends them: the last one may have none."""
+    pieces = text.split("\n")
+    return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """Differences between what is left when equal beginnings and ends are taken away."""
+    shorter = min(len(old), len(new))
+    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not one and not other:
+        return []
+    if len(one) * len(other) > MOST_WORK:
+        return [Change(head, len(old) - tail, head, len(new) - tail)]
+    codes = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    return [
+        Change(a + head, b + head, c + head, d + head)
+        for tag, a, b, c, d in codes
+        if tag != "equal"
+    ]
+
+
+def _hunks(changes: Sequence[Change], old_size: int) -> list[Hunk]:
+    hunks: list[Hunk] = []
+    for change in changes:
+        start = max(change.old_start - CONTEXT, 0)
+        end = min(change.old_end + CONTEXT, old_size)
+        if hunks and start <= hunks[-1].old_end:
+            last = hunks[-1]
+            hunks[-1] = Hunk(last.old_start, end, [*last.changes, change])
+        else:
+            hunks.append(Hunk(start, end, [change]))
+    return hunks

@@ -1,0 +1,113 @@
+"""edit: replace passages of a file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Annotated, Any
+
+from pi.agent.error_codes import FileFailed
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.ai.messages import Json
+from pi.base.records import Meta, Record
+from pi.coding.files.local import LocalFiles
+from pi.coding.files.node_errors import cause_of, node_code
+from pi.coding.files.text import NotText, TextForm, decode
+from pi.coding.tools.descriptions import PREFER_STRICT, description
+from pi.coding.tools.diff import Diff
+from pi.coding.tools.editing import Edit, apply_edits
+from pi.coding.tools.elision import elisions, refuse_elisions
+
+
+class EditParams(Record):
+    """What the model says."""
+
+    path: Annotated[str, Meta(description="File, relative to the working folder or absolute")]
+    edits: Annotated[
+        tuple[Edit, ...],
+        Meta(
+            description="Replacements, each matched against the file as it is now. They must not "
+            "overlap; join changes to the same or adjacent lines into one"
+        ),
+    ]
+
+
+def edit_tool(files: LocalFiles) -> AgentTool:
+    """The tool. A failed edit leaves the old file whole."""
+
+    async def edit(params: EditParams, ctx: ToolContext) -> ToolResult:
+        data = await _told(params.path, files.read_file(params.path))
+        text, form = _text(data, params.path)
+        changed, diff = await asyncio.to_thread(_edited, text, form, params)
+        await _told(params.path, files.write_file(params.path, _encoded(changed, form, params)))
+        details: Json = {"diff": diff.display(), "patch": diff.patch(params.path)}
+        if diff.first_changed_line is not None:
+            details["firstChangedLine"] = diff.first_changed_line
+        count = len(params.edits)
+        return ToolResult.of(
+            f"Successfully replaced {count} block(s) in {params.path}.", details=details
+        )
+
+    return make_tool(
+        name="edit",
+        label="edit",
+        description=description("edit"),
+        params=EditParams,
+        run=edit,
+        prepare_arguments=prepare_edit,
+        touches=lambda params: (files.real(params.path),),
+        constrained_sampling=PREFER_STRICT,
+    )
+
+
+def prepare_edit(arguments: Json) -> Json:
+    """Arguments in the form of the schema, of models that remember another one.
+
+    One replacement may stand beside the path, and the list may be a JSON string.
+    """
+    mended = dict(arguments)
+    if isinstance(mended.get("edits"), str):
+        try:
+            mended["edits"] = json.loads(mended["edits"])
+        except ValueError:
+            return arguments
+    if "edits" not in mended and "oldText" in mended and "newText" in mended:
+        mended["edits"] = [{name: mended.pop(name) for name in ("oldText", "newText")}]
+    return mended
+
+
+def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
+    for edit in params.edits:
+        refuse_elisions(elisions(edit.new_text), before=text)
+    changed = apply_edits(text, params.edits, path=params.path, line_end=form.line_end)
+    return changed, Diff(text.replace("\r\n", "\n"), changed.replace("\r\n", "\n"))
+
+
+def _text(data: bytes, path: str) -> tuple[str, TextForm]:
+    try:
+        return decode(data)
+    except NotText as problem:
+        raise ToolFailed(
+            f"Could not edit file: {path}. {problem.message} "
+            "Writing it back would damage it, so it was left alone; change it with bash."
+        ) from problem
+
+
+def _encoded(text: str, form: TextForm, params: EditParams) -> bytes:
+    try:
+        return form.encode(text)
+    except UnicodeEncodeError as problem:
+        raise ToolFailed(
+            f"Could not edit file: {params.path}. newText holds half of a character "
+            f"({text[problem.start]!r})."
+        ) from problem
+
+
+async def _told(path: str, work: Any) -> Any:
+    try:
+        return await work
+    except FileFailed as problem:
+        cause = cause_of(problem)
+        why = f"Error code: {node_code(cause)}." if cause else problem.message
+        raise ToolFailed(f"Could not edit file: {path}. {why}") from problem

@@ -1,0 +1,91 @@
+"""find: files and folders whose names match a pattern."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.coding.files.globs import compile_glob
+from pi.coding.files.local import LocalFiles
+from pi.coding.tools.descriptions import description
+from pi.coding.tools.file_listing import FileListing
+from pi.coding.tools.listing import Limited, at_least_one, listing
+
+MOST_RESULTS = 1000
+
+
+class FindParams(Record):
+    """What the model says."""
+
+    pattern: Annotated[
+        str, Meta(description="Glob for names, e.g. *.py, or for paths, e.g. src/**/*.test.ts")
+    ]
+    path: Annotated[
+        str | UnsetType, Meta(description="Folder to search; the working folder if left out")
+    ] = UNSET
+    limit: Annotated[
+        float | UnsetType, Meta(description=f"Results to show at most; {MOST_RESULTS} if left out")
+    ] = UNSET
+
+
+def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
+    """The tool."""
+
+    async def find(params: FindParams, ctx: ToolContext) -> ToolResult:
+        root = files.resolve(params.path or ".")
+        limit = at_least_one(params.limit, MOST_RESULTS)
+        if not root.is_dir():
+            raise ToolFailed(
+                f"[fd error]: Search path '{root}' is not a directory.\n"
+                "[fd error]: No valid search paths given."
+            )
+        matches = name_matcher(params.pattern, root)
+        found = sorted(path for path in await listed.below(root) if matches(path))
+        if not found:
+            return ToolResult.of("No files found matching pattern")
+        notice = f"{limit} results limit reached. Use limit={2 * limit} for more, or refine pattern"
+        return listing(
+            found[:limit],
+            Limited("resultLimitReached", limit, notice) if len(found) > limit else None,
+        )
+
+    return make_tool(
+        name="find",
+        label="find",
+        description=description("find"),
+        params=FindParams,
+        run=find,
+        replay="safe",
+    )
+
+
+def name_matcher(pattern: str, root: Path) -> Callable[[str], bool]:
+    """Whether a path below ``root``, with a slash at its end if it is a folder, is wanted.
+
+    A pattern with a slash is one for paths, from ``root`` or any folder below it; others are for
+    names. One in small letters means capital letters too, and one that ends in a slash folders.
+    """
+    only_folders = pattern.endswith("/") and len(pattern) > 1
+    pattern = pattern.rstrip("/") if only_folders else pattern
+    start = f"{root}/".replace(os.sep, "/").replace("//", "/")
+    absolute = Path(pattern).is_absolute()
+    if "/" in pattern and not absolute:
+        pattern = f"**/{pattern.removeprefix('./').removeprefix('**/')}"
+    glob = compile_glob(pattern, ignore_case=pattern == pattern.lower())
+
+    def matches(path: str) -> bool:
+        if only_folders and not path.endswith("/"):
+            return False
+        plain = path.removesuffix("/")
+        if absolute:
+            plain = start + plain
+        elif "/" not in pattern:
+            plain = plain.rpartition("/")[2]
+        return glob.fullmatch(plain) is not None
+
+    return matches

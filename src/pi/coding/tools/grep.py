@@ -1,0 +1,126 @@
+"""grep: lines of files that match a pattern."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.coding.files.local import LocalFiles
+from pi.coding.tools.descriptions import description
+from pi.coding.tools.listing import Limited, at_least_one, listing
+from pi.coding.tools.programs import SearchPrograms
+from pi.coding.tools.searching import Match, Search, search
+
+MOST_MATCHES = 100
+MOST_CHARACTERS = 500
+"""Of one line."""
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes of a file that is read once more for the lines around a match."""
+CUT = "... [truncated]"
+
+
+class GrepParams(Record):
+    """What the model says."""
+
+    pattern: Annotated[str, Meta(description="Regular expression, or text if literal is set")]
+    path: Annotated[
+        str | UnsetType,
+        Meta(description="File or folder to search; the working folder if left out"),
+    ] = UNSET
+    glob: Annotated[
+        str | UnsetType, Meta(description="Only files that match, e.g. *.ts or src/**/*.py")
+    ] = UNSET
+    ignore_case: Annotated[
+        bool | UnsetType, Meta(description="Small and capital letters are the same")
+    ] = UNSET
+    literal: Annotated[
+        bool | UnsetType, Meta(description="The pattern is plain text, not an expression")
+    ] = UNSET
+    context: Annotated[
+        float | UnsetType, Meta(description="Lines to show before and after each match")
+    ] = UNSET
+    limit: Annotated[
+        float | UnsetType, Meta(description=f"Matches to show at most; {MOST_MATCHES} if left out")
+    ] = UNSET
+
+
+def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> AgentTool:
+    """The tool."""
+
+    async def grep(params: GrepParams, ctx: ToolContext) -> ToolResult:
+        place = files.resolve(params.path or ".")
+        if not place.exists():
+            raise ToolFailed(f"Path not found: {place}")
+        limit = at_least_one(params.limit, MOST_MATCHES)
+        wanted = Search(
+            pattern=params.pattern,
+            place=place,
+            glob=params.glob or "",
+            ignore_case=params.ignore_case is True,
+            literal=params.literal is True,
+            limit=limit,
+        )
+        found = await search(wanted, programs, home=home)
+        if not found:
+            return ToolResult.of("No matches found")
+        around = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
+        lines = await asyncio.to_thread(_shown, found[:limit], wanted.folder, around)
+        return listing([line[0] for line in lines], *_limits(lines, found, limit))
+
+    return make_tool(
+        name="grep",
+        label="grep",
+        description=description("grep"),
+        params=GrepParams,
+        run=grep,
+        replay="safe",
+    )
+
+
+def _limits(
+    lines: Sequence[tuple[str, bool]], found: Sequence[Match], limit: int
+) -> Iterable[Limited]:
+    if len(found) > limit:
+        more = f"Use limit={2 * limit} for more, or refine pattern"
+        yield Limited("matchLimitReached", limit, f"{limit} matches limit reached. {more}")
+    if any(cut for _, cut in lines):
+        notice = f"Some lines truncated to {MOST_CHARACTERS} chars. Use read tool to see full lines"
+        yield Limited(detail="linesTruncated", value=True, notice=notice)
+
+
+def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str, bool]]:
+    """Lines as the model sees them, each with whether it was cut."""
+    shown: list[tuple[str, bool]] = []
+    for path, matches in groupby(found, key=lambda match: match.path):
+        texts = {match.number: match.text for match in matches}
+        lines = texts | (_around(folder / path, texts, around) if around else {})
+        for number in sorted(lines):
+            text, cut = _bounded(lines[number])
+            mark = f":{number}:" if number in texts else f"-{number}-"
+            shown.append((f"{path}{mark} {text}", cut))
+    return shown
+
+
+def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
+    """The lines around ``numbers``; none if the file is gone or too large by now."""
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            return {}
+        lines = file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    except OSError:
+        return {}
+    wanted = {near for number in numbers for near in range(number - around, number + around + 1)}
+    wanted -= set(numbers)
+    return {number: lines[number - 1] for number in wanted if 1 <= number <= len(lines)}
+
+
+def _bounded(text: str) -> tuple[str, bool]:
+    if len(text) <= MOST_CHARACTERS:
+        return text, False
+    return text[:MOST_CHARACTERS] + CUT, True

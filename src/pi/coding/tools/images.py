@@ -1,0 +1,160 @@
+"""Pictures made fit for a model: upright, small enough, in a format that providers take."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pi.ai.messages import Image
+from pi.base.records import Record
+from pi.coding.tools.image_types import ImageType
+
+if TYPE_CHECKING:
+    from PIL import Image as Pillow
+
+MOST_PIXELS = 178_000_000
+"""A picture with more is not unpacked: it would take gigabytes."""
+OMITTED = "[Image omitted: could not be resized below the inline image size limit.]"
+TOO_MANY_PIXELS = "[Image omitted: {}x{} pixels are too many to unpack.]"
+DAMAGED = "[Image omitted: the file is damaged or of a kind that cannot be decoded.]"
+SMALLER = (1.0, 0.75, 0.5, 0.35, 0.25)
+"""Steps to which a picture shrinks until it fits."""
+QUALITIES = (80, 60, 40)
+UPRIGHT = (None, 0, 1)
+"""Values of the EXIF orientation that need no turning."""
+
+
+class ImageLimits(Record):
+    """What a model takes; its ``inputLimits.images.resize`` if it says so."""
+
+    max_width: int = 2000
+    max_height: int = 2000
+    max_bytes: int = 4_718_592
+    """Of base64."""
+    resize: bool = True
+    """Off: pictures go as they are, if a provider takes the format."""
+
+
+class Prepared(Record):
+    """A picture for the model and what should be said about it."""
+
+    mime: str
+    image: Image | None = None
+    """``None`` if it could not be made small enough, which a note says."""
+    notes: tuple[str, ...] = ()
+
+
+def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared:
+    """Make a picture fit ``limits``. Blocks: call it in a thread.
+
+    One that fits already and stands upright keeps its bytes.
+    """
+    # Pillow takes 20 ms to import, and most sessions never see a picture.
+    from PIL import Image as Pillow
+
+    Pillow.MAX_IMAGE_PIXELS = None  # checked below, without a warning that nobody sees
+    try:
+        picture = Pillow.open(io.BytesIO(data))
+        if picture.width * picture.height > MOST_PIXELS:
+            note = TOO_MANY_PIXELS.format(picture.width, picture.height)
+            return Prepared(mime=kind.mime, notes=(note,))
+        turned = picture.getexif().get(0x0112) not in UPRIGHT
+        if not turned and kind.for_models and _fits(picture, data, limits):
+            picture.load()  # a damaged file would make every later request fail
+            return Prepared(mime=kind.mime, image=_image(data, kind.mime))
+        return _converted(picture, kind, limits)
+    except (OSError, SyntaxError, ValueError, EOFError, Pillow.DecompressionBombError):
+        return Prepared(mime=kind.mime, notes=(DAMAGED,))
+
+
+def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
+    if not limits.resize:
+        return True
+    small = picture.width <= limits.max_width and picture.height <= limits.max_height
+    return small and _base64_size(len(data)) <= limits.max_bytes
+
+
+def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> Prepared:
+    from PIL import ImageOps
+
+    upright = ImageOps.exif_transpose(picture)
+    size = _bounded(upright.size, limits) if limits.resize else upright.size
+    for step in SMALLER if limits.resize else SMALLER[:1]:
+        shown = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
+        smaller = upright if shown == upright.size else _resized(upright, shown)
+        best = min(_encodings(smaller, limits), key=lambda each: len(each[1]))
+        if not limits.resize or _base64_size(len(best[1])) <= limits.max_bytes:
+            notes = (*_conversion(kind, best[0]), *_scale(upright.size, shown))
+            return Prepared(mime=best[0], image=_image(best[1], best[0]), notes=notes)
+    return Prepared(mime=kind.mime, notes=(OMITTED,))
+
+
+def _bounded(size: tuple[int, int], limits: ImageLimits) -> tuple[int, int]:
+    scale = min(limits.max_width / size[0], limits.max_height / size[1], 1.0)
+    return round(size[0] * scale), round(size[1] * scale)
+
+
+def _resized(picture: Pillow.Image, size: tuple[int, int]) -> Pillow.Image:
+    from PIL.Image import Resampling
+
+    full = picture if picture.mode in ("L", "RGB", "RGBA") else picture.convert("RGBA")
+    return full.resize(size, Resampling.LANCZOS)
+
+
+def _encodings(picture: Pillow.Image, limits: ImageLimits) -> Iterator[tuple[str, bytes]]:
+    """The picture as PNG and as JPEG, worse and worse until one of them is small enough."""
+    png = _encoded(picture, "PNG")
+    yield "image/png", png
+    flat = _flattened(picture)
+    for quality in QUALITIES:
+        jpeg = _encoded(flat, "JPEG", quality=quality)
+        yield "image/jpeg", jpeg
+        if _base64_size(min(len(png), len(jpeg))) <= limits.max_bytes:
+            return
+
+
+def _flattened(picture: Pillow.Image) -> Pillow.Image:
+    """Without transparency, which JPEG does not know: on white, as on a page."""
+    from PIL import Image as Pillow
+
+    if picture.mode in ("L", "RGB"):
+        return picture
+    full = picture.convert("RGBA")
+    page = Pillow.new("RGB", full.size, "white")
+    page.paste(full, mask=full.getchannel("A"))
+    return page
+
+
+def _encoded(picture: Pillow.Image, form: str, **options: int) -> bytes:
+    if form == "PNG" and picture.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
+        picture = picture.convert("RGBA")
+    out = io.BytesIO()
+    picture.save(out, form, **options)
+    return out.getvalue()
+
+
+def _conversion(kind: ImageType, mime: str) -> tuple[str, ...]:
+    if kind.for_models:
+        return ()
+    return (f"[Image converted from {kind.mime} to {mime}.]",)
+
+
+def _scale(original: tuple[int, int], shown: tuple[int, int]) -> tuple[str, ...]:
+    if original == shown:
+        return ()
+    was, now = f"{original[0]}x{original[1]}", f"{shown[0]}x{shown[1]}"
+    factor = f"{original[0] / shown[0]:.2f}"
+    return (
+        f"[Image: original {was}, displayed at {now}. "
+        f"Multiply coordinates by {factor} to map to original image.]",
+    )
+
+
+def _image(data: bytes, mime: str) -> Image:
+    return Image(data=base64.b64encode(data).decode("ascii"), mime_type=mime)
+
+
+def _base64_size(size: int) -> int:
+    return (size + 2) // 3 * 4

@@ -1,0 +1,75 @@
+"""ls: show what is in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.coding.files.local import LocalFiles
+from pi.coding.files.node_errors import node_text
+from pi.coding.tools.descriptions import description
+from pi.coding.tools.listing import Limited, at_least_one, listing
+
+MOST_ENTRIES = 500
+
+
+class LsParams(Record):
+    """What the model says."""
+
+    path: Annotated[
+        str | UnsetType, Meta(description="Folder to list; the working folder if left out")
+    ] = UNSET
+    limit: Annotated[
+        float | UnsetType, Meta(description=f"Entries to show at most; {MOST_ENTRIES} if left out")
+    ] = UNSET
+
+
+def ls_tool(files: LocalFiles) -> AgentTool:
+    """The tool."""
+
+    async def ls(params: LsParams, ctx: ToolContext) -> ToolResult:
+        folder = files.resolve(params.path or ".")
+        limit = at_least_one(params.limit, MOST_ENTRIES)
+        names = await asyncio.to_thread(_names, folder)
+        if not names:
+            return ToolResult.of("(empty directory)")
+        notice = f"{limit} entries limit reached. Use limit={2 * limit} for more"
+        return listing(
+            names[:limit],
+            Limited("entryLimitReached", limit, notice) if len(names) > limit else None,
+        )
+
+    return make_tool(
+        name="ls",
+        label="ls",
+        description=description("ls"),
+        params=LsParams,
+        run=ls,
+        replay="safe",
+    )
+
+
+def _names(folder: Path) -> list[str]:
+    """Names in any case in one order, folders with a slash; links are what they lead to."""
+    if not folder.exists():
+        raise ToolFailed(f"Path not found: {folder}")
+    if not folder.is_dir():
+        raise ToolFailed(f"Not a directory: {folder}")
+    try:
+        with os.scandir(folder) as found:
+            names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in found]
+    except OSError as problem:
+        raise ToolFailed(node_text(problem, "scandir", str(folder))) from problem
+    return sorted(names, key=lambda name: (name.lower(), name))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads round in a circle
+        return False

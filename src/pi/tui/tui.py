@@ -1,0 +1,284 @@
+"""The screen, the keys and the components, put together.
+
+``TUI`` only connects parts that have their own state: the tree of components, the focus, the
+overlays, the display, the conversation with the terminal and the loop that decides when to paint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from pi.base.records import Record
+from pi.tui.capabilities import Capabilities, detect
+from pi.tui.colour_scheme import Appearance
+from pi.tui.component import Component, Interactive, wants_key_release
+from pi.tui.display import Display, RegularDisplay
+from pi.tui.focus import Focus
+from pi.tui.input.decoder import Decoder, InputEvent, Paste
+from pi.tui.input.keys import is_key_release
+from pi.tui.input.mouse import MouseReport
+from pi.tui.input.timing import timing
+from pi.tui.input_pump import InputPump
+from pi.tui.negotiation import Negotiation
+from pi.tui.overlays import OverlayHandle, Overlays
+from pi.tui.placement import OverlayOptions
+from pi.tui.render_loop import RenderLoop, Settle, Timers
+from pi.tui.screen.screen import Repaint
+from pi.tui.terminal import Listener, Terminal
+
+Mode: TypeAlias = Literal["regular", "fullscreen"]
+
+SETTLE_SECONDS = {False: 0.05, True: 0.1}
+"""How long no resize must follow another before it is painted, outside and inside a pane.
+
+Multiplexers report a drag in more and later steps.
+"""
+
+
+class InputDecision(Record):
+    """What a listener makes of a key before the focused component gets it."""
+
+    consume: bool = False
+    """Nobody else gets it."""
+    data: str | None = None
+    """Others get this instead."""
+
+
+InputListener: TypeAlias = Callable[[str], InputDecision | None]
+
+
+class TUI:
+    """A tree of components on a terminal.
+
+    ``env`` is what the terminal is recognised by. Children are drawn from top to bottom. With
+    ``strict`` a row that is too wide raises, which tests want; otherwise it is cut.
+    ``follow_scheme`` asks the terminal whether it is dark or light, and for word of changes.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        *,
+        env: Mapping[str, str],
+        mode: Mode = "regular",
+        capabilities: Capabilities | None = None,
+        strict: bool = False,
+        follow_scheme: bool = False,
+        on_gone: Callable[[], None] | None = None,
+    ) -> None:
+        self.terminal = terminal
+        self.mode = mode
+        self.capabilities = capabilities or detect(env)
+        self.appearance = Appearance(env)
+        self.overlays = Overlays(Focus(), size=lambda: terminal.size)
+        self.display = _display(mode, terminal, self.capabilities, strict=strict)
+        self.display.show_cursor = self.capabilities.hardware_cursor
+        self._negotiation = Negotiation(
+            self.capabilities, self.appearance, write=terminal.write, follow_scheme=follow_scheme
+        )
+        self._decoder = Decoder(
+            timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
+        )
+        self._on_gone = on_gone
+        self._listeners: list[InputListener] = []
+        self._changed: set[Component] | None = None
+        """What to draw again; None if it may be anything."""
+        self._repaint = Repaint.CHANGES
+        self._running: _Running | None = None
+
+    def add_child(self, child: Component) -> None:
+        """Put a component below the others."""
+        self.display.root.add_child(child)
+        self.request_render()
+
+    def remove_child(self, child: Component) -> None:
+        """Take a component out."""
+        self.display.root.remove_child(child)
+        self.request_render()
+
+    def clear(self) -> None:
+        """Take all components out."""
+        self.display.root.clear()
+        self.request_render()
+
+    def set_focus(self, target: Component | None) -> None:
+        """Give the keys to a component, or to it after the overlays that have them now."""
+        self.overlays.set_focus_below(target)
+        self.request_render()
+
+    def show_overlay(
+        self, component: Component, options: OverlayOptions | None = None
+    ) -> OverlayHandle:
+        """Lay a component over the others until its handle's ``hide`` is called."""
+        handle = self.overlays.show(component, options)
+        self.request_render()
+        return handle
+
+    def hide_overlay(self) -> None:
+        """Take the topmost overlay off."""
+        self.overlays.remove_top()
+        self.request_render()
+
+    def request_render(self, *, force: bool = False, clear_scrollback: bool = False) -> None:
+        """Paint soon. ``force`` writes the whole window, e.g. after another program wrote there.
+
+        ``clear_scrollback`` also writes history again, where that is possible: only for what a
+        person asked for, such as another session.
+        """
+        self._changed = None
+        if clear_scrollback:
+            self._repaint = self.display.reset()
+        elif force and self._repaint is Repaint.CHANGES:
+            self._repaint = Repaint.WINDOW
+        self._schedule()
+
+    def request_component_render(self, component: Component) -> None:
+        """Paint soon, for a change inside one component only, such as a spinner's next frame."""
+        if self._changed is not None:
+            self._changed.add(component)
+        self._schedule()
+
+    def render_now(self) -> None:
+        """Paint at once what was requested; not while a resize goes on."""
+        if self._running is not None and not self._running.settle.is_pending:
+            self._running.loop.paint_now()
+
+    def reset_display(self) -> None:
+        """Draw everything anew: all components forget, and history is written again."""
+        self.display.root.invalidate()
+        self.request_render(clear_scrollback=True)
+
+    def add_input_listener(self, listener: InputListener) -> Callable[[], None]:
+        """Let ``listener`` see every key before the focused component; returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def start(self, timers: Timers | None = None) -> None:
+        """Take the terminal. Without ``timers`` those of the running event loop are used."""
+        timers = timers or asyncio.get_running_loop()
+        loop = RenderLoop(timers, self._paint, is_busy=lambda: self.terminal.backlog > 0)
+        pump = InputPump(self._decoder, timers, self._handle)
+        settle = Settle(
+            timers, self._resized, seconds=SETTLE_SECONDS[self.capabilities.multiplexer]
+        )
+        self._running = _Running(loop, pump, settle)
+        listener = Listener(
+            on_input=pump.feed,
+            on_resize=self._resizing,
+            on_resume=self._resumed,
+            on_gone=self._gone,
+        )
+        self.terminal.start(listener, restore=self._restoring)
+        self._open()
+
+    def stop(self) -> None:
+        """Give the terminal back; what was shown stays there."""
+        if self._running is not None:
+            if self._running.loop.is_pending:
+                self.render_now()
+            self._running.stop()
+            self._running = None
+            self.terminal.stop()
+
+    def suspend(self) -> None:
+        """Give the terminal back and stop the process, until somebody continues it."""
+        if self._running is not None:
+            self.terminal.suspend()
+
+    def query_background(self, done: Callable[[], None]) -> None:
+        """Ask for the background; ``done`` when ``appearance`` knows it or never will."""
+        self._negotiation.ask_background(done)
+
+    def _schedule(self) -> None:
+        if self._running is not None and not self._running.settle.is_pending:
+            self._running.loop.request()
+
+    def _paint(self) -> None:
+        layers = self.overlays.layers()
+        changed = None if layers or self._repaint is not Repaint.CHANGES else self._changed
+        self.display.synchronized = self._negotiation.synchronized
+        data = self.display.paint(layers, changed=changed, repaint=self._repaint)
+        self._changed, self._repaint = set(), Repaint.CHANGES
+        if data:
+            self.terminal.write(data)
+
+    def _open(self) -> None:
+        self.terminal.write(self.display.opening())
+        self._negotiation.begin()
+        self._changed = None
+        self.render_now()
+
+    def _restoring(self) -> str:
+        return self._negotiation.ending(leave_window=self.display.closing())
+
+    def _resizing(self) -> None:
+        """Paint nothing until the size is settled: the terminal has moved what stood there."""
+        if self._running is not None:
+            self._running.loop.stop()
+            self._running.settle.restart()
+
+    def _resized(self) -> None:
+        self._repaint = self.display.resize(self.terminal.size)
+        self.overlays.settle()
+        self._changed = None
+        self.render_now()
+
+    def _resumed(self) -> None:
+        self._repaint = self.display.resume(self.terminal.size)
+        self._open()
+
+    def _gone(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+        if self._on_gone is not None:
+            self._on_gone()
+
+    def _handle(self, event: InputEvent) -> None:
+        match event:
+            case str():
+                self._handle_key(event)
+            case Paste():
+                self._handle_key(event.data)
+            case MouseReport():
+                if self.display.handle_mouse(event):
+                    self.request_render()
+            case reply:
+                self._negotiation.take(reply)
+
+    def _handle_key(self, data: str) -> None:
+        for listener in tuple(self._listeners):
+            decision = listener(data)
+            if decision is not None and decision.consume:
+                return
+            if decision is not None and decision.data is not None:
+                data = decision.data
+        self.overlays.settle()
+        target: object = self.overlays.focus.target
+        if not isinstance(target, Interactive):
+            return
+        if is_key_release(data) and not wants_key_release(target):
+            return
+        target.handle_input(data)
+        self.request_render()
+
+
+class _Running(NamedTuple):
+    """What exists only while the terminal is ours."""
+
+    loop: RenderLoop
+    pump: InputPump
+    settle: Settle
+
+    def stop(self) -> None:
+        self.loop.stop()
+        self.pump.stop()
+        self.settle.stop()
+
+
+def _display(
+    mode: Mode, terminal: Terminal, capabilities: Capabilities, *, strict: bool
+) -> Display:
+    return RegularDisplay(terminal.size, in_pane=capabilities.multiplexer, strict=strict)

@@ -1,0 +1,76 @@
+"""Components with space around them and one background behind them all."""
+
+from __future__ import annotations
+
+from pi.tui.component import Component
+from pi.tui.containers import Container
+from pi.tui.style import Paint
+from pi.tui.widgets.text import inner_width, padded
+
+
+class Box:
+    """Children from top to bottom, padded and painted. Without rows of children it takes none."""
+
+    def __init__(self, pad_x: int = 1, pad_y: int = 1, background: Paint | None = None) -> None:
+        self._pad_x = pad_x
+        self._pad_y = pad_y
+        self._background = background
+        self._inside = Container()
+        self._drawn: tuple[int, list[str]] | None = None
+        """The width and the children's rows from which ``_rows`` was made."""
+        self._rows: list[str] = []
+
+    @property
+    def children(self) -> tuple[Component, ...]:
+        """The children from top to bottom."""
+        return self._inside.children
+
+    def add_child(self, child: Component) -> None:
+        """Put a child below the others."""
+        self._inside.add_child(child)
+
+    def remove_child(self, child: Component) -> None:
+        """Take a child out; nothing happens if it is not here."""
+        self._inside.remove_child(child)
+
+    def clear(self) -> None:
+        """Take all children out."""
+        self._inside.clear()
+
+    def set_background(self, background: Paint | None) -> None:
+        """Paint another background, or none."""
+        self._background = background
+        self._drawn = None
+
+    def invalidate(self) -> None:
+        """Make every child forget what it remembers."""
+        self._inside.invalidate()
+        self._drawn = None
+
+    def render(self, width: int) -> list[str]:
+        """The children's rows on the background."""
+        lines = self._inside.render(inner_width(width, self._pad_x))
+        if self._drawn is None or self._drawn[0] != width or self._drawn[1] is not lines:
+            self._drawn = (width, lines)
+            self._rows = self._draw(lines, width)
+        return self._rows
+
+    @property
+    def live_region_start(self) -> int | None:
+        """The first row that may still change, as the children say."""
+        return self._shifted(self._inside.live_region_start)
+
+    @property
+    def commit_safe_end(self) -> int | None:
+        """Where the settled head of the live region ends, as the children say."""
+        return self._shifted(self._inside.commit_safe_end)
+
+    def _shifted(self, row: int | None) -> int | None:
+        return None if row is None else row + self._pad_y
+
+    def _draw(self, lines: list[str], width: int) -> list[str]:
+        if not lines:
+            return []
+        return padded(
+            lines, width, pad_x=self._pad_x, pad_y=self._pad_y, background=self._background
+        )

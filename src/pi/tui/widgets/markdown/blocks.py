@@ -1,0 +1,130 @@
+"""Blocks → rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.tui.text.width import visible_width
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.markdown.highlight import highlight
+from pi.tui.widgets.markdown.inline import draw_inline
+from pi.tui.widgets.markdown.look import Look
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    CodeBlock,
+    Heading,
+    List,
+    Paragraph,
+    Quote,
+    Rule,
+    Table,
+)
+from pi.tui.widgets.markdown.tables import draw_table
+
+_LONGEST_RULE = 80
+_LEAST_INSIDE = 8
+"""Columns that an indented block needs; with fewer it is not indented."""
+
+
+def draw_blocks(
+    blocks: Sequence[Block], width: int, look: Look, *, is_tight: bool = False
+) -> list[str]:
+    """Blocks from top to bottom, with an empty row between each two unless ``is_tight``."""
+    rows: list[str] = []
+    for block in blocks:
+        if rows and not is_tight and starts_apart(block):
+            rows.append("")
+        rows += draw_block(block, width, look)
+    return rows
+
+
+def starts_apart(block: Block) -> bool:
+    """Whether an empty row belongs above a block; not inside a code that comes in parts."""
+    return not isinstance(block, CodeBlock) or block.has_start
+
+
+def draw_block(block: Block, width: int, look: Look) -> list[str]:
+    """The rows of one block, none wider than ``width``."""
+    match block:
+        case Paragraph():
+            rows = wrap_text(look.theme.text(draw_inline(block.children, look)), width)
+        case Heading():
+            rows = _draw_heading(block, width, look)
+        case CodeBlock():
+            rows = _draw_code(block, width, look)
+        case Quote():
+            rows = _draw_quote(block, width, look)
+        case List():
+            rows = _draw_list(block, width, look)
+        case Table():
+            rows = draw_table(block, width, look)
+        case Rule():
+            rows = [look.theme.rule("─" * min(width, _LONGEST_RULE))]
+    return rows
+
+
+def _draw_heading(heading: Heading, width: int, look: Look) -> list[str]:
+    theme = look.theme
+    text = draw_inline(heading.children, look)
+    if heading.level == 1:
+        text = theme.underline(text)
+    elif heading.level > 2:
+        text = f"{'#' * heading.level} {text}"
+    return wrap_text(theme.heading(theme.bold(text)), width)
+
+
+def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
+    """The code between its fences; a line that is still growing stays plain until it is whole."""
+    theme = look.theme
+    whole, line_feed, growing = block.text.rpartition("\n")
+    lines = highlight(whole + line_feed, block.language, theme.syntax)
+    if growing:
+        lines.append(growing)
+    rows: list[str] = []
+    if block.has_start:
+        rows += wrap_text(theme.code_border(f"```{block.language}"), width)
+    indent = "  " if width > _LEAST_INSIDE else ""
+    for line in lines:
+        rows += [indent + row for row in wrap_text(theme.code_block(line), width - len(indent))]
+    if block.has_end:
+        rows += wrap_text(theme.code_border("```"), width)
+    return rows
+
+
+def _draw_quote(quote: Quote, width: int, look: Look) -> list[str]:
+    inside = width - 2
+    if inside < _LEAST_INSIDE:
+        return draw_blocks(quote.children, width, look)
+    border = look.theme.quote_border("│") + " "
+    return [border + look.theme.quote(row) for row in draw_blocks(quote.children, inside, look)]
+
+
+def _draw_list(block: List, width: int, look: Look) -> list[str]:
+    rows: list[str] = []
+    for place, item in enumerate(block.items):
+        if rows and block.is_loose:
+            rows.append("")
+        marker = _marker(block, place, look)
+        inside = width - visible_width(marker)
+        if inside < _LEAST_INSIDE:
+            rows += draw_blocks(item.children, width, look, is_tight=not block.is_loose)
+            continue
+        first, *others = draw_blocks(item.children, inside, look, is_tight=not block.is_loose) or [
+            ""
+        ]
+        indent = " " * visible_width(marker)
+        rows.append(look.theme.bullet(marker) + first)
+        rows += [indent + row if row else "" for row in others]
+    return rows
+
+
+def _marker(block: List, place: int, look: Look) -> str:
+    item = block.items[place]
+    if look.keeps_list_markers:
+        marker = item.marker
+    elif block.first_number is None:
+        marker = "-"
+    else:
+        marker = f"{block.first_number + place}."
+    box = {None: "", True: "[x] ", False: "[ ] "}[item.is_checked]
+    return f"{marker} {box}"

@@ -1,0 +1,128 @@
+"""Colours for code, by pygments, which is loaded when there is code to colour.
+
+Code is coloured in pieces that end where nothing is likely to be open, each remembered: a growing
+block costs its last piece, and its colours do not depend on how it arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pi.tui.style import Paint
+from pi.tui.widgets.markdown.look import CodeTheme
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer  # type: ignore[import-untyped]
+
+PIECE_LINES = 24
+"""Lines after which a piece may end at an empty line."""
+_LONGEST_PIECE = 200
+"""Lines after which a piece ends anywhere."""
+
+_PAIRED = ('"""', "'''", "`")
+_BRACKETS = (("/*", "*/"), ("<!--", "-->"))
+
+_GROUPS = (
+    ("Token.Comment", "comment"),
+    ("Token.Keyword.Type", "type"),
+    ("Token.Keyword", "keyword"),
+    ("Token.Literal.String", "string"),
+    ("Token.Literal.Number", "number"),
+    ("Token.Operator.Word", "keyword"),
+    ("Token.Operator", "operator"),
+    ("Token.Punctuation", "punctuation"),
+    ("Token.Name.Function", "function"),
+    ("Token.Name.Decorator", "function"),
+    ("Token.Name.Class", "type"),
+    ("Token.Name.Exception", "type"),
+    ("Token.Name.Builtin", "type"),
+    ("Token.Name.Tag", "keyword"),
+    ("Token.Name.Attribute", "variable"),
+    ("Token.Name.Variable", "variable"),
+)
+
+
+def highlight(code: str, language: str, theme: CodeTheme) -> list[str]:
+    """The lines of a code, coloured; plain if the language is not named or not known."""
+    if not language:
+        return _lines(code)
+    return [line for piece in pieces(code) for line in _highlight_piece(piece, language, theme)]
+
+
+def forget() -> None:
+    """Colour everything anew, because paints may have changed behind their names."""
+    _highlight_piece.cache_clear()
+
+
+def pieces(code: str) -> Iterator[str]:
+    """The parts of a code that are coloured each for itself; together they are the code."""
+    start = place = lines = 0
+    previous = ""
+    for line in code.splitlines(keepends=True):
+        if lines >= PIECE_LINES and can_end(code[start:place], previous, line, lines):
+            yield code[start:place]
+            start, lines = place, 0
+        place += len(line)
+        lines += 1
+        previous = line
+    if place > start:
+        yield code[start:place]
+
+
+def can_end(piece: str, last_line: str, next_line: str, lines: int) -> bool:
+    """Whether a piece can end between two lines: outside of functions, texts and comments."""
+    if lines >= _LONGEST_PIECE:
+        return True
+    if last_line.strip() or not next_line.strip() or next_line[0] in " \t})]":
+        return False
+    return all(piece.count(quote) % 2 == 0 for quote in _PAIRED) and all(
+        piece.count(opening) <= piece.count(closing) for opening, closing in _BRACKETS
+    )
+
+
+@lru_cache(maxsize=256)
+def _highlight_piece(code: str, language: str, theme: CodeTheme) -> tuple[str, ...]:
+    lexer = _lexer(language)
+    if lexer is None:
+        return tuple(_lines(code))
+    try:
+        tokens = [(str(kind), text) for kind, text in lexer.get_tokens(code)]
+    except Exception:  # a lexer that fails costs the colours, never the code
+        return tuple(_lines(code))
+    if "".join(text for _, text in tokens).rstrip("\n") != code.rstrip("\n"):
+        return tuple(_lines(code))  # some lexers rewrite what they read
+    painted = "".join(_painted(kind, text, theme) for kind, text in tokens)
+    count = len(_lines(code))
+    return tuple((painted.split("\n") + [""] * count)[:count])
+
+
+def _painted(kind: str, text: str, theme: CodeTheme) -> str:
+    paint = _paint(kind, theme)
+    return text if paint is None else "\n".join(paint(line) for line in text.split("\n"))
+
+
+@lru_cache(maxsize=1024)
+def _paint(kind: str, theme: CodeTheme) -> Paint | None:
+    for prefix, group in _GROUPS:
+        if kind.startswith(prefix):
+            paint: Paint = getattr(theme, group)
+            return paint
+    return None
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Lexer | None:
+    # Loading pygments takes tens of milliseconds: not before the first block that needs it.
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def _lines(code: str) -> list[str]:
+    return code.removesuffix("\n").split("\n") if code else []

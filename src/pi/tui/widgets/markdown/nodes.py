@@ -1,0 +1,112 @@
+"""What a Markdown text is made of."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pi.base.records import Record
+
+Mark: TypeAlias = Literal["bold", "italic", "strike"]
+
+Alignment: TypeAlias = Literal["None", "Left", "Center", "Right"]
+
+
+class Plain(Record):
+    """Text as it is; line feeds in it are line breaks."""
+
+    text: str
+
+
+class Code(Record):
+    """A piece of code inside a text."""
+
+    text: str
+
+
+class Marked(Record):
+    """Text that is bold, italic or struck out."""
+
+    mark: Mark
+    children: tuple[Inline, ...]
+
+
+class Link(Record):
+    """A link; ``children`` is what the reader sees."""
+
+    url: str
+    children: tuple[Inline, ...]
+
+
+class Picture(Record):
+    """An image that is somewhere else; ``children`` describe it."""
+
+    url: str
+    children: tuple[Inline, ...]
+
+
+Inline: TypeAlias = Plain | Code | Marked | Link | Picture
+
+
+class Paragraph(Record):
+    """Text that wraps."""
+
+    children: tuple[Inline, ...]
+
+
+class Heading(Record):
+    """A heading of level 1 to 6."""
+
+    level: int
+    children: tuple[Inline, ...]
+
+
+class CodeBlock(Record):
+    """Lines of code, or a part of them while they arrive."""
+
+    language: str
+    text: str
+    """What comes after the last line feed may still grow."""
+    has_start: bool = True
+    has_end: bool = True
+
+
+class Quote(Record):
+    """Blocks that somebody else said."""
+
+    children: tuple[Block, ...]
+
+
+class Item(Record):
+    """An item of a list."""
+
+    children: tuple[Block, ...]
+    marker: str
+    """As typed: ``-``, ``+``, ``3.``, ``7)``."""
+    is_checked: bool | None = None
+    """Whether a task is done; nothing if the item is no task."""
+
+
+class List(Record):
+    """A list, numbered if it has a first number. A loose one has empty rows between its items."""
+
+    items: tuple[Item, ...]
+    first_number: int | None
+    is_loose: bool
+
+
+Cell: TypeAlias = tuple[Inline, ...]
+
+
+class Table(Record):
+    """Cells in rows below a head."""
+
+    alignments: tuple[Alignment, ...]
+    head: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+class Rule(Record):
+    """A line across."""
+
+
+Block: TypeAlias = Paragraph | Heading | CodeBlock | Quote | List | Table | Rule

@@ -1,0 +1,240 @@
+"""Markdown source → blocks. Pure.
+
+Everything the parser hands out is sanitised again: a character reference such as ``&#27;`` is
+plain text in the source and a control character afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import pyromark
+
+from pi.base.records import Record
+from pi.base.terminal_text import one_line, sanitise
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    Code,
+    CodeBlock,
+    Heading,
+    Inline,
+    Item,
+    Link,
+    List,
+    Mark,
+    Marked,
+    Paragraph,
+    Picture,
+    Plain,
+    Quote,
+    Rule,
+    Table,
+)
+
+_EXTENSIONS = (
+    pyromark.Options.ENABLE_TABLES
+    | pyromark.Options.ENABLE_STRIKETHROUGH
+    | pyromark.Options.ENABLE_TASKLISTS
+    | pyromark.Options.ENABLE_MATH  # shown as typed; knowing it keeps ``$a*b*c$`` from italics
+)
+_DEEPEST = 60
+"""Levels of nesting that are told apart; what is deeper counts as this deep."""
+_TOO_DEEP = "TooDeep"
+
+_MARKS: dict[str, Mark] = {"Strong": "bold", "Emphasis": "italic", "Strikethrough": "strike"}
+_ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
+
+Json: TypeAlias = Any
+"""An event of the parser, or a part of one."""
+
+
+class Placed(Record):
+    """A block and where it begins in its source."""
+
+    start: int
+    """In bytes of UTF-8; its line may begin a few spaces before."""
+    block: Block
+
+
+def parse(
+    text: str, definitions: Mapping[str, str] | None = None, *, keep_backslashes: bool = False
+) -> list[Placed]:
+    """The blocks of a source, from top to bottom.
+
+    ``definitions`` are links defined elsewhere, by label in lower case. With ``keep_backslashes``
+    the ones that escape something are shown.
+    """
+    known = definitions or {}
+
+    def resolve(broken: Json) -> tuple[str, str] | None:
+        url = known.get(broken["reference"].casefold())
+        return None if url is None else (url, "")
+
+    events = pyromark.events_with_range(
+        text, options=_EXTENSIONS, broken_link_callback=resolve if known else None
+    )
+    return _Builder(text.encode(), keep_backslashes=keep_backslashes).build(events)
+
+
+def link_definitions(text: str) -> dict[str, str]:
+    """The links that a source defines for others to use, by label in lower case."""
+    found = pyromark.reference_definitions(text, options=_EXTENSIONS)
+    return {label.casefold(): definition["dest"] for label, definition in found.items()}
+
+
+class _Frame:
+    """Something begun: what it is, where, and what was found inside so far."""
+
+    def __init__(self, kind: str, detail: Json, start: int) -> None:
+        self.kind = kind
+        self.detail = detail
+        self.start = start
+        self.children: list[Any] = []
+        self.is_checked: bool | None = None
+        self.is_loose = False
+        """Whether an item has paragraphs, or a list such items."""
+
+
+class _Builder:
+    """Folds the parser's events into blocks, without recursion: sources can nest very deep."""
+
+    def __init__(self, source: bytes, *, keep_backslashes: bool) -> None:
+        self._source = source
+        self._keep_backslashes = keep_backslashes
+        self._stack: list[_Frame] = []
+        self._found: list[Placed] = []
+
+    def build(self, events: Iterable[Any]) -> list[Placed]:
+        for event, place in events:
+            start = place["start"]
+            match event:
+                case {"Start": str(kind)}:
+                    self._begin(kind, None, start)
+                case {"Start": detailed}:
+                    [(kind, detail)] = detailed.items()
+                    self._begin(kind, detail, start)
+                case {"End": _}:
+                    self._end()
+                case "Rule":
+                    self._add(Rule(), start)
+                case {"TaskListMarker": is_checked}:
+                    self._item_frame().is_checked = is_checked
+                case {"Code": code}:
+                    self._add(Code(text=sanitise(code)), start)
+                case _:
+                    self._add(Plain(text=sanitise(self._text(event, start))), start)
+        return self._found
+
+    def _begin(self, kind: str, detail: Json, start: int) -> None:
+        is_too_deep = len(self._stack) >= _DEEPEST
+        self._stack.append(_Frame(_TOO_DEEP if is_too_deep else kind, detail, start))
+
+    def _end(self) -> None:
+        frame = self._stack.pop()
+        if frame.kind == _TOO_DEEP:
+            self._stack[-1].children += frame.children
+            return
+        if self._stack:
+            inside = (frame.kind, self._stack[-1].kind)
+            is_loose = inside == ("Paragraph", "Item") or (
+                inside == ("Item", "List") and frame.is_loose
+            )
+            self._stack[-1].is_loose |= is_loose
+        self._add(self._node(frame), frame.start)
+
+    def _add(self, node: Any, start: int) -> None:
+        if self._stack:
+            self._stack[-1].children.append(node)
+        else:
+            self._found.append(Placed(start=start, block=node))
+
+    def _item_frame(self) -> _Frame:
+        """The item that is being read; in a loose list a paragraph has begun inside it."""
+        return next(
+            (frame for frame in reversed(self._stack) if frame.kind == "Item"), self._stack[-1]
+        )
+
+    def _text(self, event: Json, start: int) -> str:
+        match event:
+            case {"Text": str(text)}:
+                is_escaped = self._keep_backslashes and self._source[start - 1 : start] == b"\\"
+                return "\\" + text if is_escaped else text
+            case {"Html": str(text)} | {"InlineHtml": str(text)}:
+                return text
+            case {"InlineMath": str(text)}:
+                return f"${text}$"
+            case {"DisplayMath": str(text)}:
+                return f"$${text}$$"
+            case "SoftBreak" | "HardBreak":
+                return "\n"
+        return ""  # an extension that is not switched on
+
+    def _node(self, frame: _Frame) -> Any:
+        children = tuple(frame.children)
+        match frame.kind:
+            case "Strong" | "Emphasis" | "Strikethrough":
+                return Marked(mark=_MARKS[frame.kind], children=children)
+            case "Link":
+                return Link(url=one_line(frame.detail["dest_url"]), children=children)
+            case "Image":
+                return Picture(url=one_line(frame.detail["dest_url"]), children=children)
+            case "TableCell" | "TableHead" | "TableRow":
+                return children
+            case "Item":
+                return self._item(frame)
+            case _:
+                return _block(frame)
+
+    def _item(self, frame: _Frame) -> Item:
+        marker = _ITEM_MARKER.match(self._source, frame.start)
+        return Item(
+            children=_as_blocks(frame.children),
+            marker=marker[0].decode() if marker else "-",
+            is_checked=frame.is_checked,
+        )
+
+
+def _block(frame: _Frame) -> Block:
+    children = tuple(frame.children)
+    match frame.kind:
+        case "Heading":
+            return Heading(level=int(frame.detail["level"][1:]), children=children)
+        case "BlockQuote":
+            return Quote(children=_as_blocks(frame.children))
+        case "List":
+            return List(items=children, first_number=frame.detail, is_loose=frame.is_loose)
+        case "Table":
+            head, *rows = children
+            return Table(alignments=frame.detail, head=head, rows=tuple(rows))
+        case "CodeBlock":
+            info = frame.detail["Fenced"] if isinstance(frame.detail, dict) else ""
+            return CodeBlock(
+                language=language_of(info), text="".join(part.text for part in frame.children)
+            )
+        case _:
+            return Paragraph(children=children)
+
+
+def language_of(info: str) -> str:
+    """The language that the line of a fence names, or nothing."""
+    words = one_line(info).replace(",", " ").replace("{", " ").split()
+    return words[0].rstrip("}") if words else ""
+
+
+def _as_blocks(nodes: list[Inline | Block]) -> tuple[Block, ...]:
+    """Text without a block of its own (in a tight list) becomes a paragraph."""
+    blocks: list[Block] = []
+    text: list[Inline] = []
+    for node in nodes:
+        if isinstance(node, Plain | Code | Marked | Link | Picture):
+            text.append(node)
+            continue
+        if text:
+            blocks.append(Paragraph(children=tuple(text)))
+            text = []
+        blocks.append(node)
+    if text:
+        blocks.append(Paragraph(children=tuple(text)))
+    return tuple(blocks)

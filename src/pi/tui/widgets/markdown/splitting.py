@@ -1,0 +1,139 @@
+"""Cuts a growing Markdown source where everything before the cut is final.
+
+A block is final when the next one has begun with a whole line. Code between fences is final in
+pieces: it can be much longer than a screen, and waiting for its end would keep it from history.
+A link whose definition comes after its block has become final stays text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pi.tui.widgets.markdown.highlight import PIECE_LINES, can_end
+from pi.tui.widgets.markdown.nodes import Block, CodeBlock
+from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions, parse
+
+_FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
+_UNDECIDED = re.compile(r" {0,3}(?:`{1,2}|~{1,2}|-+|=+|\*+|_+|\++|#{1,6}|\d{1,9}[.)]?) *")
+"""A beginning of a line that can become several things; showing one of them would flicker."""
+
+
+class Splitter:
+    """Takes a source bit by bit and gives back blocks as they become final."""
+
+    def __init__(self, *, keep_backslashes: bool = False) -> None:
+        self._keep_backslashes = keep_backslashes
+        self._tail = ""
+        """The source that is in no final block and in no code."""
+        self._code: _OpenCode | None = None
+        self._fences_checked = 0
+        """Up to where lines of the tail that look like fences are known to be none."""
+        self._definitions: dict[str, str] = {}
+
+    def append(self, text: str) -> list[Block]:
+        """Takes more of the source; the blocks that are final now and were not before."""
+        self._tail += text
+        final: list[Block] = []
+        if "\n" in text:
+            while self._read_code(final) if self._code else self._read_text(final):
+                pass
+        return final
+
+    def tail(self, *, is_last: bool) -> list[Block]:
+        """What comes after the final blocks: to stay if ``is_last``, else as it looks for now."""
+        if self._code is not None:
+            return [self._code.rest(self._tail, is_last=is_last)]
+        whole, line_feed, growing = self._tail.rpartition("\n")
+        is_shown = is_last or not _UNDECIDED.fullmatch(growing)
+        placed = self._parse(self._tail if is_shown else whole + line_feed)
+        return [found.block for found in placed]
+
+    def _read_code(self, final: list[Block]) -> bool:
+        """Moves whole lines into the code; True if it ended and there may be more to read."""
+        assert self._code is not None
+        *lines, self._tail = self._tail.split("\n")
+        for number, line in enumerate(lines):
+            if piece := self._code.add(line + "\n"):
+                final.append(piece)
+            if self._code.is_closed:
+                self._code = None
+                self._tail = "\n".join([*lines[number + 1 :], self._tail])
+                return True
+        return False
+
+    def _read_text(self, final: list[Block]) -> bool:
+        """Moves blocks out of the tail; True if code begins after them."""
+        whole = self._tail[: self._tail.rfind("\n") + 1]
+        for fence in _FENCE.finditer(whole, self._fences_checked):
+            self._fences_checked = fence.end()
+            placed = self._parse(whole[: fence.end()])
+            start = len(whole[: fence.start()].encode())
+            if placed and placed[-1].start >= start and isinstance(placed[-1].block, CodeBlock):
+                self._cut(placed, fence.end(), final)
+                self._code = _OpenCode(len(fence[1]), fence[2], language_of(fence[3]))
+                return True
+        placed = self._parse(whole)
+        if len(placed) > 1:
+            before_last = whole.encode()[: placed[-1].start].decode()
+            self._cut(placed, before_last.rfind("\n") + 1, final)
+        return False
+
+    def _cut(self, placed: list[Placed], end: int, final: list[Block]) -> None:
+        """All blocks but the last are final."""
+        final += [found.block for found in placed[:-1]]
+        if "]:" in self._tail[:end]:
+            self._definitions |= link_definitions(self._tail[:end])
+        self._tail = self._tail[end:]
+        self._fences_checked = 0
+
+    def _parse(self, text: str) -> list[Placed]:
+        return parse(text, self._definitions, keep_backslashes=self._keep_backslashes)
+
+
+class _OpenCode:
+    """Code between fences whose end has not come yet."""
+
+    def __init__(self, indent: int, mark: str, language: str) -> None:
+        self.is_closed = False
+        self._indent = indent
+        self._mark = mark
+        self._language = language
+        self._piece = ""
+        """Lines that are not final."""
+        self._lines = 0
+        self._last_line = ""
+        self._has_start = True
+
+    def add(self, line: str) -> CodeBlock | None:
+        """Takes a whole line; what it made final."""
+        if self._closes(line):
+            self.is_closed = True
+            return self._block(self._piece, has_end=True)
+        line = self._unindented(line)
+        final = None
+        if self._lines >= PIECE_LINES and can_end(self._piece, self._last_line, line, self._lines):
+            final = self._block(self._piece, has_end=False)
+            self._piece, self._lines, self._has_start = "", 0, False
+        self._piece += line
+        self._lines += 1
+        self._last_line = line
+        return final
+
+    def rest(self, growing: str, *, is_last: bool) -> CodeBlock:
+        """What is not final yet; ``growing`` is a line that may be the beginning of the end."""
+        if set(growing.strip(" ")) == {self._mark[0]} and (not is_last or self._closes(growing)):
+            growing = ""
+        return self._block(self._piece + self._unindented(growing), has_end=is_last)
+
+    def _closes(self, line: str) -> bool:
+        bare = line.strip()
+        indent = len(line) - len(line.lstrip(" "))
+        return indent < 4 and len(bare) >= len(self._mark) and set(bare) == {self._mark[0]}
+
+    def _unindented(self, line: str) -> str:
+        return line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
+
+    def _block(self, text: str, *, has_end: bool) -> CodeBlock:
+        return CodeBlock(
+            language=self._language, text=text, has_start=self._has_start, has_end=has_end
+        )

@@ -1,0 +1,94 @@
+"""Tables that fit: columns shrink and their cells wrap; where even that fails, rows are stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pi.tui.text.slicing import pad_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.markdown.inline import draw_inline
+from pi.tui.widgets.markdown.look import Look
+from pi.tui.widgets.markdown.nodes import Alignment, Cell, Table
+
+_LEAST_COLUMN = 4
+"""Columns narrower than this (on average) are not worth reading."""
+
+
+def draw_table(table: Table, width: int, look: Look) -> list[str]:
+    """The rows of a table, none wider than ``width``."""
+    head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
+    body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
+    room = width - (3 * len(head) + 1)
+    if room < _LEAST_COLUMN * len(head):
+        return _stack(head, body, width, look)
+    widths = shrink([_widest(column) for column in zip(head, *body, strict=False)], room)
+    rows = [_border("┌", "┬", "┐", widths, look)]
+    rows += _draw_row(head, widths, table.alignments, look)
+    for cells in body:
+        rows.append(_border("├", "┼", "┤", widths, look))
+        rows += _draw_row(cells, widths, table.alignments, look)
+    return [*rows, _border("└", "┴", "┘", widths, look)]
+
+
+def shrink(widths: Sequence[int], room: int) -> list[int]:
+    """Widths that add up to at most ``room``: the widest give first, no column becomes less than 1.
+
+    Needs at least one column of room for each.
+    """
+    shrunk = [max(width, 1) for width in widths]
+    while sum(shrunk) > room:
+        widest = max(shrunk)
+        wide = [index for index, width in enumerate(shrunk) if width == widest]
+        below = max((width for width in shrunk if width < widest), default=1)
+        excess = sum(shrunk) - room
+        step = min(widest - below, -(-excess // len(wide))) or 1
+        for index in wide:
+            step = min(step, sum(shrunk) - room)
+            shrunk[index] -= step
+    return shrunk
+
+
+def _draw_cell(cell: Cell, look: Look) -> str:
+    return look.theme.text(draw_inline(cell, look))
+
+
+def _widest(cells: Iterable[str]) -> int:
+    return max(visible_width(line) for cell in cells for line in cell.split("\n"))
+
+
+def _draw_row(
+    cells: Sequence[str], widths: Sequence[int], alignments: Sequence[Alignment], look: Look
+) -> list[str]:
+    edge = look.theme.rule("│")
+    columns = [wrap_text(cell, width) for cell, width in zip(cells, widths, strict=False)]
+    height = max(len(lines) for lines in columns)
+    rows = []
+    for number in range(height):
+        parts = [
+            _aligned(lines[number] if number < len(lines) else "", width, alignment)
+            for lines, width, alignment in zip(columns, widths, alignments, strict=False)
+        ]
+        rows.append(f"{edge} {f' {edge} '.join(parts)} {edge}")
+    return rows
+
+
+def _aligned(text: str, width: int, alignment: Alignment) -> str:
+    free = width - visible_width(text)
+    left = {"Right": free, "Center": free // 2}.get(alignment, 0)
+    return pad_to_width(" " * left + text, width)
+
+
+def _border(left: str, middle: str, right: str, widths: Sequence[int], look: Look) -> str:
+    return look.theme.rule(left + middle.join("─" * (width + 2) for width in widths) + right)
+
+
+def _stack(head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: Look) -> list[str]:
+    """Each row as lines of "head: cell", with a rule between the rows."""
+    rows: list[str] = []
+    for cells in body or [[""] * len(head)]:
+        if rows:
+            rows.append(look.theme.rule("─" * width))
+        for name, cell in zip(head, cells, strict=False):
+            rows += wrap_text(f"{name}: {cell}", width)
+    return rows

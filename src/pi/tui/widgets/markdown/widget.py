@@ -1,0 +1,140 @@
+"""Markdown as a component: rows of what is final are drawn once, the rest with every change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.base.terminal_text import StreamSanitiser
+from pi.tui.style import Paint, unpainted
+from pi.tui.widgets.markdown import highlight
+from pi.tui.widgets.markdown.blocks import draw_block, starts_apart
+from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import Block
+from pi.tui.widgets.markdown.splitting import Splitter
+from pi.tui.widgets.text import inner_width, padded
+
+
+class Markdown:
+    """A Markdown text; sanitised, so nothing in it can command the terminal.
+
+    While ``is_streaming``, text that is appended costs the last block, and the rows of blocks that
+    cannot change any more are reported as such; ``finish`` says that nothing more comes.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        pad_x: int = 1,
+        pad_y: int = 1,
+        theme: MarkdownTheme | None = None,
+        *,
+        background: Paint | None = None,
+        has_hyperlinks: bool = False,
+        keeps_list_markers: bool = False,
+        keeps_backslashes: bool = False,
+        transform: Callable[[str], str] = unpainted,
+        is_streaming: bool = False,
+    ) -> None:
+        self._pad_x = pad_x
+        self._pad_y = pad_y
+        self._look = Look(
+            theme=theme or MarkdownTheme(),
+            has_hyperlinks=has_hyperlinks,
+            keeps_list_markers=keeps_list_markers,
+        )
+        self._background = background
+        self._keeps_backslashes = keeps_backslashes
+        self._transform = transform
+        self._is_streaming = is_streaming
+        self._source = ""
+        self._shown = ""
+        """The source, transformed."""
+        self._width = -1
+        self._rows: list[str] = []
+        self._restart()
+        self.set_text(text)
+
+    @property
+    def text(self) -> str:
+        """The source as it was given."""
+        return self._source
+
+    def append(self, text: str) -> None:
+        """Add to the end of the text."""
+        self.set_text(self._source + text)
+
+    def set_text(self, text: str) -> None:
+        """Show another text; one that goes on where the last one ended costs only what is new."""
+        if text == self._source:
+            return
+        self._source = text
+        shown = self._transform(text)
+        if self._is_streaming and shown.startswith(self._shown):
+            self._read(shown[len(self._shown) :])
+        else:
+            self._restart()
+            self._read(shown)
+        self._shown = shown
+        self._is_stale = True
+
+    def finish(self) -> None:
+        """Say that the text is complete: all rows are final."""
+        self._is_streaming = False
+        self._read("")
+        self._is_stale = True
+
+    def invalidate(self) -> None:
+        """Draw everything anew next time."""
+        highlight.forget()
+        self._width = -1
+
+    def render(self, width: int) -> list[str]:
+        """The rows."""
+        if width != self._width:
+            self._width = width
+            self._final_rows: list[str] = []
+            self._drawn = 0
+            self._is_stale = True
+        if self._is_stale:
+            self._is_stale = False
+            self._rows = self._draw()
+        return self._rows
+
+    @property
+    def live_region_start(self) -> int | None:
+        """The first row that may still change; none once the text is complete."""
+        return self._pad_y + len(self._final_rows) if self._is_streaming else None
+
+    def _restart(self) -> None:
+        self._sanitiser = StreamSanitiser()
+        self._splitter = Splitter(keep_backslashes=self._keeps_backslashes)
+        self._final: list[Block] = []
+        self._final_rows = []
+        self._drawn = 0
+
+    def _read(self, text: str) -> None:
+        text = self._sanitiser.feed(text)
+        if not self._is_streaming:
+            text += self._sanitiser.finish()
+        self._final += self._splitter.append(text)
+
+    def _draw(self) -> list[str]:
+        for block in self._final[self._drawn :]:
+            self._final_rows += self._rows_of(block, is_first=not self._final_rows)
+        self._drawn = len(self._final)
+        rows = list(self._final_rows)
+        for block in self._splitter.tail(is_last=not self._is_streaming):
+            rows += self._rows_of(block, is_first=not rows)
+        if not rows:
+            return []
+        margin = self._padded([""]) * self._pad_y
+        return [*margin, *rows, *margin]
+
+    def _rows_of(self, block: Block, *, is_first: bool) -> list[str]:
+        rows = draw_block(block, inner_width(self._width, self._pad_x), self._look)
+        if starts_apart(block) and not is_first:
+            rows = ["", *rows]
+        return self._padded(rows)
+
+    def _padded(self, rows: list[str]) -> list[str]:
+        return padded(rows, self._width, pad_x=self._pad_x, pad_y=0, background=self._background)

@@ -1,0 +1,54 @@
+"""A selection that moves through a list of which only a part is visible."""
+
+from __future__ import annotations
+
+from pi.tui.input.keymap import Keymap
+
+
+class Selection:
+    """Which row of a list is selected, and which rows are visible."""
+
+    def __init__(self, max_visible: int, keymap: Keymap) -> None:
+        self.index = 0
+        """The selected row; 0 in an empty list."""
+        self._count = 0
+        self._max_visible = max(max_visible, 1)
+        self._keymap = keymap
+
+    def resize(self, count: int) -> None:
+        """Say how many rows the list has; the selection stays inside."""
+        self._count = count
+        self.select(self.index)
+
+    def select(self, index: int) -> None:
+        """Go to a row, or to the nearest there is."""
+        self.index = max(min(index, self._count - 1), 0)
+
+    def handle_input(self, data: str) -> bool:
+        """Move if the key says so; whether it was such a key. Up and down go round in circles."""
+        for action in self._keymap.actions(data):
+            match action:
+                case "tui.select.up":
+                    self.select((self.index - 1) % max(self._count, 1))
+                case "tui.select.down":
+                    self.select((self.index + 1) % max(self._count, 1))
+                case "tui.select.pageUp":
+                    self.select(self.index - self._max_visible)
+                case "tui.select.pageDown":
+                    self.select(self.index + self._max_visible)
+                case _:
+                    continue
+            return True
+        return False
+
+    @property
+    def visible(self) -> range:
+        """The rows to draw, with the selected one in the middle where possible."""
+        last_start = max(self._count - self._max_visible, 0)
+        start = max(min(self.index - self._max_visible // 2, last_start), 0)
+        return range(start, min(start + self._max_visible, self._count))
+
+    @property
+    def position(self) -> str:
+        """``(i/n)`` if not all rows are visible, else nothing."""
+        return f"({self.index + 1}/{self._count})" if self._count > self._max_visible else ""

@@ -1,0 +1,148 @@
+"""A list to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from pi.base.fuzzy import rank
+from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
+from pi.tui.input.keymap import Keymap
+from pi.tui.style import Paint, unpainted
+from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.widgets.scrolling import Selection
+
+_WIDEST_LABEL = 32
+_LEAST_DESCRIPTION = 10
+"""Columns below which a description is left out."""
+
+
+class SelectItem(Record):
+    """Something to choose: ``value`` is for the program, the rest is for the reader."""
+
+    value: str
+    label: str = ""
+    description: str = ""
+
+
+class SelectTheme(Record):
+    """How a ``SelectList`` looks."""
+
+    prefix: Paint = unpainted
+    selected: Paint = unpainted
+    description: Paint = unpainted
+    scroll_info: Paint = unpainted
+    no_match: Paint = unpainted
+
+
+class SelectList:
+    """Items one per row, of which one is selected; sanitised when they are set.
+
+    ``on_select`` gets the chosen item, ``on_change`` the selected one whenever it is another.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[SelectItem] = (),
+        max_visible: int = 5,
+        theme: SelectTheme | None = None,
+        *,
+        keymap: Keymap | None = None,
+        on_select: Callable[[SelectItem], None] = lambda item: None,
+        on_cancel: Callable[[], None] = lambda: None,
+        on_change: Callable[[SelectItem], None] = lambda item: None,
+    ) -> None:
+        self._theme = theme or SelectTheme()
+        self._keymap = keymap or Keymap()
+        self._on_select = on_select
+        self._on_cancel = on_cancel
+        self._on_change = on_change
+        self._query = ""
+        self._selection = Selection(max_visible, self._keymap)
+        self._memory = RowMemory()
+        self.set_items(items)
+
+    @property
+    def selected(self) -> SelectItem | None:
+        """The selected item; none if nothing is left of the list."""
+        return self._shown[self._selection.index] if self._shown else None
+
+    def set_items(self, items: Iterable[SelectItem]) -> None:
+        """Offer other items; the filter stays."""
+        self._items = [_sanitised(item) for item in items]
+        self.filter(self._query)
+
+    def filter(self, query: str) -> None:
+        """Show what fits a few typed letters, best first, and select the best."""
+        self._query = query
+        self._shown = rank(query, self._items, key=lambda item: item.label)
+        self._selection.resize(len(self._shown))
+        self.select(0)
+
+    def select(self, index: int) -> None:
+        """Select the item at this place among those shown, or the nearest there is."""
+        before = self.selected
+        self._selection.select(index)
+        self._moved_from(before)
+
+    def handle_input(self, data: str) -> None:
+        """Move, choose or cancel."""
+        before = self.selected
+        if self._selection.handle_input(data):
+            self._moved_from(before)
+        elif self._keymap.matches(data, "tui.select.confirm"):
+            if before is not None:
+                self._on_select(before)
+        elif self._keymap.matches(data, "tui.select.cancel"):
+            self._on_cancel()
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """The visible items, and where they are in the list if there are more."""
+        return self._memory.rows(width, self._draw)
+
+    def _moved_from(self, before: SelectItem | None) -> None:
+        self.invalidate()
+        if self.selected is not None and self.selected != before:
+            self._on_change(self.selected)
+
+    def _draw(self, width: int) -> list[str]:
+        if not self._shown:
+            return [self._theme.no_match(truncate_to_width("  No matching items", width, ""))]
+        label_width = self._label_width(width)
+        rows = [self._draw_item(index, label_width, width) for index in self._selection.visible]
+        if position := self._selection.position:
+            rows.append(self._theme.scroll_info(truncate_to_width(f"  {position}", width, "")))
+        return rows
+
+    def _label_width(self, width: int) -> int:
+        """One width for all labels, so that scrolling moves nothing sideways."""
+        if not any(item.description for item in self._shown):
+            return max(width - 2, 0)
+        widest = max(visible_width(item.label) for item in self._shown)
+        label_width = min(widest, _WIDEST_LABEL)
+        return label_width if width - label_width - 4 >= _LEAST_DESCRIPTION else max(width - 2, 0)
+
+    def _draw_item(self, index: int, label_width: int, width: int) -> str:
+        item = self._shown[index]
+        is_selected = index == self._selection.index
+        room = width - 2 - label_width - 2
+        has_description = bool(item.description) and room >= _LEAST_DESCRIPTION
+        label = truncate_to_width(item.label, label_width, "…", pad=has_description)
+        description = (
+            f"  {truncate_to_width(item.description, room, '…')}" if has_description else ""
+        )
+        if is_selected:
+            arrow = self._theme.prefix("→ ")
+            return truncate_to_width(arrow + self._theme.selected(label + description), width, "")
+        return truncate_to_width(f"  {label}{self._theme.description(description)}", width, "")
+
+
+def _sanitised(item: SelectItem) -> SelectItem:
+    label = one_line(item.label) or one_line(item.value)
+    return replace(item, label=label, description=one_line(item.description))

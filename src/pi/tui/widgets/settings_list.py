@@ -1,0 +1,188 @@
+"""Settings and their values, to look through and change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from pi.base.fuzzy import rank
+from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
+from pi.tui.component import Component, Interactive
+from pi.tui.input.keymap import Keymap
+from pi.tui.input.keys import matches_key, printable_text
+from pi.tui.style import Paint, unpainted
+from pi.tui.text.slicing import pad_to_width, truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.widgets.scrolling import Selection
+
+Done: TypeAlias = Callable[[str | None], None]
+"""Ends a submenu: with the chosen value, or with nothing."""
+
+Submenu: TypeAlias = Callable[[str, Done], Component]
+"""Makes the component that asks for a value, given the current one."""
+
+
+class SettingItem(Record):
+    """A setting: one of ``values``, or whatever a submenu gives."""
+
+    id: str
+    label: str
+    current_value: str
+    description: str = ""
+    values: tuple[str, ...] = ()
+    submenu: Submenu | None = None
+
+
+class SettingsTheme(Record):
+    """How a ``SettingsList`` looks."""
+
+    cursor: Paint = unpainted
+    selected: Paint = unpainted
+    value: Paint = unpainted
+    description: Paint = unpainted
+    hint: Paint = unpainted
+
+
+class SettingsList:
+    """Settings one per row. Enter goes on to the next value or opens the submenu.
+
+    ``on_change`` gets the id and the new value. With ``is_searchable`` typing looks for settings.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[SettingItem],
+        max_visible: int = 10,
+        theme: SettingsTheme | None = None,
+        *,
+        on_change: Callable[[str, str], None],
+        on_cancel: Callable[[], None],
+        keymap: Keymap | None = None,
+        is_searchable: bool = False,
+    ) -> None:
+        self._items = [_sanitised(item) for item in items]
+        self._shown = self._items
+        self._theme = theme or SettingsTheme()
+        self._on_change = on_change
+        self._on_cancel = on_cancel
+        self._keymap = keymap or Keymap()
+        self._is_searchable = is_searchable
+        self._query = ""
+        self._submenu: Component | None = None
+        self._memory = RowMemory()
+        self._selection = Selection(max_visible, self._keymap)
+        self._selection.resize(len(self._items))
+
+    def set_value(self, id: str, value: str) -> None:
+        """Show another value of a setting, without telling ``on_change``."""
+        self._items = [
+            replace(item, current_value=one_line(value)) if item.id == id else item
+            for item in self._items
+        ]
+        self._shown = rank(self._query, self._items, key=lambda item: item.label)
+        self.invalidate()
+
+    def handle_input(self, data: str) -> None:
+        """Move, change, search or cancel; an open submenu gets everything."""
+        self.invalidate()
+        if self._submenu is not None:
+            if isinstance(self._submenu, Interactive):
+                self._submenu.handle_input(data)
+        elif self._selection.handle_input(data):
+            pass
+        elif self._keymap.matches(data, "tui.select.cancel"):
+            self._on_cancel()
+        elif self._is_change(data):
+            self._change()
+        elif self._is_searchable:
+            self._search(data)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+        if self._submenu is not None:
+            self._submenu.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The settings, or the submenu while one is open."""
+        if self._submenu is not None:
+            return self._submenu.render(width)
+        return self._memory.rows(width, self._draw)
+
+    def _is_change(self, data: str) -> bool:
+        is_space = matches_key(data, "space") and not self._query
+        return is_space or self._keymap.matches(data, "tui.select.confirm")
+
+    def _change(self) -> None:
+        if not self._shown:
+            return
+        item = self._shown[self._selection.index]
+        if item.submenu is not None:
+            self._submenu = item.submenu(item.current_value, lambda value: self._close(item, value))
+        elif item.values:
+            place = (
+                item.values.index(item.current_value) if item.current_value in item.values else -1
+            )
+            self._choose(item, item.values[(place + 1) % len(item.values)])
+
+    def _close(self, item: SettingItem, value: str | None) -> None:
+        self._submenu = None
+        self.invalidate()
+        if value is not None:
+            self._choose(item, value)
+
+    def _choose(self, item: SettingItem, value: str) -> None:
+        self.set_value(item.id, value)
+        self._on_change(item.id, value)
+
+    def _search(self, data: str) -> None:
+        if self._keymap.matches(data, "tui.editor.deleteCharBackward"):
+            query = self._query[:-1]
+        else:
+            query = self._query + one_line(printable_text(data))
+        if query != self._query:
+            self._query = query
+            self._shown = rank(query, self._items, key=lambda item: item.label)
+            self._selection.resize(len(self._shown))
+            self._selection.select(0)
+
+    def _draw(self, width: int) -> list[str]:
+        rows = [f"> {self._query}", ""] if self._is_searchable else []
+        if self._shown:
+            label_width = min(max(visible_width(item.label) for item in self._shown), 30)
+            rows += [self._draw_item(index, label_width) for index in self._selection.visible]
+            rows += [f"  {self._theme.hint(self._selection.position)}"] * bool(
+                self._selection.position
+            )
+            rows += self._draw_description(width)
+        else:
+            rows.append(self._theme.hint("  No matching settings"))
+        rows += ["", self._theme.hint("  Enter/Space to change · Esc to cancel")]
+        return [truncate_to_width(row, width, "…") for row in rows]
+
+    def _draw_item(self, index: int, label_width: int) -> str:
+        item = self._shown[index]
+        label = pad_to_width(truncate_to_width(item.label, label_width, "…"), label_width)
+        value = self._theme.value(item.current_value)
+        if index != self._selection.index:
+            return f"  {label}  {value}"
+        return f"{self._theme.cursor('→ ')}{self._theme.selected(label)}  {value}"
+
+    def _draw_description(self, width: int) -> list[str]:
+        description = self._shown[self._selection.index].description
+        if not description:
+            return []
+        lines = wrap_text(description, max(width - 4, 1))
+        return ["", *(f"  {self._theme.description(line)}" for line in lines)]
+
+
+def _sanitised(item: SettingItem) -> SettingItem:
+    return replace(
+        item,
+        label=one_line(item.label),
+        current_value=one_line(item.current_value),
+        description=one_line(item.description),
+    )

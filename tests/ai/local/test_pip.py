@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.ai.local.pip import LARGEST_METADATA, WheelLink, find_wheel, read_report
+from pi.ai.messages import Json
+from tests.ai.local.index_server import index_of
+from tests.ai.local.wheels import small_wheel
+
+
+def report(*links: Json) -> bytes:
+    return json.dumps(
+        {"version": "1", "install": [{"download_info": link} for link in links]}
+    ).encode()
+
+
+def test_the_report_names_the_wheel_and_its_hash() -> None:
+    link = {
+        "url": "https://x/a.whl",
+        "archive_info": {"hash": "sha256=ab", "hashes": {"md5": "c", "sha256": "ab"}},
+    }
+
+    assert read_report(report(link)) == WheelLink(url="https://x/a.whl", sha256="ab")
+
+
+@pytest.mark.parametrize("archive", [{}, {"archive_info": {}}, {"archive_info": {"hashes": {}}}])
+def test_an_index_may_have_no_hash(archive: Json) -> None:
+    assert read_report(report({"url": "https://x/a.whl", **archive})) == WheelLink(
+        url="https://x/a.whl"
+    )
+
+
+@pytest.mark.parametrize(
+    "odd", [b"", b"nonsense", b"[]", b"\xff", report(), report({}, {}), report({"url": 7})]
+)
+def test_another_report_names_none(odd: bytes) -> None:
+    assert read_report(odd) is None
+
+
+@pytest.mark.slow
+async def test_pip_says_where_the_wheel_is_without_fetching_it(tmp_path: Path) -> None:
+    weights = small_wheel(tmp_path, os.urandom(2 * LARGEST_METADATA))
+
+    async with index_of(tmp_path) as index:
+        link = await find_wheel("tiny-weights==1.0", index.environ)
+
+    assert link == WheelLink(
+        url=f"{index.url}files/tiny_weights-1.0-py3-none-any.whl", sha256=weights.wheel_sha256
+    )
+    assert index.asked_from == []
+
+
+@pytest.mark.slow
+async def test_pip_is_stopped_when_it_would_fetch_the_wheel_to_answer(tmp_path: Path) -> None:
+    small_wheel(tmp_path, os.urandom(2 * LARGEST_METADATA))
+
+    async with index_of(tmp_path) as index:
+        index.has_metadata = False
+        index.stop_after = LARGEST_METADATA // 2
+
+        assert await find_wheel("tiny-weights==1.0", index.environ) is None
+
+
+@pytest.mark.slow
+async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
+    small_wheel(tmp_path)
+
+    async with index_of(tmp_path) as index:
+        assert await find_wheel("tiny-weights==2.0", index.environ) is None

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import BodyTruncated, ConnectFailed
+from pi.ai.local.resuming import NotServed, PartialFile, complete
+from tests.ai.http.raw_server import Peer, Script, ok, raw_server
+
+WHOLE = bytes(range(250))
+HEAD = "HTTP/1.1 {}\r\n{}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n"
+
+
+def partial(start: int, *, said: str | None = None, body: bytes | None = None) -> bytes:
+    """The rest of the file, and where it is ``said`` to begin."""
+    rest = WHOLE[start:] if body is None else body
+    where = said or f"bytes {start}-{len(WHOLE) - 1}/{len(WHOLE)}"
+    head = HEAD.format("206 Partial Content", f"Content-Range: {where}", len(WHOLE) - start)
+    return head.encode() + rest
+
+
+class Fetched:
+    """One file that is fetched from a server that gives these answers."""
+
+    def __init__(self, folder: Path, *answers: bytes, there: bytes = b"") -> None:
+        self.part = PartialFile(folder / "part", len(WHOLE))
+        self.asked: list[str] = []
+        self.seen: list[int] = []
+        self._answers = list(answers)
+        if there:
+            self.part.path.write_bytes(there)
+
+    async def fetch(self) -> bytes:
+        async with (
+            asyncio.timeout(10),
+            raw_server(self._script()) as server,
+            HttpClient(environ={}) as http,
+        ):
+            await complete(self.part, server.url, http, lambda done, _: self.seen.append(done))
+        return self.part.path.read_bytes()
+
+    def _script(self) -> Script:
+        async def script(peer: Peer) -> None:
+            lines = (await peer.request()).decode().split("\r\n")
+            self.asked += [line for line in lines if line.startswith("Range")] or [""]
+            await peer.say(self._answers.pop(0))
+            await peer.hang_up()
+
+        return script
+
+
+async def test_a_file_that_was_not_begun_is_fetched_from_zero(tmp_path: Path) -> None:
+    fetched = Fetched(tmp_path, ok(WHOLE))
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == [""]
+    assert fetched.seen[-1] == len(WHOLE)
+
+
+async def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+    fetched = Fetched(tmp_path, partial(100), there=WHOLE[:100])
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == ["Range: bytes=100-"]
+    assert fetched.seen[0] > 100
+
+
+async def test_a_file_that_is_whole_is_not_asked_for(tmp_path: Path) -> None:
+    fetched = Fetched(tmp_path, there=WHOLE)
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == []
+
+
+async def test_a_server_that_gives_everything_again_is_taken_at_its_word(tmp_path: Path) -> None:
+    fetched = Fetched(tmp_path, ok(WHOLE), there=b"x" * 100)
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == ["Range: bytes=100-"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HEAD.format("416 Range Not Satisfiable", "X: y", 0).encode(),
+        partial(100, said=f"bytes 90-249/{len(WHOLE)}"),
+        partial(100, said="bytes 100-249/999"),
+        partial(100, said="nonsense"),
+    ],
+    ids=["no such range", "another range", "another size", "no range"],
+)
+async def test_what_does_not_fit_to_the_servers_file_is_fetched_anew(
+    tmp_path: Path, answer: bytes
+) -> None:
+    fetched = Fetched(tmp_path, answer, ok(WHOLE), there=b"x" * 100)
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == ["Range: bytes=100-", ""]
+
+
+async def test_a_file_that_is_too_long_is_not_a_beginning(tmp_path: Path) -> None:
+    fetched = Fetched(tmp_path, ok(WHOLE), there=WHOLE + b"x")
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == [""]
+
+
+async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
+    tmp_path: Path,
+) -> None:
+    cut = ok(WHOLE)[: -len(WHOLE) + 40]
+    fetched = Fetched(tmp_path, cut, partial(40, body=WHOLE[40:60]), partial(60))
+
+    assert await fetched.fetch() == WHOLE
+    assert fetched.asked == ["", "Range: bytes=40-", "Range: bytes=60-"]
+
+
+async def test_a_connection_that_breaks_and_brings_nothing_is_an_error(tmp_path: Path) -> None:
+    fetched = Fetched(tmp_path, partial(100, body=WHOLE[100:150]), partial(150, body=b""))
+    fetched.part.path.write_bytes(WHOLE[:100])
+
+    with pytest.raises(BodyTruncated):
+        await fetched.fetch()
+
+    assert fetched.part.path.read_bytes() == WHOLE[:150]
+
+
+async def test_a_server_that_is_not_there_is_an_error_and_what_came_stays(tmp_path: Path) -> None:
+    part = PartialFile(tmp_path / "part", len(WHOLE))
+    part.path.write_bytes(WHOLE[:9])
+
+    async with HttpClient(environ={}) as http:
+        with pytest.raises(ConnectFailed):
+            await complete(part, "http://127.0.0.1:1/", http, lambda *_: None)
+
+    assert part.there == 9
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (HEAD.format("404 Not Found", "X: y", 0).encode(), "The server answered 404."),
+        (partial(0, said="bytes 5-249/250"), "The server answered 206."),
+        (ok(WHOLE + b"x"), "The file has 251 bytes, and not 250."),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + WHOLE + b"x", "The file is longer than 250 bytes."),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "The file ended after 0 of 250 bytes."),
+    ],
+    ids=["not there", "not from zero", "another length", "too long", "empty"],
+)
+async def test_a_server_with_another_file_or_none_is_said(
+    tmp_path: Path, answer: bytes, reason: str
+) -> None:
+    with pytest.raises(NotServed) as caught:
+        await Fetched(tmp_path, answer).fetch()
+
+    assert caught.value.message == reason
+
+
+async def test_a_short_file_without_a_length_ends_after_one_more_try(tmp_path: Path) -> None:
+    short = b"HTTP/1.1 200 OK\r\n\r\n" + WHOLE[:9]
+
+    with pytest.raises(NotServed, match="The file ended after 9 of 250 bytes"):
+        await Fetched(tmp_path, short, short).fetch()

@@ -1,0 +1,138 @@
+"""A session with an agent, a scripted model and the compaction policy, as the runtime wires it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from pi.agent.agent import Agent
+from pi.agent.compaction.summarising import Ask, SummaryRequest
+from pi.agent.events import EntryAppended
+from pi.agent.tool import AgentTool
+from pi.ai.messages import AssistantMessage, Usage
+from pi.ai.models.model import Model
+from pi.ai.providers.faux import FAUX_MODEL, Step
+from pi.ai.request import Call, StreamOptions
+from pi.base.records import replace
+from pi.coding.bus import Bus
+from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.events import Reason
+from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.policy import CompactionPolicy
+from pi.coding.compaction.strategies.shake import ShakeStrategy
+from pi.coding.compaction.strategies.strategy import Strategy
+from pi.coding.compaction.strategies.summary import SummaryStrategy
+from pi.coding.compaction.surroundings import Surroundings
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.conversion import convert_to_llm
+from pi.coding.session.entries import KnownEntry
+from pi.coding.session.opening import Shelf, new_session
+from pi.testing import FakeClock, Reply, ScriptedStream, says
+
+SMALL = replace(FAUX_MODEL, context_window=10_000, max_tokens=2_000)
+OPTIONS = CompactionOptions(reserve_tokens=2_000, keep_recent_tokens=1_000)
+
+
+SUMMARY = "The work went on and came to an end."
+"""Says nothing of what was said."""
+
+
+def always(call: Call) -> Reply:
+    """The same summary, however often it is asked for."""
+    return says(SUMMARY)
+
+
+class Stage:
+    """Everything that was told, and the summaries that were asked for."""
+
+    def __init__(
+        self,
+        *steps: Step,
+        summaries: Sequence[Step] = (),
+        options: CompactionOptions = OPTIONS,
+        model: Model = SMALL,
+        fallbacks: Sequence[Model] = (),
+        tools: Sequence[AgentTool] = (),
+        strategies: Mapping[str, Strategy] | None = None,
+    ) -> None:
+        self.clock = FakeClock()
+        self.bus = Bus()
+        self.told: list[Any] = []
+        self.handed: list[str] = []
+        self.summariser = ScriptedStream(*summaries)
+        self.stream = ScriptedStream(*steps)
+        self.log = new_session(Shelf(directory=None, cwd="/work", report=lambda text: None))
+        self.conversation = SessionConversation(self.log)
+        self.options = options
+        self.around = Surroundings(
+            conversation=lambda: self.conversation,
+            add=self._add,
+            bus=self.bus,
+            tell=self._tell,
+            clock=self.clock,
+            options=lambda: self.options,
+            model=lambda: self.agent.model,
+            fallbacks=lambda: fallbacks,
+            ask=self._asking,
+            hand_off=self._hand_off,
+            strategies=strategies or {"context-full": SummaryStrategy(), "shake": ShakeStrategy()},
+        )
+        self.compactor = Compactor(self.around)
+        self.agent = Agent(
+            self.stream,
+            model=model,
+            conversation=self.conversation,
+            convert_to_llm=convert_to_llm,
+            policies=[CompactionPolicy(self.compactor, self.around)],
+            tools=tools,
+            clock=self.clock,
+        )
+        self.agent.subscribe(self.told.append)
+
+    @property
+    def order(self) -> list[str]:
+        """The names of what was told, without deltas."""
+        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        return [name for name in names if name != "message_update"]
+
+    def events(self, kind: type[Any]) -> list[Any]:
+        """What was told of one kind."""
+        return [event for event in self.told if isinstance(event, kind)]
+
+    @property
+    def shown(self) -> str:
+        """Everything that the model would be shown now, as text."""
+        messages = convert_to_llm(self.conversation.messages())
+        return "\n".join(msgspec.json.encode(message).decode() for message in messages)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of entries in the log."""
+        return [outline.type for outline in self.log.tree.outlines]
+
+    async def _tell(self, event: Any) -> None:
+        self.told.append(event)
+
+    async def _add(self, draft: KnownEntry) -> KnownEntry:
+        public = self.conversation.add(draft)
+        if public is not None:
+            await self._tell(EntryAppended(entry=public))
+        assert self.log.leaf is not None
+        return self.log.at(self.log.leaf)  # type: ignore[return-value]
+
+    async def _hand_off(self, document: str) -> None:
+        self.handed.append(document)
+
+    def _asking(self, model: Model, reason: Reason) -> Ask:
+        async def ask(request: SummaryRequest) -> AssistantMessage:
+            stream = self.summariser(model, request.context, StreamOptions())
+            return await stream.result()
+
+        return ask
+
+
+def answers(text: str, tokens: int) -> Reply:
+    """An answer, and what the provider counted."""
+    return replace(says(text), usage=Usage(input=tokens - 10, output=10, total_tokens=tokens))

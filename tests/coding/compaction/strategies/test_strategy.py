@@ -1,0 +1,49 @@
+"""A strategy of somebody else's has everything it needs."""
+
+from __future__ import annotations
+
+from pi.base.records import replace
+from pi.coding.compaction.events import CompactionResult
+from pi.coding.compaction.strategies.strategy import Declined, Outcome, Strategy, Work
+from pi.coding.compaction.surroundings import Wish
+from pi.testing import says
+from tests.coding.compaction.stage import OPTIONS, Stage
+
+
+class Archive:
+    """Shows a count in place of the old part, as an extension could."""
+
+    async def compact(self, work: Work) -> Outcome:
+        if work.preparation is None:
+            return Declined(why=work.why_not)
+        before = work.previous.preserve_data if work.previous else {}
+        count = (before or {}).get("count", 0) + len(work.preparation.history)
+        return CompactionResult(
+            summary=f"{count} entries are in the archive.",
+            first_kept_id=work.preparation.first_kept_id,
+            tokens_before=work.tokens,
+            preserve_data={"count": count},
+        )
+
+
+async def test_what_a_strategy_preserves_is_there_at_its_next_compaction() -> None:
+    archive: Strategy = Archive()
+
+    stage = Stage(
+        *[says("a")] * 4,
+        options=replace(OPTIONS, strategy="archive", enabled=False),
+        strategies={"archive": archive},
+    )
+    for n in range(2):
+        await stage.agent.prompt("word " * 2_000)
+        await stage.agent.prompt("word " * 2_000)
+        await stage.compactor.compact(Wish(reason="manual"))
+        assert "entries are in the archive" in stage.shown, n
+
+    assert stage.kinds.count("compaction") == 2
+    counts = [
+        int(words.split()[0])
+        for words in (str(getattr(entry, "summary", "")) for entry in stage.log.branch())
+        if words
+    ]
+    assert counts[1] > counts[0] > 0

@@ -1,0 +1,30 @@
+"""The summary strategy says why it cannot help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pi.agent.compaction.items import Item
+from pi.ai.messages import UserMessage
+from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.strategies.strategy import Declined, Work
+from pi.coding.compaction.strategies.summary import SummaryStrategy
+
+
+async def test_without_anything_to_summarise_it_declines_with_the_reason() -> None:
+    work: Any = Work(
+        reason="manual",
+        items=[Item.of("a", UserMessage(content="hi"))],
+        tokens=1,
+        threshold=10,
+        preparation=None,
+        why_not="Nothing to compact (session too small)",
+        previous=None,
+        options=CompactionOptions(),
+        models=(),
+        ask=lambda model: None,  # type: ignore[arg-type,return-value]
+    )
+
+    outcome = await SummaryStrategy().compact(work)
+
+    assert outcome == Declined(why="Nothing to compact (session too small)")

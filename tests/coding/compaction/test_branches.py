@@ -1,0 +1,75 @@
+"""Notes on a branch that is left."""
+
+from __future__ import annotations
+
+from pi.agent.compaction.summarising import SummaryRequest
+from pi.ai.messages import AssistantMessage, Text
+from pi.base.records import replace
+from pi.coding.bus import Bus
+from pi.coding.compaction.branches import (
+    BeforeTree,
+    Notes,
+    TreeDecision,
+    notes_on,
+    tree_move,
+)
+from pi.coding.compaction.options import BranchSummaryOptions
+from tests.coding.compaction.stage import SMALL
+from tests.coding.compaction.test_measuring import answered, conversation, said
+
+
+async def test_only_what_is_left_behind_is_summarised() -> None:
+    log = conversation().log
+    root = said(log, "root")
+    said(log, "left one")
+    answered(log, 10)
+    leaf = said(log, "left two")
+    asked: list[str] = []
+
+    async def ask(request: SummaryRequest) -> AssistantMessage:
+        asked.append(str(request.context.messages))
+        return AssistantMessage(content=(Text(text="the notes"),))
+
+    move = tree_move(log, root)
+    notes = await notes_on(move, log, ask, BranchSummaryOptions(), model=SMALL)
+
+    assert (move.old_leaf_id, move.common_ancestor_id, len(move.entries)) == (leaf, root, 3)
+    assert notes.summary.startswith("The user explored a different conversation branch")
+    assert notes.summary.endswith("the notes")
+    assert notes.details == {"readFiles": (), "modifiedFiles": ()}
+    assert "left one" in asked[0]
+    assert "root" not in asked[0]
+
+
+async def test_instructions_are_added_or_replace_the_task() -> None:
+    log = conversation().log
+    root = said(log, "root")
+    said(log, "left")
+    asked: list[str] = []
+
+    async def ask(request: SummaryRequest) -> AssistantMessage:
+        asked.append(str(request.context.messages))
+        return AssistantMessage(content=(Text(text="the notes"),))
+
+    move = replace(tree_move(log, root), custom_instructions="as a poem")
+    await notes_on(move, log, ask, BranchSummaryOptions(), model=SMALL)
+    alone = replace(move, replace_instructions=True)
+    await notes_on(alone, log, ask, BranchSummaryOptions(), model=SMALL)
+
+    assert all("as a poem" in question for question in asked)
+    assert len(asked[1]) < len(asked[0])
+
+
+async def test_handlers_add_to_a_move_and_may_forbid_it() -> None:
+    log = conversation().log
+    root = said(log, "root")
+    said(log, "left")
+    bus = Bus()
+    bus.on(BeforeTree, lambda q: TreeDecision(label="here", summary=Notes(summary="n")))
+    bus.on(BeforeTree, lambda q: TreeDecision(custom_instructions="c", replace_instructions=True))
+    asked = await bus.ask(BeforeTree(move=tree_move(log, root)))
+
+    assert (asked.move.label, asked.move.custom_instructions) == ("here", "c")
+    assert (asked.summary, asked.cancelled) == (Notes(summary="n"), False)
+    bus.on(BeforeTree, lambda q: TreeDecision(cancel=True))
+    assert (await bus.ask(BeforeTree(move=tree_move(log, root)))).settled

@@ -1,0 +1,79 @@
+"""The compaction contract: what must never be forgotten survives, whatever the model writes.
+
+The scripted summariser answers a fixed sentence that mentions none of the planted things.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pi.agent.tool_forms import tool
+from pi.base.records import replace
+from pi.coding.compaction.surroundings import Wish
+from pi.testing import Reply, calls, says
+from tests.coding.compaction.stage import OPTIONS, SMALL, Stage, always
+
+FIRST = "Please build the harbour wall described in plan seven."
+INSTRUCTION = "Always write dates as 2026-11-16 and never touch vendor/."
+TASK = "- [ ] repair the lantern at pier four"
+FILE = "src/quay/mooring.py"
+NEXT = "Next I will run the tide table tests."
+LATEST = "And mind the fog."
+
+ROOMY = replace(SMALL, context_window=40_000, max_tokens=4_000)
+FILLER = "the sea was calm and grey that day " * 40
+
+
+@tool
+async def edit(path: str) -> str:
+    """Change a file.
+
+    Args:
+        path: Which one.
+    """
+    return "done"
+
+
+async def told(stage: Stage, text: str, *replies: Reply) -> None:
+    """One exchange, with whatever the model does in it."""
+    stage.stream.add(*replies)
+    await stage.agent.prompt(text)
+
+
+async def history(stage: Stage, seed: int) -> None:
+    """A long conversation with the planted things at random places."""
+    dice = random.Random(seed)
+    planted = {
+        dice.randrange(1, 28): (INSTRUCTION, [says("Noted.")]),
+        dice.randrange(1, 28) + 28: (f"There is more to do:\n{TASK}", [says("I will see to it.")]),
+        dice.randrange(1, 28) + 56: ("go on", [calls("edit", path=FILE), says("Changed.")]),
+    }
+    await told(stage, FIRST, says("I will."))
+    for n in range(1, 90):
+        text, replies = planted.get(n, (f"{n} {FILLER}", [says(f"answer {n} {FILLER}")]))
+        await told(stage, text, *replies)
+    await told(stage, LATEST, says(NEXT))
+
+
+@pytest.mark.trap(247)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("times", [1, 2, 5])
+async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:
+    options = replace(OPTIONS, enabled=False, keep_recent_tokens=3_000)
+    stage = Stage(summaries=[always], options=options, model=ROOMY, tools=[edit])
+    await history(stage, seed)
+    for n in range(times):
+        await stage.compactor.compact(Wish(reason="manual"))
+        assert_survived(stage)
+        if n < times - 1:
+            for more in range(12):
+                await told(stage, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
+            await told(stage, LATEST, says(NEXT))
+
+
+def assert_survived(stage: Stage) -> None:
+    shown = stage.shown.replace("\\n", "\n")
+    for planted in (FIRST, INSTRUCTION, "repair the lantern at pier four", FILE, NEXT, LATEST):
+        assert planted in shown, planted

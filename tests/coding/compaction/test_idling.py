@@ -1,0 +1,56 @@
+"""Compaction while nobody does anything."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.compaction.events import CompactionEnd
+from pi.coding.compaction.idling import compact_when_idle
+from pi.testing import says
+from tests.coding.compaction.stage import OPTIONS, Stage, always, answers
+
+IDLE = replace(
+    OPTIONS,
+    idle_enabled=True,
+    idle_threshold_tokens=1_000,
+    idle_timeout_seconds=300,
+    reserve_tokens=100,
+)
+
+
+async def stage(**options: object) -> Stage:
+    it = Stage(says("a"), answers("b", 4_000), summaries=[always], options=replace(IDLE, **options))
+    for _ in range(2):
+        await it.agent.prompt("word " * 1_500)
+    return it
+
+
+@pytest.mark.trap(245)
+async def test_it_waits_for_the_time_and_for_background_work() -> None:
+    it = await stage()
+    jobs = ["one"]
+    work = asyncio.create_task(compact_when_idle(it.compactor, it.around, busy=lambda: bool(jobs)))
+    await it.clock.advance(300)
+    assert it.events(CompactionEnd) == []
+    jobs.clear()
+    await it.clock.advance(300)
+
+    assert await work
+    assert it.events(CompactionEnd)[0].reason == "idle"
+
+
+async def test_a_small_conversation_is_left_alone() -> None:
+    it = await stage(idle_threshold_tokens=200_000)
+    work = asyncio.create_task(compact_when_idle(it.compactor, it.around, busy=lambda: False))
+    await it.clock.advance(300)
+
+    assert not await work
+
+
+async def test_it_is_off_unless_it_is_wanted() -> None:
+    it = await stage(idle_enabled=False)
+
+    assert not await compact_when_idle(it.compactor, it.around, busy=lambda: False)

@@ -1,0 +1,95 @@
+"""How full the window is, and the branch as compaction sees it."""
+
+from __future__ import annotations
+
+from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
+from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.entries import BranchSummary, Compaction, ContextEdit, MessageEntry
+from pi.coding.session.log import SessionLog
+from pi.coding.session.messages import BashExecution, CustomMessage
+from pi.coding.session.opening import Shelf, new_session
+
+
+def conversation() -> SessionConversation:
+    return SessionConversation(
+        new_session(Shelf(directory=None, cwd="/work", report=lambda text: None))
+    )
+
+
+def said(log: SessionLog, text: str) -> str:
+    return log.append(MessageEntry(message=UserMessage(content=text))).id
+
+
+def answered(log: SessionLog, tokens: int) -> str:
+    usage = Usage(input=tokens, total_tokens=tokens)
+    answer = AssistantMessage(content=(Text(text="yes"),), usage=usage)
+    return log.append(MessageEntry(message=answer)).id
+
+
+def test_the_providers_count_and_a_guess_for_what_came_after() -> None:
+    talk = conversation()
+    said(talk.log, "x" * 4_000)
+    answered(talk.log, 700)
+    said(talk.log, "x" * 400)
+
+    assert tokens_in_use(talk) == 800
+
+
+def test_without_a_count_everything_is_guessed() -> None:
+    talk = conversation()
+    said(talk.log, "x" * 4_000)
+    answered(talk.log, 0)
+
+    assert 1_000 <= tokens_in_use(talk) <= 1_010
+
+
+def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_tell() -> None:
+    talk = conversation()
+    said(talk.log, "old")
+    kept = said(talk.log, "new")
+    answered(talk.log, 9_000)
+    talk.log.append(Compaction(summary="s" * 40, first_kept_id=kept, tokens_before=9_000))
+    assert tokens_in_use(talk) < 100
+
+    wrong = answered(talk.log, 5_000)
+    assert tokens_in_use(talk) == 5_000
+    talk.log.append(ContextEdit(target_id=wrong, replacement=None))
+    assert tokens_in_use(talk) < 100
+
+
+def test_a_branch_is_split_where_the_earlier_compaction_did() -> None:
+    talk = conversation()
+    system = SystemMessage(content="", sections={"preamble": "p"}, timestamp=1)
+    talk.append(system)
+    old = said(talk.log, "old")
+    kept = said(talk.log, "kept")
+    talk.log.append(
+        Compaction(summary="s", first_kept_id=kept, tokens_before=1, system_message=system)
+    )
+    talk.append(BashExecution(command="ls", output="", exclude_from_context=True))
+    talk.append(CustomMessage(custom_type="t", content="c"))
+    talk.log.append(BranchSummary(from_id="x", summary="b", details={"readFiles": ["a"]}))
+    now = measured(talk)
+
+    assert [item.id for item in now.covered][1:] == [old]
+    assert [(item.role, item.message is None) for item in now.items] == [
+        ("user", False),
+        ("metadata", True),
+        ("bashExecution", True),
+        ("custom", False),
+        ("branchSummary", False),
+    ]
+    assert now.items[-1].details == {"readFiles": ["a"]}
+    assert now.previous is not None
+    assert now.instructions == system
+    assert old not in shown_ids(talk.log)
+
+
+def test_the_newest_answer_is_found() -> None:
+    talk = conversation()
+    assert latest_answer(talk.log) is None
+    answer = answered(talk.log, 1)
+    said(talk.log, "x")
+
+    assert latest_answer(talk.log) == answer

@@ -1,0 +1,253 @@
+"""When a conversation is compacted, and what is told of it in which order."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.agent.events import TurnEnd
+from pi.agent.tool import ToolResult
+from pi.agent.tool_forms import tool
+from pi.ai.errors import BadRequest, ContextOverflow, RateLimited
+from pi.ai.messages import Text, Usage
+from pi.base.records import replace
+from pi.coding.compaction.events import BeforeCompact, CompactDecision, CompactionEnd
+from pi.coding.session.entries import Compaction, ContextEdit
+from pi.testing import Reply, calls, says
+from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always, answers
+
+OVERFLOW = ContextOverflow("400: This model's maximum context length is 10000 tokens", status=400)
+LONG = "word " * 2_000
+
+
+@tool
+async def dig(depth: int) -> str:
+    """Dig a hole.
+
+    Args:
+        depth: How deep.
+    """
+    return "earth " * depth
+
+
+async def filled(stage: Stage) -> None:
+    """Two exchanges that are long enough to be worth compacting."""
+    for _ in range(2):
+        await stage.agent.prompt(LONG)
+    stage.told.clear()
+
+
+async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run() -> None:
+    stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
+    await stage.agent.prompt(LONG)
+    await stage.agent.prompt(LONG)
+
+    assert stage.order[-4:] == [
+        "agent_end",
+        "compaction_start",
+        "compaction_end",
+        "agent_settled",
+    ]
+    end = stage.events(CompactionEnd)[0]
+    assert (end.reason, end.aborted, end.will_retry) == ("threshold", False, False)
+    assert end.result.tokens_before == 9_000
+    assert end.result.estimated_tokens_after < 9_000
+    assert SUMMARY in stage.shown
+
+
+@pytest.mark.trap(229)
+async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() -> None:
+    stage = Stage(says("a"), answers("b", 9_000), Reply(usage=Usage()), summaries=[always])
+    await stage.agent.prompt(LONG)
+    await stage.agent.prompt("short")
+    await stage.agent.prompt("again")
+
+    assert stage.order.count("compaction_start") == 1
+
+
+@pytest.mark.trap(234)
+async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
+    stage = Stage(says("a"), says("b"), OVERFLOW, says("ok"), summaries=[always])
+    await filled(stage)
+    await stage.agent.prompt("overflow me")
+
+    assert stage.order == [
+        "agent_start",
+        "turn_start",
+        "message_start",
+        "message_end",
+        "message_start",
+        "message_end",
+        "turn_end",
+        "agent_end",
+        "entry_appended",
+        "compaction_start",
+        "compaction_end",
+        "agent_start",
+        "turn_start",
+        "message_start",
+        "message_end",
+        "turn_end",
+        "agent_end",
+        "agent_settled",
+    ]
+    assert stage.events(CompactionEnd)[0].will_retry
+    assert "maximum context length" not in stage.shown
+
+
+@pytest.mark.trap(234)
+async def test_a_second_overflow_in_a_row_is_not_compacted_again() -> None:
+    stage = Stage(says("a"), says("b"), OVERFLOW, OVERFLOW, summaries=[always])
+    await filled(stage)
+    await stage.agent.prompt("overflow me")
+
+    assert stage.order.count("compaction_start") == 1
+    assert len(stage.stream.requests) == 4
+
+
+@pytest.mark.trap(8)
+@pytest.mark.parametrize("failure", [RateLimited("429: slow", status=429), BadRequest("400: no")])
+async def test_other_failures_start_no_compaction(failure: Exception) -> None:
+    stage = Stage(says("a"), says("b"), failure)  # type: ignore[arg-type]
+    await filled(stage)
+    await stage.agent.prompt("now")
+
+    assert "compaction_start" not in stage.order
+
+
+async def test_when_a_recovery_fails_the_run_ends_and_says_why() -> None:
+    stage = Stage(OVERFLOW)
+    await stage.agent.prompt("too much at once")
+
+    end = stage.events(CompactionEnd)[0]
+    assert end.error_message == (
+        "Context overflow recovery failed: Nothing to compact (session too small)"
+    )
+    assert stage.order[-1] == "agent_settled"
+    assert len(stage.stream.requests) == 1
+
+
+async def test_an_answer_that_ran_out_of_room_is_recovered_from() -> None:
+    cut = replace(answers("and then", 9_900), stop_reason="length")
+    stage = Stage(says("a"), says("b"), cut, says("ok"), summaries=[always])
+    await filled(stage)
+    await stage.agent.prompt("write")
+
+    end = stage.events(CompactionEnd)[0]
+    assert (end.reason, end.will_retry) == ("incomplete", True)
+    assert "and then" not in stage.shown
+
+
+async def test_an_answer_that_was_cut_below_its_limit_is_only_left_out() -> None:
+    stage = Stage(replace(answers("and then", 100), stop_reason="length"))
+    await stage.agent.prompt("write")
+
+    assert stage.order[-3:] == ["agent_end", "entry_appended", "agent_settled"]
+    assert "and then" not in stage.shown
+    assert isinstance(list(stage.log.branch())[-1], ContextEdit)
+
+
+@pytest.mark.trap(233)
+async def test_it_is_checked_after_each_batch_of_tools_within_the_run() -> None:
+    step = replace(calls("dig", depth=10), usage=Usage(input=8_500, output=10, total_tokens=8_510))
+    stage = Stage(says("a"), says("b"), step, says("done"), summaries=[always], tools=[dig])
+    await filled(stage)
+    await stage.agent.prompt("dig")
+
+    between = stage.order[stage.order.index("compaction_end") + 1 :]
+    assert between[:2] == ["turn_start", "message_start"]
+    assert stage.order.count("agent_start") == 1
+
+
+@pytest.mark.trap(233)
+async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> None:
+    stage = Stage(
+        *[Reply(blocks=(Text(text="x"),), usage=Usage())] * 3,
+        summaries=[always],
+        options=replace(OPTIONS, enabled=False),
+    )
+    for _ in range(2):
+        await stage.agent.prompt(LONG * 2)
+    stage.options = OPTIONS
+    stage.told.clear()
+    await stage.agent.prompt("next")
+
+    assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
+
+
+@pytest.mark.parametrize("options", [{"enabled": False}, {"strategy": "off"}])
+async def test_nothing_happens_by_itself_when_it_is_switched_off(
+    options: dict[str, object],
+) -> None:
+    stage = Stage(says("a"), answers("b", 9_900), options=replace(OPTIONS, **options))
+    for _ in range(2):
+        await stage.agent.prompt(LONG)
+
+    assert "compaction_start" not in stage.order
+
+
+async def test_another_models_overflow_is_not_ours() -> None:
+    stage = Stage(OVERFLOW)
+
+    def switch(event: object) -> None:
+        if isinstance(event, TurnEnd):
+            stage.agent.model = replace(SMALL, id="other")
+
+    stage.agent.subscribe(switch)
+    await stage.agent.prompt("hi")
+
+    assert "compaction_start" not in stage.order
+
+
+async def test_auto_continue_asks_the_model_to_go_on() -> None:
+    stage = Stage(
+        says("a"),
+        answers("b", 9_000),
+        says("more"),
+        summaries=[always],
+        options=replace(OPTIONS, auto_continue=True),
+    )
+    await stage.agent.prompt(LONG)
+    await stage.agent.prompt(LONG)
+
+    assert len(stage.stream.requests) == 3
+    assert "Go on with what is still to do" in stage.shown
+
+
+async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> None:
+    @tool
+    async def look() -> ToolResult:
+        """Look for something."""
+        return ToolResult(content=(Text(text="nothing at all was found here " * 20),), useless=True)
+
+    stage = Stage(calls("look"), calls("look"), says("done"), tools=[look])
+    await stage.agent.prompt("look twice")
+
+    seen = [str(request.messages) for request in stage.stream.requests]
+    assert "nothing at all was found" in seen[1]
+    assert seen[2].count("nothing at all was found here " * 20) == 1
+    assert "[Uneventful result elided]" in seen[2]
+
+
+@pytest.mark.trap(237)
+async def test_an_abort_of_the_run_ends_its_compaction() -> None:
+    started = asyncio.Event()
+    never = asyncio.Event()
+
+    async def hold(question: BeforeCompact) -> CompactDecision | None:
+        started.set()
+        await never.wait()
+        return None
+
+    stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
+    stage.bus.on(BeforeCompact, hold)
+    await stage.agent.prompt(LONG)
+    run = asyncio.create_task(stage.agent.prompt(LONG))
+    await started.wait()
+    stage.agent.abort()
+    await run
+
+    assert stage.events(CompactionEnd)[0].aborted
+    assert not stage.compactor.busy
+    assert not any(isinstance(entry, Compaction) for entry in stage.log.branch())

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.session.annotations import Annotations, Bookmark
+from pi.coding.session.entries import Entry, Label, ModelChange, SessionInfo
+
+
+def read(*entries: Entry) -> Annotations:
+    annotations = Annotations()
+    for entry in entries:
+        annotations.read(entry)
+    return annotations
+
+
+def test_the_last_word_on_an_entry_counts() -> None:
+    annotations = read(
+        Label(target_id="x", label="one", timestamp="1"),
+        Label(target_id="y", label="two", timestamp="2"),
+        Label(target_id="z", label="three", timestamp="3"),
+        Label(target_id="x", label="four", timestamp="4"),
+        Label(target_id="y"),
+        Label(target_id="z", label=" "),
+    )
+
+    assert annotations.labels == {"x": Bookmark(label="four", timestamp="4")}
+
+
+@pytest.mark.trap(221)
+def test_the_last_name_counts_and_is_shown_on_one_line() -> None:
+    named = read(
+        SessionInfo(name="first"),
+        SessionInfo(name=" a\r\nb\x1b[31m "),
+        ModelChange(provider="p", model_id="m"),
+    )
+
+    assert named.name == "a b"
+    assert read(SessionInfo(name="first"), SessionInfo()).name is None
+    assert read(SessionInfo(name="first"), SessionInfo(name="\n")).name is None

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.coding.session.errors import SessionInUse
+from pi.coding.session.locking import SessionLock, lock_session
+
+HOLD = """
+import sys
+from pathlib import Path
+from pi.coding.session.locking import lock_session
+lock = lock_session(Path(sys.argv[1]))
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def hold(path: Path) -> subprocess.Popen[str]:
+    """Another process that has the session, until its input ends."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "locked\n"
+    return holder
+
+
+@pytest.mark.trap(219)
+def test_the_second_process_is_told_which_the_first_is_also_through_a_link(tmp_path: Path) -> None:
+    path, link = tmp_path / "s.jsonl", tmp_path / "link.jsonl"
+    path.touch()
+    link.symlink_to(path)
+
+    with hold(path) as holder:
+        with pytest.raises(SessionInUse) as told:
+            lock_session(link)
+        holder.communicate()
+
+    assert (told.value.pid, told.value.path) == (holder.pid, link)
+
+
+def test_a_lock_ends_with_its_holder_however_it_ends(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with hold(path) as holder:
+        holder.kill()
+        holder.communicate()
+
+    lock = lock_session(path)
+
+    assert lock is not None
+    lock.__exit__()
+
+
+def test_the_same_process_cannot_open_a_session_twice(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lock = lock_session(path)
+    assert lock is not None
+
+    with pytest.raises(SessionInUse) as told:
+        lock_session(path)
+    lock.__exit__()
+
+    assert told.value.pid == os.getpid()
+
+
+def test_a_lock_leaves_nothing_behind(tmp_path: Path) -> None:
+    with SessionLock(tmp_path / "s.jsonl"):
+        pass
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_file_that_was_removed_while_it_was_opened_is_not_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+
+    class Racing(SessionLock):
+        """Loses its file once, between opening and looking."""
+
+        lost = False
+
+        def _is_current(self) -> bool:
+            if not self.lost:
+                self.lost = True
+                self._path.unlink()
+            return super()._is_current()
+
+    with Racing(path), pytest.raises(SessionInUse):
+        lock_session(path)
+
+
+def test_a_damaged_lock_file_names_nobody(tmp_path: Path) -> None:
+    lock = SessionLock(tmp_path / "s.jsonl")
+    (tmp_path / "s.jsonl.lock").write_text("who?")
+
+    assert lock.holder() is None
+
+
+def test_where_no_lock_can_be_made_there_is_none(tmp_path: Path) -> None:
+    assert lock_session(tmp_path / "missing/s.jsonl") is None

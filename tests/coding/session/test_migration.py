@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from pi.coding.session.entries import Compaction
+from pi.coding.session.migration import migrate
+from pi.coding.session.opening import open_session
+from pi.coding.session.reading import parse_session
+from tests.coding.session.sessions import GOLDEN, make_shelf, make_stamps
+
+FIRST: list[dict[str, Any]] = [
+    {"type": "session", "id": "v1id", "timestamp": "t", "cwd": "/c", "provider": "mock"},
+    {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "hi"}},
+    {"type": "message", "timestamp": "t", "message": {"role": "hookMessage", "content": "x"}},
+    {"type": "compaction", "summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 9},
+]
+
+
+def text(records: list[dict[str, Any]]) -> bytes:
+    return b"".join(
+        json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records
+    )
+
+
+def numbered() -> Any:
+    return make_stamps().entry_id
+
+
+def test_the_first_version_becomes_a_chain_with_keys_where_the_original_puts_them() -> None:
+    migrated = migrate(FIRST, numbered())
+
+    assert [list(record) for record in migrated] == [
+        ["type", "id", "timestamp", "cwd", "provider", "version"],
+        ["type", "timestamp", "message", "id", "parentId"],
+        ["type", "timestamp", "message", "id", "parentId"],
+        ["type", "summary", "tokensBefore", "id", "parentId", "firstKeptEntryId"],
+    ]
+    assert [record.get("parentId") for record in migrated[1:]] == [None, "00000001", "00000002"]
+    assert migrated[2]["message"]["role"] == "custom"
+    assert migrated[3]["firstKeptEntryId"] == "00000002"
+    assert migrated[0]["version"] == 3
+
+
+def test_what_the_original_made_of_a_file_of_the_first_version_is_what_we_make_of_it() -> None:
+    expected = (GOLDEN / "sessions/loaded-v1.jsonl").read_bytes().split(b"\n")[:3]
+    before = [json.loads(line) for line in expected]
+    ids = iter([record.pop("id") for record in before[1:]])
+    for record in before[1:]:
+        record.pop("parentId")
+    before[0].pop("version")
+
+    found = parse_session(io.BytesIO(text(before)).readlines(), Path("x"), lambda _: next(ids))
+
+    assert found.migrated == b"\n".join(expected) + b"\n"
+
+
+def test_the_second_version_changes_only_roles_and_its_number() -> None:
+    second: list[dict[str, Any]] = [
+        {"type": "session", "version": 2, "id": "s", "timestamp": "t", "cwd": "/"},
+        {"type": "message", "id": "a", "parentId": None, "message": {"role": "hookMessage"}},
+        {"type": "message", "id": "b", "parentId": "a", "message": {"role": "user"}},
+    ]
+
+    assert migrate(second, numbered()) == [
+        second[0] | {"version": 3},
+        second[1] | {"message": {"role": "custom"}},
+        second[2],
+    ]
+
+
+def test_the_current_version_and_later_ones_do_not_change() -> None:
+    for version in (3, 99, "three"):
+        records = [FIRST[0] | {"version": version}, *FIRST[1:]]
+        assert migrate(records, numbered()) == records
+
+
+def test_a_header_that_lost_its_version_does_not_lose_the_tree() -> None:
+    records = [FIRST[0], {"type": "x", "id": "a"}, {"type": "x", "id": "b", "parentId": None}]
+
+    assert migrate(records, numbered())[1:] == records[1:]
+
+
+def test_a_compaction_that_kept_nothing_known_keeps_nothing_and_one_that_kept_all_keeps_all() -> (
+    None
+):
+    for index, kept in ((0, "00000001"), (1, "00000001"), (77, "00000003"), ("x", "00000003")):
+        records = [*FIRST[:3], FIRST[3] | {"firstKeptEntryIndex": index}]
+        assert migrate(records, numbered())[3]["firstKeptEntryId"] == kept
+
+
+def test_opening_an_old_file_replaces_it_at_once_and_keeps_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    old = text(FIRST[:2]) + b"not json\n" + text(FIRST[2:])
+    path.write_bytes(old)
+    (tmp_path / "old.jsonl.bak").write_text("somebody else's")
+
+    log = open_session(path, make_shelf(tmp_path))
+    log.close()
+
+    again = open_session(path, make_shelf(tmp_path))
+    assert (tmp_path / "old.jsonl.bak").read_text() == "somebody else's"
+    assert (tmp_path / "old.jsonl.bak2").read_bytes() == old
+    assert path.read_bytes().split(b"\n")[2] == b"not json"
+    assert list(again.entries()) == list(log.entries())
+    assert isinstance(list(again.entries())[-1], Compaction)
+    assert not (tmp_path / "old.jsonl.bak3").exists()

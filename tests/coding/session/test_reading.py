@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.messages import AssistantMessage, Cost, Usage
+from pi.base.files import FileProblem
+from pi.coding.session.entries import MessageEntry, UnknownEntry
+from pi.coding.session.errors import NotASession
+from pi.coding.session.reading import (
+    Outline,
+    SessionFile,
+    decode_entry,
+    outline,
+    parse_session,
+    read_file,
+)
+from tests.coding.session.sessions import GOLDEN, make_stamps
+
+HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/c"}\n'
+HELLO = b'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi"}}\n'
+PATH = Path("/somewhere/s.jsonl")
+
+
+def parsed(data: bytes) -> SessionFile:
+    return parse_session(io.BytesIO(data).readlines(), PATH, make_stamps().entry_id)
+
+
+@pytest.mark.trap(210)
+@pytest.mark.parametrize(
+    "data", [b"\n", b"hello\n", b"[]\n", b'{"type":"session"}\n', HELLO, HELLO + HEADER, b"\xff"]
+)
+def test_a_file_that_does_not_begin_with_a_header_is_refused(data: bytes) -> None:
+    with pytest.raises(NotASession) as refused:
+        parsed(data)
+
+    assert str(refused.value) == "Session file is not a valid pi session: /somewhere/s.jsonl"
+
+
+@pytest.mark.trap(210)
+def test_lines_that_are_no_entries_are_passed_over() -> None:
+    bad = b'not json\n\n[1]\n{"type":"message"}\n{"id":"x"}\n{"type":"x","id":""}\n'
+
+    found = parsed(b"junk\n" + HEADER + bad + HEADER + HELLO + b'{"torn')
+
+    assert (found.lines, found.outlines) == ([HELLO], [Outline(type="message", id="a")])
+
+
+@pytest.mark.trap(212)
+def test_only_lf_ends_a_line(tmp_path: Path) -> None:
+    odd = HELLO.replace(b"hi", "a\u2028b\u2029c\x85d".encode()).replace(b"}\n", b"}\r\x0b\x0c\n")
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(HEADER + HELLO.replace(b"hi", "a\u2028b\u2029c\x85d".encode()) + odd)
+
+    assert len(read_file(path)) == 3
+
+
+def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    assert read_file(tmp_path / "none") == read_file(tmp_path / "file/none") == []
+
+
+def test_a_directory_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem, match="Cannot read"):
+        read_file(tmp_path)
+
+
+def test_a_header_with_odd_fields_is_taken_for_what_it_says() -> None:
+    odd = b'{"type":"session","version":"x","id":"s","timestamp":5,"cwd":null,"more":1}\n'
+
+    header = parsed(odd).header
+
+    assert (header.version, header.id, header.timestamp, header.cwd) == (3, "s", "", "")
+
+
+def test_a_newer_version_is_left_as_it_is() -> None:
+    found = parsed(HEADER.replace(b"3", b"99") + HELLO)
+
+    assert (found.header.version, found.migrated, found.lines) == (99, None, [HELLO])
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [(rb"a\ud800b", "a\ufffdb"), (b"a\xffb", "a\ufffdb"), (rb"\ud83d\ude00", "😀")],
+)
+def test_damaged_text_is_read_as_far_as_it_can_be(text: bytes, read: str) -> None:
+    line = HELLO.replace(b"hi", text)
+    known = outline(line)
+    assert known is not None
+
+    entry = decode_entry(line, known)
+
+    assert isinstance(entry, MessageEntry)
+    assert msgspec.to_builtins(entry.message)["content"] == read
+
+
+@pytest.mark.parametrize("id", [b'"\\ud800"', b'"\xff"'])
+def test_damaged_ids_are_ids(id: bytes) -> None:
+    assert outline(HELLO.replace(b'"a"', id)) == Outline(type="message", id="\ufffd")
+
+
+def test_what_some_writers_leave_empty_counts_as_absent() -> None:
+    line = json.dumps(
+        {
+            "type": "message",
+            "id": "a",
+            "parentId": None,
+            "timestamp": "t",
+            "message": {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "x"}],
+                "errorMessage": None,
+                "usage": {"input": 5.0, "output": None, "cost": {"input": None, "total": 1}},
+                "timestamp": 7.0,
+            },
+        }
+    ).encode()
+    known = outline(line)
+    assert known is not None
+
+    entry = decode_entry(line, known)
+
+    assert isinstance(entry, MessageEntry)
+    assert isinstance(entry.message, AssistantMessage)
+    assert entry.message.usage == Usage(input=5, cost=Cost(total=1))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"type": "future"}, {"message": {"role": "future"}}, {"message": 5}, {"timestamp": {}}],
+)
+def test_an_entry_of_unknown_kind_or_shape_is_kept_as_it_is(changes: dict[str, object]) -> None:
+    data = json.loads(HELLO) | changes
+    line = json.dumps(data).encode()
+    known = outline(line)
+    assert known is not None
+
+    entry = decode_entry(line, known)
+
+    assert entry == UnknownEntry(data=data, id="a", parent_id=None)
+
+
+def test_nesting_without_end_is_no_entry() -> None:
+    deep = HELLO.replace(b'"hi"', b"[" * 100_000 + b"]" * 100_000)
+
+    assert parsed(HEADER + deep + HELLO).lines[-1:] == [HELLO]
+
+
+SAMPLE = (GOLDEN / "sessions/tree-branches-labels.jsonl").read_bytes().split(b"\n")
+
+
+@given(st.sampled_from(SAMPLE[1:-1]), st.data())
+def test_a_damaged_line_is_an_entry_that_can_be_decoded_or_none(
+    line: bytes, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(line) - 1))
+    byte = data.draw(st.integers(0, 255))
+    damaged = line[:at] + bytes([byte]) + line[at + 1 :]
+
+    known = outline(damaged)
+
+    if known is not None:
+        assert decode_entry(damaged, known).id == known.id

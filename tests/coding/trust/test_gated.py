@@ -1,0 +1,76 @@
+"""What needs trust is found by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.trust.gated import context_file, gated_in
+
+
+def put(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    return path
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    (tmp_path / "home" / "project").mkdir(parents=True)
+    return tmp_path / "home" / "project"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".pi/settings.json", ".pi/extensions/x.py", ".pi/SYSTEM.md", ".env", "AGENTS.md", "CLAUDE.md"],
+)
+def test_whatever_a_project_could_bring_along_needs_trust(cwd: Path, name: str) -> None:
+    put(cwd / name)
+
+    assert len(gated_in(cwd, home=cwd.parent)) == 1
+
+
+def test_a_bare_folder_and_other_files_need_none(cwd: Path) -> None:
+    (cwd / ".pi").mkdir()
+    put(cwd / ".pi" / "notes.txt")
+    put(cwd / "agents.md")
+
+    assert gated_in(cwd, home=cwd.parent) == ()
+
+
+def test_files_of_directories_above_count(cwd: Path) -> None:
+    skills = put(cwd.parent.parent / ".agents" / "skills" / "x" / "SKILL.md").parent.parent
+    context = put(cwd.parent / "AGENTS.md")
+
+    assert gated_in(cwd, home=cwd.parent) == (skills, context)
+
+
+@pytest.mark.trap(282)
+def test_the_persons_own_skills_are_no_projects(cwd: Path) -> None:
+    put(cwd.parent / ".agents" / "skills" / "x" / "SKILL.md")
+
+    assert gated_in(cwd, home=cwd.parent) == ()
+    assert gated_in(cwd.parent, home=cwd.parent) == ()
+
+
+def test_a_link_that_leads_nowhere_is_something_too(cwd: Path) -> None:
+    (cwd / ".pi").mkdir()
+    (cwd / ".pi" / "extensions").symlink_to("/nowhere/at/all")
+
+    assert gated_in(cwd, home=cwd.parent) == (cwd / ".pi" / "extensions",)
+
+
+def test_in_every_directory_one_context_file_counts(tmp_path: Path) -> None:
+    put(tmp_path / "CLAUDE.md")
+    override = put(tmp_path / "AGENTS.override.md")
+    put(tmp_path / "AGENTS.md")
+
+    assert list(context_file(tmp_path)) == [override]
+
+
+@pytest.mark.trap(275)
+def test_a_directory_of_that_name_is_no_context_file(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").mkdir()
+
+    assert list(context_file(tmp_path)) == []

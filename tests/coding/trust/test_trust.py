@@ -1,0 +1,124 @@
+"""Who decides, in which order, and what follows for the directories around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.bus import Bus
+from pi.coding.trust.store import TrustStore
+from pi.coding.trust.trust import Choice, ProjectTrust, Trust, TrustAnswer, Wish, decide_trust
+from pi.testing import FakeClock
+
+
+class Desk:
+    """A project with something to trust, and everybody who may decide."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.cwd = tmp_path / "home" / "work" / "project"
+        self.cwd.mkdir(parents=True)
+        (self.cwd / "AGENTS.md").write_text("x")
+        self.home = tmp_path / "home"
+        self.store = TrustStore(tmp_path / "agent" / "trust.json", clock=FakeClock())
+        self.bus = Bus()
+
+    async def decide(
+        self, *, flag: bool | None = None, default: Wish = "ask", choice: Choice | None = None
+    ) -> Trust:
+        async def ask(cwd: Path) -> Choice | None:
+            return choice
+
+        return await decide_trust(
+            self.cwd,
+            self.store,
+            home=self.home,
+            bus=self.bus,
+            flag=flag,
+            default=default,
+            ask=ask,
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+@pytest.mark.trap(282)
+async def test_when_nobody_answers_a_project_is_not_trusted(desk: Desk) -> None:
+    trust = await desk.decide()
+
+    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "nobody asked", False)
+    assert desk.store.decisions() == {}
+
+
+async def test_a_project_that_brings_nothing_needs_no_decision(desk: Desk) -> None:
+    (desk.cwd / "AGENTS.md").unlink()
+
+    assert (await desk.decide()).source == "nothing to trust"
+
+
+@pytest.mark.parametrize("flag", [True, False])
+async def test_the_flag_beats_everything_and_speaks_for_all_directories(
+    desk: Desk, flag: bool
+) -> None:
+    desk.store.decide({desk.cwd: not flag})
+    trust = await desk.decide(flag=flag)
+
+    assert (trust.trusted, trust.trusts(desk.home), trust.trusts(desk.cwd)) == (flag, flag, flag)
+
+
+async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
+    desk: Desk,
+) -> None:
+    desk.store.decide({desk.cwd: False})
+    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="undecided"))
+    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="yes", remember=True))
+    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="no"))
+    trust = await desk.decide()
+
+    assert (trust.trusted, trust.source) == (True, "extension")
+    assert desk.store.decisions() == {str(desk.cwd): True}
+
+
+async def test_what_is_stored_about_a_directory_above_counts(desk: Desk) -> None:
+    desk.store.decide({desk.cwd.parent: True})
+    trust = await desk.decide()
+
+    assert (trust.trusted, trust.source) == (True, "stored")
+    assert [trust.trusts(path) for path in (desk.cwd, desk.cwd.parent, desk.home)] == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("default", "trusted"), [("always", True), ("never", False)])
+async def test_the_persons_default_saves_the_question(
+    desk: Desk, default: Wish, trusted: bool
+) -> None:
+    trust = await desk.decide(default=default)
+
+    assert (trust.trusted, trust.source) == (trusted, "settings")
+
+
+async def test_trusting_for_this_session_is_not_stored(desk: Desk) -> None:
+    trust = await desk.decide(choice=Choice(trusted=True, directory=desk.cwd))
+
+    assert (trust.trusted, trust.trusts(desk.cwd), trust.trusts(desk.home)) == (True, True, False)
+    assert desk.store.decisions() == {}
+
+
+async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(desk: Desk) -> None:
+    choice = Choice(trusted=True, directory=desk.cwd.parent, remember=True)
+    trust = await desk.decide(choice=choice)
+
+    assert trust.trusts(desk.cwd)
+    assert desk.store.decisions() == {str(desk.cwd.parent): True}
+
+
+async def test_distrust_can_be_remembered(desk: Desk) -> None:
+    trust = await desk.decide(choice=Choice(trusted=False, directory=desk.cwd, remember=True))
+
+    assert (trust.trusted, desk.store.decisions()) == (False, {str(desk.cwd): False})

@@ -1,0 +1,128 @@
+"""The render contract a second time, written apart from the screen: what must be where.
+
+It is told the frames that were drawn, and says what scrollback and screen must hold. Texts are
+compared without escape sequences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wcwidth import iter_graphemes, wcswidth
+
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.text.width import visible_width
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;:]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b_[^\x07\x1b]*(?:\x07|\x1b\\)")
+
+
+def plain(row: str) -> str:
+    return _ESCAPES.sub("", row).rstrip()
+
+
+class Drawn(NamedTuple):
+    """One frame as the components made it."""
+
+    rows: Sequence[str]
+    live: int | None
+    safe: int | None
+    overlay: tuple[int, int, Sequence[str]] | None
+    """Row, column and lines of an overlay."""
+
+
+class Shadow:
+    """What scrollback and screen must hold."""
+
+    def __init__(self, before: Sequence[str]) -> None:
+        self.above = list(before)
+        """What was on the terminal before us, and rows that are out of date."""
+        self.committed: list[str] = []
+        self.window: list[str] = []
+        self.caret: tuple[int, int] = (0, 0)
+
+    def tape(self) -> list[str]:
+        """Every row that a reader can reach, without the blank ones at the end."""
+        rows = [*self.above, *self.window]
+        while rows and not rows[-1]:
+            rows.pop()
+        return rows
+
+    def draw(self, drawn: Drawn, *, columns: int, height: int, wipe: bool) -> None:
+        """Take note of a frame; ``wipe`` erases all that was there before."""
+        texts = [plain(row) for row in drawn.rows]
+        boundary = next(
+            (limit for limit in (drawn.safe, drawn.live) if limit is not None), len(texts)
+        )
+        if wipe:
+            self.above, self.committed = [], []
+        else:
+            self._notice_shift(texts)
+        count = len(self.committed)
+        if count and len(texts) <= count:
+            top = max(0, len(texts) - height)
+            del self.committed[min(boundary, top) :]
+        else:
+            top = max(count, len(texts) - height)
+            if drawn.overlay is None or wipe:
+                chunk = texts[count : max(count, min(boundary, top))]
+                self.committed += chunk
+                self.above += chunk
+        self.window = self._shown(drawn, texts[top : top + height], height)
+        self._set_caret(drawn, top, height, columns)
+
+    def _notice_shift(self, texts: Sequence[str]) -> None:
+        count = len(self.committed)
+        if len(texts) > count:
+            wrong = right = 0
+            for index in reversed(range(max(0, count - 24), count)):
+                if wrong + right == 8 or wrong > 1:
+                    break
+                if self.committed[index] != texts[index]:
+                    wrong += 1
+                elif texts[index]:
+                    right += 1
+            if wrong == 0 or (wrong == 1 and right):
+                return
+        pairs = enumerate(zip(self.committed, texts, strict=False))
+        first = next((index for index, (old, new) in pairs if old != new), None)
+        if first is not None:
+            del self.committed[first:]
+
+    def _shown(self, drawn: Drawn, window: list[str], height: int) -> list[str]:
+        rows = window or [""]
+        if drawn.overlay is None:
+            return rows
+        row, column, lines = drawn.overlay
+        rows += [""] * (row + len(lines) - len(rows))
+        for number, line in enumerate(lines, row):
+            rows[number] = _laid_over(rows[number], plain(line), column)
+        return rows[:height]
+
+    def _set_caret(self, drawn: Drawn, top: int, height: int, columns: int) -> None:
+        self.caret = (len(self.window) - 1, 0)
+        for number, row in enumerate(drawn.rows[top : top + height]):
+            if CURSOR_MARKER in row:
+                column = visible_width(row.split(CURSOR_MARKER)[0])
+                self.caret = (number, min(column, columns - 1))
+
+
+def _laid_over(below: str, text: str, column: int) -> str:
+    cells, cover = _cells(below), _cells(text)
+    cells += [" "] * (column - len(cells))
+    end = column + len(cover)
+    if column < len(cells) and not cells[column]:  # the right half of a wide character
+        cells[column - 1] = " "
+    if end < len(cells) and not cells[end]:
+        cells[end] = " "
+    cells[column:end] = cover
+    return "".join(cells).rstrip()
+
+
+def _cells(text: str) -> list[str]:
+    """One entry per column; the second column of a wide character is empty."""
+    cells: list[str] = []
+    for grapheme in iter_graphemes(text):
+        cells += [grapheme] + [""] * (wcswidth(grapheme) - 1)
+    return cells

@@ -1,0 +1,212 @@
+"""Runs operations on a real ``TUI`` before a real emulator, and compares after every frame."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.overlays import OverlayHandle
+from pi.tui.placement import OverlayOptions
+from pi.tui.tui import TUI
+from tests.tui.manual_timers import ManualTimers
+from tests.tui.stress.operations import CHANGES, Operation
+from tests.tui.stress.shadow import Drawn, Shadow, plain
+from tests.tui.stress.world import Box, Chrome, Transcript, World, chrome_rows
+
+SYNC, END_SYNC, WRAP_OFF, WRAP_ON = "\x1b[?2026h", "\x1b[?2026l", "\x1b[?7l", "\x1b[?7h"
+DESTRUCTIVE = ("\x1b[3J", "\x1b[2J", "\x1b[H", "\x1b[22J", "\x1bc")
+
+
+class Shape(NamedTuple):
+    """A kind of terminal."""
+
+    columns: int
+    rows: int
+    pane: bool
+    before: int
+    """Rows of a shell that are on the screen when we start."""
+
+
+SHAPES = (
+    Shape(80, 24, pane=False, before=3),
+    Shape(40, 10, pane=False, before=0),
+    Shape(24, 5, pane=False, before=9),
+    Shape(100, 40, pane=False, before=39),
+    Shape(80, 24, pane=True, before=2),
+    Shape(33, 7, pane=True, before=20),
+)
+
+
+class Violation(AssertionError):
+    """The contract is broken."""
+
+
+class Trial:
+    """One terminal, one program on it, and the shadow that knows better."""
+
+    def __init__(self, seed: int, shape: Shape) -> None:
+        self.shape = shape
+        self.world = World(seed)
+        self.timers = ManualTimers()
+        self.terminal = VirtualTerminal(shape.columns, shape.rows)
+        before = [f"shell {number}" for number in range(shape.before)]
+        self.terminal.write("".join(f"{row}\r\n" for row in before))
+        self.tui = TUI(
+            self.terminal, env={"TERM": "tmux-256color"} if shape.pane else {}, strict=True
+        )
+        self.transcript = Transcript(self.world)
+        self.tui.add_child(self.transcript)
+        self.tui.add_child(Chrome(self.world))
+        self.shadow = Shadow(before)
+        self.overlay: tuple[OverlayHandle, Box] | None = None
+        self.wipe = False
+        """Whether the next frame may erase history."""
+        self.tui.start(self.timers)
+        self.compare()
+
+    def run(self, operations: list[Operation]) -> None:
+        for operation in operations:
+            self.apply(operation)
+
+    def apply(self, operation: Operation) -> None:
+        if operation.name in CHANGES:
+            CHANGES[operation.name][0](self.world, operation.amount)
+            self.tui.request_render()
+            if operation.paint:
+                self.paint()
+        else:
+            getattr(self, operation.name)(operation.amount)
+
+    def paint(self) -> None:
+        written = len(self.terminal.output)
+        self.timers.advance(0.02)
+        self.check_bytes("".join(self.terminal.output[written:]))
+        self.compare()
+
+    def resize(self, amount: int) -> None:
+        self.change_size(20 + amount % 90, 3 + amount % 37)
+
+    def resize_height(self, amount: int) -> None:
+        self.change_size(self.terminal.size.columns, 3 + amount % 37)
+
+    def change_size(self, columns: int, rows: int) -> None:
+        self.paint()
+        self.terminal.resize(columns, rows)
+        self.wipe = not self.shape.pane
+        written = len(self.terminal.output)
+        self.timers.advance(0.2)
+        self.check_bytes("".join(self.terminal.output[written:]))
+        if self.shape.pane:
+            self.accept_pane()
+        else:
+            self.compare()
+
+    def clear(self, amount: int) -> None:
+        """Another session."""
+        self.world.blocks.clear()
+        self.world.add_block(amount % 50, is_final=True)
+        self.wipe = not self.shape.pane
+        self.tui.request_render(force=True, clear_scrollback=True)
+        self.paint()
+
+    def overlay_(self, amount: int) -> None:
+        if self.overlay is not None:
+            self.overlay[0].hide()
+            self.overlay = None
+        else:
+            box = Box(1 + amount % 6)
+            size = self.terminal.size
+            options = OverlayOptions(
+                width=4 + amount % (size.columns - 4),
+                row=amount % size.rows,
+                col=amount % size.columns,
+                non_capturing=amount % 2 == 0,
+            )
+            self.overlay = (self.tui.show_overlay(box, options), box)
+        self.tui.request_render()
+        self.paint()
+
+    def scroll(self, amount: int) -> None:
+        """A reader scrolls up while the answer streams; what is read must not move."""
+        self.paint()
+        up = min(len(self.terminal.history), 1 + amount % 60)
+        self.terminal.scroll_up(up)
+        seen = self.terminal.view[:up]
+        CHANGES["stream"][0](self.world, amount)
+        self.tui.request_render()
+        self.paint()
+        if up and self.terminal.view[: len(seen)] != seen:
+            raise Violation(f"the reader saw {seen}, and now {self.terminal.view}")
+        self.terminal.scroll_up(-1_000_000)
+
+    def suspend(self, amount: int) -> None:
+        """The shell gets the terminal and gives it back."""
+        self.paint()
+        shown = self.shadow.window
+        self.shadow.above += shown if shown != [""] else []
+        self.terminal.write("")
+        self.tui.suspend()
+        self.compare()
+
+    def drawn(self) -> Drawn:
+        columns = self.terminal.size.columns
+        transcript = Transcript(self.world)
+        rows = transcript.render(columns)
+        place = None
+        if self.overlay is not None and (bounds := self.overlay[0].bounds) is not None:
+            lines = self.overlay[1].render(bounds.width)[: bounds.height]
+            place = (bounds.row, bounds.column, lines)
+        return Drawn(
+            rows=[*rows, *chrome_rows(self.world, columns)],
+            live=transcript.live_region_start,
+            safe=transcript.commit_safe_end,
+            overlay=place,
+        )
+
+    def compare(self) -> None:
+        size = self.terminal.size
+        self.shadow.draw(self.drawn(), columns=size.columns, height=size.rows, wipe=self.wipe)
+        self.wipe = False
+        actual = _without_blank_end(self.terminal.tape)
+        if actual != self.shadow.tape():
+            raise Violation(_difference(self.shadow.tape(), actual))
+        self.compare_cursor()
+
+    def compare_cursor(self) -> None:
+        column, row = self.terminal.cursor
+        place = (len(self.terminal.history) + row, column)
+        wanted = (len(self.shadow.above) + self.shadow.caret[0], self.shadow.caret[1])
+        if place != wanted:
+            raise Violation(f"the cursor is at {place} and not at {wanted}")
+
+    def accept_pane(self) -> None:
+        """A pane wraps its history by itself; nothing may be lost, and the window must be right."""
+        size = self.terminal.size
+        fresh = Shadow([])
+        fresh.draw(self.drawn(), columns=size.columns, height=size.rows, wipe=True)
+        rows = self.terminal.tape
+        bottom = self.terminal.cursor[1] + len(self.terminal.history) - fresh.caret[0]
+        raise NotImplementedError(rows, bottom)
+
+    def check_bytes(self, written: str) -> None:
+        if not self.wipe and any(sequence in written for sequence in DESTRUCTIVE):
+            raise Violation(f"something was erased without being asked: {written!r}")
+        if CURSOR_MARKER in written:
+            raise Violation("a cursor marker reached the terminal")
+        for on, off in ((SYNC, END_SYNC), (WRAP_OFF, WRAP_ON)):
+            if written.count(on) != written.count(off):
+                raise Violation(f"{on!r} is not closed: {written!r}")
+
+
+def _without_blank_end(rows: list[str]) -> list[str]:
+    while rows and not rows[-1]:
+        rows.pop()
+    return rows
+
+
+def _difference(wanted: list[str], actual: list[str]) -> str:
+    pairs = enumerate(zip(wanted, actual, strict=False))
+    first = next((number for number, (a, b) in pairs if a != b), min(len(wanted), len(actual)))
+    around = slice(max(0, first - 3), first + 6)
+    return f"row {first} differs: wanted {wanted[around]}, got {actual[around]}"
