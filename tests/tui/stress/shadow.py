@@ -41,6 +41,7 @@ class Shadow:
         self.committed: list[str] = []
         self.window: list[str] = []
         self.caret: tuple[int, int] = (0, 0)
+        self.height = 0
 
     def tape(self) -> list[str]:
         """Every row that a reader can reach, without the blank ones at the end."""
@@ -49,7 +50,7 @@ class Shadow:
             rows.pop()
         return rows
 
-    def draw(self, drawn: Drawn, *, columns: int, height: int, wipe: bool) -> None:
+    def draw(self, drawn: Drawn, *, columns: int, wipe: bool) -> None:
         """Take note of a frame; ``wipe`` erases all that was there before."""
         texts = [plain(row) for row in drawn.rows]
         boundary = next(
@@ -61,16 +62,25 @@ class Shadow:
             self._notice_shift(texts)
         count = len(self.committed)
         if count and len(texts) <= count:
-            top = max(0, len(texts) - height)
+            top = max(0, len(texts) - self.height)
             del self.committed[min(boundary, top) :]
         else:
-            top = max(count, len(texts) - height)
+            top = max(count, len(texts) - self.height)
             if drawn.overlay is None or wipe:
                 chunk = texts[count : max(count, min(boundary, top))]
                 self.committed += chunk
                 self.above += chunk
-        self.window = self._shown(drawn, texts[top : top + height], height)
-        self._set_caret(drawn, top, height, columns)
+        self.show(drawn, top, columns=columns)
+
+    def show(self, drawn: Drawn, top: int, *, columns: int) -> None:
+        """Take the frame's rows from ``top`` on as the window."""
+        rows = drawn.rows[top : top + self.height]
+        self.window = self._covered(drawn, [plain(row) for row in rows] or [""])
+        self.caret = (len(self.window) - 1, 0)
+        for number, row in enumerate(rows):
+            if CURSOR_MARKER in row and not self._hides(drawn, number, row):
+                column = visible_width(row.split(CURSOR_MARKER)[0])
+                self.caret = (number, min(column, columns - 1))
 
     def _notice_shift(self, texts: Sequence[str]) -> None:
         count = len(self.committed)
@@ -90,22 +100,23 @@ class Shadow:
         if first is not None:
             del self.committed[first:]
 
-    def _shown(self, drawn: Drawn, window: list[str], height: int) -> list[str]:
-        rows = window or [""]
+    def _covered(self, drawn: Drawn, rows: list[str]) -> list[str]:
         if drawn.overlay is None:
             return rows
         row, column, lines = drawn.overlay
         rows += [""] * (row + len(lines) - len(rows))
         for number, line in enumerate(lines, row):
             rows[number] = _laid_over(rows[number], plain(line), column)
-        return rows[:height]
+        return rows[: self.height]
 
-    def _set_caret(self, drawn: Drawn, top: int, height: int, columns: int) -> None:
-        self.caret = (len(self.window) - 1, 0)
-        for number, row in enumerate(drawn.rows[top : top + height]):
-            if CURSOR_MARKER in row:
-                column = visible_width(row.split(CURSOR_MARKER)[0])
-                self.caret = (number, min(column, columns - 1))
+    def _hides(self, drawn: Drawn, number: int, row: str) -> bool:
+        """Whether an overlay lies over the caret."""
+        if drawn.overlay is None:
+            return False
+        first, column, lines = drawn.overlay
+        end = column + max((visible_width(line) for line in lines), default=0)
+        caret = visible_width(row.split(CURSOR_MARKER)[0])
+        return first <= number < first + len(lines) and column < caret < end
 
 
 def _laid_over(below: str, text: str, column: int) -> str:

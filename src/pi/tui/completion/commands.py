@@ -50,7 +50,7 @@ class CommandProvider:
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
         """The command with a blank behind it, or the arguments as they are."""
-        is_command = prefix.startswith("/")
+        is_command = prefix.startswith("/") and len(prefix) == col
         rest = lines[row][col:]
         text = f"/{item.value}" if is_command else item.value
         done = replace_prefix(lines, row, col, prefix, text)

@@ -47,8 +47,8 @@ class FileProvider:
         return take_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Behind an ``@``."""
-        return mention_before(lines[row][:col]) is not None
+        """Anywhere: behind an ``@`` Tab asks again, elsewhere other providers answer."""
+        return True
 
 
 def _leads_outside(path: str) -> bool:

@@ -75,7 +75,7 @@ class PathProvider:
 
 
 def take_path(lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str) -> Completed:
-    """A path put in place of what was typed of it; a quote that was closed before is not doubled."""
+    """A path in place of what was typed of it; a quote that stands behind is not doubled."""
     line = lines[row]
     if '"' in item.value and line[col : col + 1] == '"':
         lines = [*lines[:row], line[:col] + line[col + 1 :], *lines[row + 1 :]]

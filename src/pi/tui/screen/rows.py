@@ -18,6 +18,13 @@ ERASE_REST = "\x1b[K"
 ERASE_ROW = "\x1b[2K"
 
 _IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
+_SURE_WIDTH = re.compile(
+    r"""(?: [ -~\u00c0-\u024f\u0400-\u0482\u048a-\u052f]++
+      | [\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]++
+      | \x1b\[[0-9;:]*+m | \x1b\]8;[^\x07\x1b]*+(?:\x07|\x1b\\) )*+""",
+    re.VERBOSE,
+)
+"""Styles, links and characters on whose width all terminals agree: what follows can be reached."""
 _NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
 
 log = logging.getLogger(__name__)
@@ -111,9 +118,10 @@ def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
     while place and not all(map(_is_plain, (old[place : place + 1], new[place - 1 : place + 1]))):
         place -= 1
     state = StyleState()
+    if not _SURE_WIDTH.fullmatch(new, 0, place):
+        return 0, state
     for sequence in SEQUENCE.finditer(new, 0, place):
-        if not state.apply(sequence[0]):
-            return 0, state
+        state.apply(sequence[0])
     return place, state
 
 

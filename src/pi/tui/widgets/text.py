@@ -72,7 +72,7 @@ def padded(
 ) -> list[str]:
     """Lines that fit ``inner_width``, with space around them; filled if there is a background."""
     margin = " " * min(pad_x, max(width - 1, 0))
-    rows = [*[""] * pad_y, *(margin + line for line in lines), *[""] * pad_y]
+    rows = [*[""] * pad_y, *(margin + line if line else "" for line in lines), *[""] * pad_y]
     if background is None:
         return rows
     return [background(pad_to_width(row, width)) for row in rows]

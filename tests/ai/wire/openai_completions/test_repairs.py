@@ -26,7 +26,7 @@ def test_a_refused_proof_asks_for_a_request_without_thoughts(field: str) -> None
 
 
 @pytest.mark.trap(26)
-def test_a_refused_proof_and_those_of_calls_are_never_sent_again() -> None:
+def test_a_refused_proof_is_never_sent_again_and_those_of_calls_are_not() -> None:
     detail = '{"type":"reasoning.encrypted","data":"x"}'
     thought = Thinking(thinking="hm", thinking_signature='{"reasoning_opaque":"x"}')
     signed = replace(peeked("c"), thought_signature=detail)

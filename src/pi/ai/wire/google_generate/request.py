@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from pi.ai.diagnostics import NO_REPAIRS, Repairs, without_refused_thoughts
 from pi.ai.messages import Json, Tool
 from pi.ai.request import Call, ToolChoice, possible_choice
 from pi.ai.strict_schemas import NO_STRICT_TOOLS, refuse_loosening
@@ -27,10 +28,11 @@ _BESIDE_GENERATION = ("tools", "toolConfig", "safetySettings", "cachedContent", 
 """Settings that stand at the top of a REST body; all others are about the generation."""
 
 
-def encode(call: Call) -> Json:
+def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """The payload: ``model``, ``contents`` and ``config``."""
     traits = traits_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
+    trusted = without_refused_thoughts(rest, call.model, repairs)
     config: Json = {"maxOutputTokens": call.max_tokens}
     if call.options.temperature is not None:
         config["temperature"] = call.options.temperature
@@ -45,7 +47,7 @@ def encode(call: Call) -> Json:
         config["thinkingConfig"] = thinking
     return {
         "model": call.model.id,
-        "contents": contents(rest, call.model, traits),
+        "contents": contents(trusted, call.model, traits),
         "config": config,
     }
 

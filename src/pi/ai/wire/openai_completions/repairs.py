@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pi.ai.diagnostics import Repairs, without_thoughts
+from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
-from pi.ai.messages import AssistantMessage, Json, ToolCall
+from pi.ai.messages import Json
 from pi.ai.wire.openai_completions.history import REASONING_DETAILS, REASONING_OPAQUE
-from pi.base.records import UNSET, replace
 
 _REFUSED_THOUGHT = re.compile(r"signature|thinking|reasoning", re.IGNORECASE)
 
@@ -22,18 +21,6 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
         return Repairs(thinking=True)
     strict = any(_is_strict(tool) for tool in payload.get("tools") or ())
     return Repairs(strict=True) if strict else None
-
-
-def forget_thoughts(answer: AssistantMessage) -> AssistantMessage:
-    """``answer`` without thoughts, and without the proofs that came with its calls."""
-    kept = without_thoughts(answer)
-    return replace(
-        kept,
-        content=tuple(
-            replace(block, thought_signature=UNSET) if isinstance(block, ToolCall) else block
-            for block in kept.content
-        ),
-    )
 
 
 def _has_proofs(payload: Json) -> bool:

@@ -14,7 +14,6 @@ from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields, mark_breakpoints
 from pi.ai.wire.openai_completions.compat import Compat, compat_of
 from pi.ai.wire.openai_completions.history import History, id_maker
-from pi.ai.wire.openai_completions.repairs import forget_thoughts
 from pi.ai.wire.openai_completions.thinking import thinking_fields
 from pi.ai.wire.openai_completions.tools import (
     ToolForms,
@@ -33,7 +32,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     forms = tool_forms(instructions.tools, compat, strict_refused=loose)
     late = _late_tools(rest, instructions.tools, compat)
     history = History(call.model, compat, forms, late)
-    trusted = without_refused_thoughts(rest, call.model, repairs, forget=forget_thoughts)
+    trusted = without_refused_thoughts(rest, call.model, repairs)
     prepared = prepare(trusted, call.model, id_maker(call.model))
     payload: Json = {
         "model": call.model.id,

@@ -126,15 +126,21 @@
     byId("found").textContent = words ? `${matches.length} found` : "";
     if ("highlights" in CSS) CSS.highlights.delete("found");
   };
-  let pause = 0;
+  let waiting = 0;
+  const searchNow = () => {
+    if (!waiting) return;
+    clearTimeout(waiting);
+    waiting = 0;
+    search();
+  };
   field.addEventListener("input", () => {
-    clearTimeout(pause);
-    pause = setTimeout(search, 120);
+    clearTimeout(waiting);
+    waiting = setTimeout(searchNow, 120);
   });
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
-    if (current < 0) search();
+    searchNow();
     step(event.shiftKey ? -1 : 1);
   });
   byId("next").addEventListener("click", () => step(1));

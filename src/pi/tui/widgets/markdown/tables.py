@@ -23,11 +23,16 @@ def draw_table(table: Table, width: int, look: Look) -> list[str]:
     if room < _LEAST_COLUMN * len(head):
         return _stack(head, body, width, look)
     widths = shrink([_widest(column) for column in zip(head, *body, strict=False)], room)
+    groups = [_draw_row(cells, widths, table.alignments, look) for cells in (head, *body)]
+    between = _border("├", "┼", "┤", widths, look)
+    has_wrapped = any(len(lines) > 1 for lines in groups[1:])
     rows = [_border("┌", "┬", "┐", widths, look)]
-    rows += _draw_row(head, widths, table.alignments, look)
-    for cells in body:
-        rows.append(_border("├", "┼", "┤", widths, look))
-        rows += _draw_row(cells, widths, table.alignments, look)
+    for number, lines in enumerate(groups):
+        if number == 1 or (
+            number > 1 and has_wrapped
+        ):  # wrapped cells need lines to tell them apart
+            rows.append(between)
+        rows += lines
     return [*rows, _border("└", "┴", "┘", widths, look)]
 
 

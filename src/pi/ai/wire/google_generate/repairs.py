@@ -1,0 +1,27 @@
+"""What to leave out of a request that the server refused, so that it is not refused again. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from pi.ai.diagnostics import Repairs
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json
+from pi.ai.wire.google_generate.history import UNSIGNED
+
+_SIGNATURE = re.compile(r"(?:corrupted|invalid) thought.?signature|signature is not valid", re.I)
+
+
+def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
+    """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
+    if _SIGNATURE.search(refusal.message) and _has_signatures(payload):
+        return Repairs(thinking=True)
+    return None
+
+
+def _has_signatures(payload: Json) -> bool:
+    return any(
+        part.get("thoughtSignature", UNSIGNED) != UNSIGNED
+        for content in payload.get("contents", ())
+        for part in content.get("parts", ())
+    )

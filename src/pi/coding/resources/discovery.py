@@ -1,0 +1,168 @@
+"""Everything that is found for one session, in the order in which names win."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pi.base.records import Record
+from pi.coding.resources.context_files import ContextFiles, find_context_files
+from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
+from pi.coding.resources.prompts import PromptTemplate, find_prompts
+from pi.coding.resources.selection import Selection
+from pi.coding.resources.skills import FoundSkill, find_skills
+from pi.coding.resources.source import Place, Warn
+
+
+class Wanted(Record):
+    """What the command line, or a program that embeds pi, says of resources."""
+
+    context_files: bool = True
+    skills: bool = True
+    """Whether they are discovered; explicit ones are always taken."""
+    skill_paths: tuple[str, ...] = ()
+    prompts: bool = True
+    prompt_paths: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    append_system_prompt: tuple[str, ...] = ()
+
+
+class Lists(Record):
+    """The lists of a settings file, and the folder that their paths start from."""
+
+    base: Path
+    skills: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+
+
+class Resources(Record):
+    """What was found, and what went wrong meanwhile."""
+
+    context: ContextFiles = ContextFiles()
+    prompt_files: PromptFiles = PromptFiles()
+    skills: tuple[FoundSkill, ...] = ()
+    prompts: tuple[PromptTemplate, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Surroundings(Record):
+    """Where to look."""
+
+    cwd: Path
+    agent_dir: Path
+    home: Path
+    trusted: bool
+    trusts: Callable[[Path], bool]
+    user: Lists
+    project: Lists
+    extra: tuple[Place, ...] = ()
+    """Folders of packages and extensions that hold skills."""
+    extra_prompts: tuple[Place, ...] = ()
+
+
+def discover(wanted: Wanted, where: Surroundings) -> Resources:
+    """Look everywhere once. Only what is trusted is opened."""
+    warnings: list[str] = []
+    context = ContextFiles()
+    if wanted.context_files:
+        context = find_context_files(
+            where.cwd, where.agent_dir, trusts=where.trusts, warn=warnings.append
+        )
+    return Resources(
+        context=context,
+        prompt_files=find_prompt_files(
+            where.cwd,
+            where.agent_dir,
+            trusted=where.trusted,
+            system=wanted.system_prompt,
+            append=wanted.append_system_prompt,
+            warn=warnings.append,
+        ),
+        skills=_admitted_skills(wanted, where, warnings.append),
+        prompts=_admitted_prompts(wanted, where, warnings.append),
+        warnings=tuple(warnings),
+    )
+
+
+def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[FoundSkill, ...]:
+    selections = _selections(where, "skills")
+    places = [
+        *_explicit(wanted.skill_paths, where.cwd),
+        *(_skill_places(where, selections) if wanted.skills else ()),
+    ]
+    found = find_skills(places, warn)
+    return tuple(
+        each for each in found if _admits(selections, each.source.path, each.source.source)
+    )
+
+
+def _admitted_prompts(
+    wanted: Wanted, where: Surroundings, warn: Warn
+) -> tuple[PromptTemplate, ...]:
+    selections = _selections(where, "prompts")
+    places = [
+        *_explicit(wanted.prompt_paths, where.cwd),
+        *(_prompt_places(where, selections) if wanted.prompts else ()),
+    ]
+    found = find_prompts(places, warn)
+    return tuple(
+        each for each in found if _admits(selections, each.source.path, each.source.source)
+    )
+
+
+def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
+    if where.trusted:
+        yield Place(path=where.cwd / ".pi" / "skills", scope="project")
+    for directory in _up_to_repository(where.cwd):
+        if directory != where.home and where.trusts(directory):
+            yield Place(path=directory / ".agents" / "skills", scope="project")
+    yield Place(path=where.agent_dir / "skills")
+    yield Place(path=where.home / ".agents" / "skills")
+    yield from _listed(selections)
+    yield from where.extra
+
+
+def _prompt_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
+    if where.trusted:
+        yield Place(path=where.cwd / ".pi" / "prompts", scope="project")
+    yield Place(path=where.agent_dir / "prompts")
+    yield from _listed(selections)
+    yield from where.extra_prompts
+
+
+def _selections(where: Surroundings, name: str) -> tuple[Selection, Selection]:
+    """What the project's and the person's list say."""
+    project = getattr(where.project, name) if where.trusted else ()
+    return (
+        Selection.of(project, where.project.base),
+        Selection.of(getattr(where.user, name), where.user.base),
+    )
+
+
+def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
+    project, user = selections
+    for path in (*project.paths, *project.forced):
+        yield Place(path=path, source="local", scope="project")
+    for path in (*user.paths, *user.forced):
+        yield Place(path=path, source="local")
+
+
+def _explicit(paths: Sequence[str], cwd: Path) -> list[Place]:
+    return [
+        Place(path=cwd / Path(path).expanduser(), source="cli", scope="temporary") for path in paths
+    ]
+
+
+def _admits(selections: Sequence[Selection], path: str, source: str) -> bool:
+    if source == "cli":
+        return True
+    found = Path(path)
+    return all(selection.admits(found, found.parent.parent) for selection in selections)
+
+
+def _up_to_repository(cwd: Path) -> Iterator[Path]:
+    """Directories from ``cwd`` to the root of its repository; without one, of the file system."""
+    for directory in (cwd, *cwd.parents):
+        yield directory
+        if (directory / ".git").exists():
+            return

@@ -1,0 +1,65 @@
+"""Markdown files that begin with YAML between two lines of dashes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+
+_FENCED = re.compile(r"---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)", re.DOTALL)
+LARGEST = 1_000_000
+"""Bytes; whatever is larger is no text that somebody wrote for a prompt."""
+
+
+class BadResource(PiError):
+    """A file that cannot be used, and why."""
+
+
+class Document(Record):
+    """A file in two parts."""
+
+    meta: dict[str, Any]
+    body: str
+    has_meta: bool
+
+
+def parse_document(text: str) -> Document:
+    """The parts of ``text``; ``BadResource`` when the front matter is broken."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    fenced = _FENCED.match(text)
+    if fenced is None:
+        return Document(meta={}, body=text, has_meta=False)
+    # Here, not above: most starts meet no front matter.
+    from yaml12 import parse_yaml
+
+    try:
+        meta = parse_yaml(fenced["yaml"]) if fenced["yaml"].strip() else {}
+    except ValueError as problem:
+        raise BadResource(f"the front matter is not valid YAML ({problem})") from problem
+    if not isinstance(meta, dict):
+        raise BadResource("the front matter is not a list of names and values")
+    named = {str(name): value for name, value in meta.items()}
+    return Document(meta=named, body=fenced["body"].strip(), has_meta=True)
+
+
+def read_document(path: Path) -> Document:
+    """The parts of a file; ``BadResource`` when it cannot be read or understood."""
+    return parse_document(read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """What a file says; ``BadResource`` when it cannot be read or is no text."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as problem:
+        raise BadResource(problem.strerror or str(problem)) from problem
+    if len(data) > LARGEST:
+        raise BadResource(f"the file is larger than {LARGEST} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as problem:
+        raise BadResource("the file is not UTF-8 text") from problem

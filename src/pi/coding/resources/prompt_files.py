@@ -1,0 +1,62 @@
+"""SYSTEM.md and APPEND_SYSTEM.md, and their places on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pi.base.records import Record
+from pi.coding.resources.frontmatter import BadResource, read_text
+from pi.coding.resources.source import Warn
+
+
+class PromptFiles(Record):
+    """What replaces the base prompt, and what is added to it; empty when nobody said anything."""
+
+    system: str = ""
+    append: str = ""
+
+
+def find_prompt_files(
+    cwd: Path,
+    agent_dir: Path,
+    *,
+    trusted: bool,
+    system: str | None = None,
+    append: Sequence[str] = (),
+    warn: Warn,
+) -> PromptFiles:
+    """The command line beats the project, and a trusted project beats the person's own files.
+
+    ``system`` and ``append`` are texts, or names of files.
+    """
+    folders = [cwd / ".pi", agent_dir] if trusted else [agent_dir]
+    return PromptFiles(
+        system=_first(folders, "SYSTEM.md", warn) if system is None else text_or_file(system, cwd),
+        append=(
+            "\n\n".join(text_or_file(each, cwd) for each in append)
+            if append
+            else _first(folders, "APPEND_SYSTEM.md", warn)
+        ),
+    )
+
+
+def text_or_file(value: str, cwd: Path) -> str:
+    """What a file says if there is one of that name; otherwise the text itself."""
+    path = cwd / Path(value).expanduser() if value and "\n" not in value else None
+    try:
+        if path is not None and path.is_file():
+            return read_text(path)
+    except OSError:
+        pass  # a text that is too long for a name
+    return value
+
+
+def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
+    for folder in folders:
+        if (folder / name).is_file():
+            try:
+                return read_text(folder / name)
+            except BadResource as problem:
+                warn(f"Could not read {folder / name}: {problem.message}")
+    return ""

@@ -1,0 +1,114 @@
+"""Skills on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pi.agent.skills import Skill
+from pi.base.records import Record
+from pi.coding.resources.frontmatter import BadResource, Document, read_document
+from pi.coding.resources.source import Place, SourceInfo, Warn
+
+SKILL_FILE = "SKILL.md"
+LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "venv"})
+DEEPEST = 8
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+class FoundSkill(Record):
+    """A skill and where it comes from."""
+
+    skill: Skill
+    source: SourceInfo
+
+
+def find_skills(places: Iterable[Place], warn: Warn) -> tuple[FoundSkill, ...]:
+    """Every skill of ``places``; of two with one name the first counts."""
+    found: dict[str, FoundSkill] = {}
+    seen: set[str] = set()
+    for place in places:
+        for path in _files(place.path):
+            real = os.path.realpath(path)
+            if real in seen:
+                continue
+            seen.add(real)
+            skill = load_skill(path, warn)
+            if skill is None:
+                continue
+            if (known := found.get(skill.name)) is not None:
+                warn(f'Skill "{skill.name}" at {path} is hidden by {known.skill.location}')
+                continue
+            found[skill.name] = FoundSkill(skill=skill, source=place.info(path))
+    return tuple(found.values())
+
+
+def load_skill(path: Path, warn: Warn) -> Skill | None:
+    """The skill of a file, or ``None`` with a warning that says why not."""
+    try:
+        document = read_document(path)
+        return _skill(path, document, warn)
+    except BadResource as problem:
+        warn(f"Skill {path} was not loaded: {problem.message}")
+        return None
+
+
+def _skill(path: Path, document: Document, warn: Warn) -> Skill:
+    meta = document.meta
+    name = meta.get("name")
+    if not isinstance(name, str) or not name.strip():
+        name = path.parent.name if path.name == SKILL_FILE else path.stem
+    name = name.strip()
+    description = meta.get("description")
+    if not isinstance(description, str) or not description.strip():
+        raise BadResource("description is required")
+    description = description.strip()
+    if len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
+        warn(f'Skill {path}: the name "{name}" should be a-z, 0-9 and single hyphens')
+    if len(description) > LONGEST_DESCRIPTION:
+        warn(f"Skill {path}: the description is longer than {LONGEST_DESCRIPTION} characters")
+    return Skill(
+        name=name,
+        description=description,
+        location=str(path),
+        content=document.body,
+        disable_model_invocation=meta.get("disable-model-invocation") is True,
+    )
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """The files below ``root`` that are skills; a folder that is a skill is not searched."""
+    if root.is_file():
+        yield root
+    elif (root / SKILL_FILE).is_file():
+        yield root / SKILL_FILE
+    else:
+        yield from _loose(root)
+        yield from _folders(root, DEEPEST, {os.path.realpath(root)})
+
+
+def _loose(root: Path) -> Iterator[Path]:
+    """Markdown files that lie directly in a folder of skills; a README explains the folder."""
+    for entry in _entries(root):
+        if entry.suffix == ".md" and entry.stem.upper() != "README" and entry.is_file():
+            yield entry
+
+
+def _folders(root: Path, depth: int, above: set[str]) -> Iterator[Path]:
+    for folder in _entries(root):
+        if folder.name in SKIPPED_FOLDERS or folder.name.startswith(".") or not folder.is_dir():
+            continue
+        if (folder / SKILL_FILE).is_file():
+            yield folder / SKILL_FILE
+        elif depth > 1 and (real := os.path.realpath(folder)) not in above:
+            yield from _folders(folder, depth - 1, above | {real})
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,44 @@
+"""Where a resource comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pi.base.records import UNSET, Record, UnsetType
+
+Warn: TypeAlias = Callable[[str], None]
+"""Told what could not be used, with its path and the reason."""
+
+Scope: TypeAlias = Literal["user", "project", "temporary"]
+
+
+class SourceInfo(Record):
+    """In the JSON names of RPC."""
+
+    path: str
+    source: str = "auto"
+    """``auto`` when it was discovered, ``cli``, ``inline``, ``local`` or a package."""
+    scope: Scope = "user"
+    origin: Literal["top-level", "package"] = "top-level"
+    base_dir: str | UnsetType = UNSET
+
+
+class Place(Record):
+    """A file or folder to look at, and what is said of everything that is found there."""
+
+    path: Path
+    source: str = "auto"
+    scope: Scope = "user"
+    origin: Literal["top-level", "package"] = "top-level"
+
+    def info(self, path: Path) -> SourceInfo:
+        """The source of something that was found at ``path``."""
+        return SourceInfo(
+            path=str(path),
+            source=self.source,
+            scope=self.scope,
+            origin=self.origin,
+            base_dir=str(self.path if self.path.is_dir() else self.path.parent),
+        )

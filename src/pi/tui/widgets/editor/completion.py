@@ -1,0 +1,108 @@
+"""Suggestions for the text before the cursor: asked for, shown, taken or dropped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from pi.base.tasks import TaskScope
+from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.buffer import Position
+from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
+
+DEBOUNCE = 0.02
+"""Seconds without another key before a provider is asked."""
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Popup:
+    """Suggestions on the screen."""
+
+    def __init__(
+        self, found: Suggestions, *, max_visible: int, theme: SelectTheme, keymap: Keymap
+    ) -> None:
+        self._found = found
+        items = [
+            SelectItem(value=str(number), label=item.label or item.value, description=item.description)
+            for number, item in enumerate(found.items)
+        ]
+        self.list = SelectList(items, max_visible, theme, keymap=keymap)
+
+    @property
+    def prefix(self) -> str:
+        """What the choice replaces."""
+        return self._found.prefix
+
+    @property
+    def selected(self) -> Suggestion:
+        """The suggestion that would be taken."""
+        item = self.list.selected
+        return self._found.items[int(item.value) if item else 0]
+
+
+class Completion:
+    """Asks a provider in the background, one question at a time.
+
+    A new question, or ``cancel``, ends the one before, so an answer that arrives is always for the
+    text as it was when it was asked last.
+    """
+
+    def __init__(self, provider: Provider, tasks: TaskScope, sleep: Sleep) -> None:
+        self._provider = provider
+        self._tasks = tasks
+        self._sleep = sleep
+        self._question: asyncio.Task[None] | None = None
+
+    def ask(
+        self,
+        lines: Sequence[str],
+        cursor: Position,
+        answered: Callable[[Suggestions | None], None],
+        *,
+        force: bool = False,
+    ) -> None:
+        """Look for suggestions at a place; at once if forced, else when typing pauses."""
+        self.cancel()
+        question = self._ask(tuple(lines), cursor, answered, force=force)
+        self._question = self._tasks.start(question, name="completion")
+
+    def cancel(self) -> None:
+        """Want no answer any more."""
+        if self._question is not None:
+            self._question.cancel()
+            self._question = None
+
+    def is_wanted(self, lines: Sequence[str], cursor: Position) -> bool:
+        """Whether what stands before the cursor asks for suggestions by itself."""
+        before = lines[cursor.row][: cursor.col]
+        triggers = self._provider.trigger_characters
+        if "/" in triggers and cursor.row == 0 and before.startswith("/"):
+            return True  # a command, or its arguments
+        word = before.rpartition(" ")[2] if '"' not in before else before
+        return any(trigger in word for trigger in triggers if trigger != "/")
+
+    def completes_files(self, lines: Sequence[str], cursor: Position) -> bool:
+        """Whether Tab asks for files here."""
+        return self._provider.should_trigger_file_completion(lines, *cursor)
+
+    def take(
+        self, lines: Sequence[str], cursor: Position, item: Suggestion, prefix: str
+    ) -> Completed:
+        """The text with a suggestion in it."""
+        return self._provider.apply_completion(lines, *cursor, item, prefix)
+
+    async def _ask(
+        self,
+        lines: tuple[str, ...],
+        cursor: Position,
+        answered: Callable[[Suggestions | None], None],
+        *,
+        force: bool,
+    ) -> None:
+        if not force:
+            await self._sleep(DEBOUNCE)
+        found = await self._provider.get_suggestions(lines, *cursor, force=force)
+        self._question = None
+        answered(found if found and found.items else None)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.diagnostics import Repairs
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services
+from pi.ai.http.client import HttpClient
+from pi.ai.messages import (
+    AssistantMessage,
+    Json,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.ai.models.model import Model
+from pi.ai.request import Access, Call
+from pi.ai.wire.google_generate import answer
+from pi.ai.wire.google_generate.history import UNSIGNED
+from pi.ai.wire.google_generate.repairs import next_repair
+from pi.testing.clock import FakeClock
+from tests.ai.http.raw_server import Peer, raw_server
+from tests.ai.wire.conformance import recording
+
+MODEL = Model(
+    id="gemini-3-pro-preview",
+    name="Gemini",
+    api="google-generative-ai",
+    provider="google",
+    reasoning=True,
+)
+HI = UserMessage(content="hi")
+
+
+def refusal(sentence: str) -> BadRequest:
+    return BadRequest(f"400: {sentence}", status=400)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Corrupted thought signature.",
+        "Unable to submit request because Thought signature is not valid.. Learn more: …",
+    ],
+)
+def test_a_refused_signature_asks_for_a_request_without_thoughts(sentence: str) -> None:
+    signed: Json = {"contents": [{"parts": [{"text": "t", "thoughtSignature": "bad"}]}]}
+    unsigned: Json = {"contents": [{"parts": [{"text": "t"}, {"thoughtSignature": UNSIGNED}]}]}
+
+    assert next_repair(refusal(sentence), signed) == Repairs(thinking=True)
+    assert next_repair(refusal(sentence), unsigned) is None
+    assert next_repair(refusal("API key not valid"), signed) is None
+
+
+async def asked(*messages: Message, responses: list[bytes]) -> tuple[list[Json], AssistantMessage]:
+    """The bodies of one call, which are answered one by one, and what they came to."""
+    bodies: list[Json] = []
+
+    async def script(peer: Peer) -> None:
+        bodies.append(json.loads((await peer.request()).partition(b"\r\n\r\n")[2]))
+        await peer.say(responses[len(bodies) - 1])
+        await peer.hang_up()
+
+    async with raw_server(script) as server, HttpClient(environ={}) as http:
+        call = Call(
+            model=MODEL,
+            messages=messages,
+            access=Access(api_key="KEY", kind="api_key", base_url=server.url),
+        )
+        builder = MessageBuilder(MODEL, now_ms=0)
+        services = Services(http=http, clock=FakeClock(), environ={})
+        await answer(call, builder, lambda: None, services)
+    assert builder.final is not None
+    return bodies, builder.final
+
+
+def signatures(body: Json) -> list[str]:
+    """All signatures in a request, in order."""
+    parts = [part for content in body["contents"] for part in content["parts"]]
+    return [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
+
+
+@pytest.mark.trap(26)
+async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
+    error = {"error": {"code": 400, "message": "Corrupted thought signature."}}
+    refused = b"HTTP/1.1 400 Bad Request\r\n\r\n" + json.dumps(error).encode()
+    said = AssistantMessage(
+        content=(
+            Thinking(thinking="hm", thinking_signature="YmFk"),
+            Text(text="so", text_signature="YmFk"),
+            ToolCall(id="c", name="peek", arguments={}, thought_signature="YmFk"),
+        ),
+        api=MODEL.api,
+        provider=MODEL.provider,
+        model=MODEL.id,
+    )
+    result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=(Text(text="R"),))
+    told = (HI, said, result)
+
+    bodies, healed = await asked(*told, responses=[refused, recording(MODEL.api, "thinking")])
+    later, _ = await asked(*told, healed, HI, responses=[recording(MODEL.api, "text")])
+
+    assert [note["type"] for note in healed.diagnostics or ()] == ["thinking_signature_rejected"]
+    assert [signatures(body) for body in (*bodies, *later)] == [
+        ["YmFk", "YmFk", "YmFk"],
+        [UNSIGNED],  # the call of the running turn needs one
+        ["c2ln"],
+    ]

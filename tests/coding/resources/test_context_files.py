@@ -1,0 +1,70 @@
+"""Instructions of a project and of the directories above it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.resources.context_files import ContextFiles, find_context_files
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    folder = tmp_path / "work" / "project"
+    folder.mkdir(parents=True)
+    (tmp_path / "agent").mkdir()
+    return folder
+
+
+def found(cwd: Path, *, trusted: tuple[Path, ...] | None = None) -> ContextFiles:
+    warnings: list[str] = []
+    files = find_context_files(
+        cwd,
+        cwd.parent.parent / "agent",
+        trusts=lambda folder: trusted is None or folder in trusted,
+        warn=warnings.append,
+    )
+    assert warnings == []
+    return files
+
+
+def test_they_come_from_the_most_general_to_the_nearest(cwd: Path) -> None:
+    for folder in (cwd.parent.parent / "agent", cwd.parent, cwd):
+        (folder / "AGENTS.md").write_text(folder.name)
+
+    assert [file.content for file in found(cwd).files] == ["agent", "work", "project"]
+
+
+def test_only_trusted_directories_are_read_and_the_others_are_named(cwd: Path) -> None:
+    (cwd.parent / "AGENTS.md").write_text("above")
+    (cwd / "CLAUDE.md").write_text("here")
+    files = found(cwd, trusted=(cwd,))
+
+    assert [file.content for file in files.files] == ["here"]
+    assert files.skipped == (str(cwd.parent / "AGENTS.md"),)
+
+
+@pytest.mark.trap(275)
+def test_a_file_that_is_reached_twice_is_read_once(cwd: Path) -> None:
+    (cwd.parent / "AGENTS.md").write_text("one")
+    (cwd / "AGENTS.md").symlink_to(cwd.parent / "AGENTS.md")
+
+    assert len(found(cwd).files) == 1
+
+
+@pytest.mark.trap(275)
+def test_the_way_up_ends_at_the_root() -> None:
+    files = find_context_files(
+        Path("/"), Path("/nowhere"), trusts=lambda folder: False, warn=lambda text: None
+    )
+
+    assert files.files == ()
+
+
+def test_a_file_that_cannot_be_read_is_warned_of(cwd: Path) -> None:
+    (cwd / "AGENTS.md").write_bytes(b"\xff")
+    warnings: list[str] = []
+    find_context_files(cwd, cwd, trusts=lambda folder: True, warn=warnings.append)
+
+    assert warnings == [f"Could not read {cwd / 'AGENTS.md'}: the file is not UTF-8 text"]

@@ -1,0 +1,93 @@
+"""Everything together: the order in which names win, and what trust keeps closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
+
+SKILL = "---\ndescription: d\n---\n{}"
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Surroundings:
+    cwd, agent, home = (
+        tmp_path / "home" / "work",
+        tmp_path / "home" / ".pi/agent",
+        tmp_path / "home",
+    )
+    for name, root in {
+        "project": cwd / ".pi",
+        "agents": cwd / ".agents",
+        "user": agent,
+        "home": home / ".agents",
+        "listed": agent / "more",
+    }.items():
+        put(root / "skills" / "same" / "SKILL.md", SKILL.format(name))
+        put(root / "skills" / name / "SKILL.md", SKILL.format(name))
+        put(root / "prompts" / "same.md", name)
+    put(cwd / "AGENTS.md", "secret plans")
+    return Surroundings(
+        cwd=cwd,
+        agent_dir=agent,
+        home=home,
+        trusted=True,
+        trusts=lambda folder: True,
+        user=Lists(base=agent, skills=("more/skills", "-skills/user"), prompts=("more/prompts",)),
+        project=Lists(base=cwd / ".pi"),
+    )
+
+
+def same(resources: Resources) -> tuple[str, str]:
+    [skill] = [each.skill for each in resources.skills if each.skill.name == "same"]
+    [prompt] = [each for each in resources.prompts if each.name == "same"]
+    return skill.content, prompt.content
+
+
+@pytest.mark.trap(274)
+def test_project_beats_user_and_the_command_line_beats_all(
+    where: Surroundings, tmp_path: Path
+) -> None:
+    put(tmp_path / "cli" / "same" / "SKILL.md", SKILL.format("cli"))
+    put(tmp_path / "same.md", "cli")
+    wanted = Wanted(skill_paths=(str(tmp_path / "cli"),), prompt_paths=(str(tmp_path / "same.md"),))
+
+    assert same(discover(Wanted(), where)) == ("project", "project")
+    assert same(discover(wanted, where)) == ("cli", "cli")
+
+
+def test_a_project_that_is_not_trusted_is_not_opened(where: Surroundings) -> None:
+    closed = replace(where, trusted=False, trusts=lambda folder: False)
+    resources = discover(Wanted(), closed)
+
+    assert same(resources) == ("user", "user")
+    assert {each.source.scope for each in resources.skills} == {"user"}
+    assert resources.context.files == ()
+    assert resources.context.skipped == (str(where.cwd / "AGENTS.md"),)
+
+
+def test_settings_add_folders_and_leave_single_skills_out(where: Surroundings) -> None:
+    names = {each.skill.name for each in discover(Wanted(), where).skills}
+
+    assert names == {"same", "project", "agents", "home", "listed"}
+
+
+def test_discovery_can_be_switched_off_and_explicit_paths_stay(
+    where: Surroundings, tmp_path: Path
+) -> None:
+    put(tmp_path / "cli" / "mine" / "SKILL.md", SKILL.format("cli"))
+    wanted = Wanted(
+        context_files=False, skills=False, prompts=False, skill_paths=(str(tmp_path / "cli"),)
+    )
+    resources = discover(wanted, where)
+
+    assert [each.skill.name for each in resources.skills] == ["mine"]
+    assert (resources.prompts, resources.context.files) == ((), ())

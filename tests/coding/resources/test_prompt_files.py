@@ -1,0 +1,55 @@
+"""SYSTEM.md and APPEND_SYSTEM.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".pi").mkdir(parents=True)
+    (tmp_path / "agent").mkdir()
+    for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
+        (folder / ".pi" / name).write_text(f"project {name}")
+        (tmp_path / "agent" / name).write_text(f"own {name}")
+    return folder
+
+
+def files(
+    cwd: Path, *, trusted: bool = True, system: str | None = None, append: tuple[str, ...] = ()
+) -> PromptFiles:
+    return find_prompt_files(
+        cwd,
+        cwd.parent / "agent",
+        trusted=trusted,
+        system=system,
+        append=append,
+        warn=lambda text: None,
+    )
+
+
+def test_a_trusted_project_beats_the_persons_own_files(cwd: Path) -> None:
+    assert files(cwd).system == "project SYSTEM.md"
+    assert files(cwd, trusted=False).append == "own APPEND_SYSTEM.md"
+
+
+def test_the_command_line_beats_all_and_may_name_files(cwd: Path) -> None:
+    (cwd / "mine.md").write_text("from a file")
+    found = files(cwd, system="mine.md", append=("one", "mine.md"))
+
+    assert found == PromptFiles(system="from a file", append="one\n\nfrom a file")
+
+
+def test_a_long_text_is_no_name_of_a_file(cwd: Path) -> None:
+    text = "word " * 5_000
+
+    assert files(cwd, system=text).system == text
+
+
+def test_an_empty_prompt_is_a_prompt(cwd: Path) -> None:
+    assert files(cwd, system="").system == ""

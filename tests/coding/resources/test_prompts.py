@@ -1,0 +1,104 @@
+"""Prompt templates and their arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.resources.prompts import (
+    PromptTemplate,
+    expand_prompt,
+    find_prompts,
+    split_arguments,
+    substitute,
+)
+from pi.coding.resources.source import Place
+
+
+def found(*roots: Path) -> tuple[tuple[PromptTemplate, ...], list[str]]:
+    warnings: list[str] = []
+    return find_prompts([Place(path=root) for root in roots], warnings.append), warnings
+
+
+def test_a_template_is_named_after_its_file(tmp_path: Path) -> None:
+    (tmp_path / "fix.md").write_text(
+        "---\ndescription: Fixes.\nargument-hint: <what>\n---\n\nFix $1\n"
+    )
+    (tmp_path / "plain.md").write_text("\nPlain words\n")
+    (tmp_path / "other.txt").write_text("x")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "no.md").write_text("x")
+    (fix, plain), warnings = found(tmp_path)
+
+    assert (fix.name, fix.description, fix.argument_hint, fix.content) == (
+        "fix",
+        "Fixes.",
+        "<what>",
+        "Fix $1",
+    )
+    assert (plain.description, plain.content) == ("Plain words", "\nPlain words\n")
+    assert warnings == []
+
+
+def test_the_first_of_one_name_counts_and_a_broken_one_is_told(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.md").write_text(folder)
+    (tmp_path / "b" / "bad.md").write_text("---\na: [\n---\n")
+    templates, warnings = found(tmp_path / "a", tmp_path / "b")
+
+    assert [template.content for template in templates] == ["a"]
+    assert len(warnings) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a b", ["a", "b"]),
+        ("'a b' \"c d\"", ["a b", "c d"]),
+        ('x="y z"w', ["x=y zw"]),
+        (r"a\ b", ["a\\", "b"]),
+        ("it's", ["it", "'", "s"]),
+        ("", []),
+        ("a\nb", ["a", "b"]),
+    ],
+)
+def test_arguments_are_split_at_spaces_and_kept_together_by_quotes(
+    text: str, words: list[str]
+) -> None:
+    assert split_arguments(text) == words
+
+
+@pytest.mark.parametrize(
+    ("content", "result"),
+    [
+        ("$1-$2-$3-$0", "a-b c--"),
+        ("$10", ""),
+        ("$@ | $ARGUMENTS", "a b c | a b c"),
+        ("${1:-x} ${9:-y z}", "a y z"),
+        ("${@:-none}", "a b c"),
+        ("${@:2} ${@:1:1}", "b c a"),
+        ("${1} $$1 \\$1 $x", "${1} $a \\a $x"),
+    ],
+)
+def test_placeholders_are_filled(content: str, result: str) -> None:
+    assert substitute(content, ["a", "b c"]) == result
+
+
+def test_defaults_stand_in_for_everything_that_is_missing() -> None:
+    assert substitute("${@:-none} ${ARGUMENTS:-nothing} ${1:-one}", []) == "none nothing one"
+
+
+@pytest.mark.trap(273)
+def test_what_was_filled_in_is_not_looked_at_again() -> None:
+    assert substitute("pay $1 to $2", ["$100", "$1"]) == "pay $100 to $1"
+
+
+def test_a_command_becomes_its_template_and_other_text_stays(tmp_path: Path) -> None:
+    (tmp_path / "fix.md").write_text("Fix $1 now")
+    templates, _ = found(tmp_path)
+
+    assert expand_prompt("/fix 'the bug'", templates) == "Fix the bug now"
+    assert expand_prompt("/other x", templates) == "/other x"
+    assert expand_prompt("fix it", templates) == "fix it"

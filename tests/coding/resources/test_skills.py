@@ -1,0 +1,101 @@
+"""Skills on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.resources.skills import FoundSkill, find_skills
+from pi.coding.resources.source import Place
+
+
+def put(path: Path, text: str = "---\ndescription: Does it.\n---\nBody") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def found(*roots: Path) -> tuple[tuple[FoundSkill, ...], list[str]]:
+    warnings: list[str] = []
+    return find_skills([Place(path=root) for root in roots], warnings.append), warnings
+
+
+def names(*roots: Path) -> list[str]:
+    return [each.skill.name for each in found(*roots)[0]]
+
+
+def test_folders_and_loose_files_are_skills_in_the_order_of_names(tmp_path: Path) -> None:
+    put(tmp_path / "b" / "SKILL.md", "---\nname: named\ndescription: d\n---\n")
+    put(tmp_path / "deep" / "er" / "SKILL.md")
+    put(tmp_path / "loose.md")
+
+    assert names(tmp_path) == ["loose", "named", "er"]
+
+
+@pytest.mark.trap(271)
+def test_a_skill_is_not_searched_and_dependencies_are_no_skills(tmp_path: Path) -> None:
+    put(tmp_path / "one" / "SKILL.md")
+    put(tmp_path / "one" / "examples" / "SKILL.md")
+    put(tmp_path / "node_modules" / "x" / "SKILL.md")
+    put(tmp_path / ".hidden" / "SKILL.md")
+    put(tmp_path / "README.md", "About this folder.")
+    skills, warnings = found(tmp_path)
+
+    assert ([each.skill.name for each in skills], warnings) == (["one"], [])
+
+
+@pytest.mark.trap(271)
+def test_what_is_reached_twice_is_one_skill_and_a_circle_ends(tmp_path: Path) -> None:
+    put(tmp_path / "real" / "one" / "SKILL.md")
+    (tmp_path / "real" / "circle").symlink_to(tmp_path / "real")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+
+    assert names(tmp_path / "real", tmp_path / "link") == ["one"]
+
+
+def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "same" / "SKILL.md")
+    put(tmp_path / "b" / "same" / "SKILL.md")
+    skills, warnings = found(tmp_path / "a", tmp_path / "b")
+
+    assert [each.skill.location for each in skills] == [str(tmp_path / "a" / "same" / "SKILL.md")]
+    assert "is hidden by" in warnings[0]
+
+
+@pytest.mark.trap(272)
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("no description", "description is required"),
+        ("---\ndescription: [\n---\n", "not valid YAML"),
+        ("---\nname: Bad Name\ndescription: d\n---\n", "should be a-z, 0-9 and single hyphens"),
+    ],
+)
+def test_what_is_wrong_with_a_skill_is_told(tmp_path: Path, text: str, warning: str) -> None:
+    put(tmp_path / "x" / "SKILL.md", text)
+
+    assert warning in found(tmp_path)[1][0]
+
+
+def test_a_skill_knows_where_it_is_and_whom_it_is_for(tmp_path: Path) -> None:
+    path = put(
+        tmp_path / "x" / "SKILL.md",
+        "---\ndescription: d\ndisable-model-invocation: true\n---\nDo it.",
+    )
+    [each] = found(tmp_path)[0]
+
+    assert (each.skill.location, each.skill.content) == (str(path), "Do it.")
+    assert each.skill.disable_model_invocation
+    assert (each.source.path, each.source.scope, each.source.base_dir) == (
+        str(path),
+        "user",
+        str(tmp_path),
+    )
+
+
+def test_a_place_may_be_one_skill_one_file_or_nothing(tmp_path: Path) -> None:
+    folder = put(tmp_path / "x" / "SKILL.md").parent
+    file = put(tmp_path / "y.md")
+
+    assert names(folder, file, tmp_path / "none") == ["x", "y"]

@@ -1,0 +1,21 @@
+"""Where a resource comes from, in the names of the protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from pi.coding.resources.source import Place
+
+
+def test_a_source_has_the_json_form_of_rpc(tmp_path: Path) -> None:
+    info = Place(path=tmp_path, scope="project").info(tmp_path / "x.md")
+
+    assert msgspec.to_builtins(info) == {
+        "path": str(tmp_path / "x.md"),
+        "source": "auto",
+        "scope": "project",
+        "origin": "top-level",
+        "baseDir": str(tmp_path),
+    }

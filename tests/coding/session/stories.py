@@ -1,0 +1,118 @@
+"""Sessions of any shape: what is appended, and where the leaf goes in between."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+from pi.ai.messages import SystemMessage, Tool
+from pi.base.records import UNSET, Record
+from pi.coding.session.entries import (
+    BranchSummary,
+    Compaction,
+    ContextEdit,
+    Custom,
+    CustomMessageEntry,
+    KnownEntry,
+    Label,
+    MessageEntry,
+    ModelChange,
+    SessionInfo,
+    ThinkingLevelChange,
+)
+from pi.coding.session.log import SessionLog
+from pi.coding.session.messages import BashExecution
+from tests.coding.session.sessions import answer, result, user
+
+texts = st.text(max_size=8)
+numbers = st.integers(0, 1_000)
+"""A number stands for one of the entries that there are when it is read."""
+
+
+class Append(Record):
+    """Add an entry; ``target`` names the one it is about, where it is about one."""
+
+    draft: Any
+    target: int = 0
+
+
+class Move(Record):
+    """Put the leaf on some entry; ``None``: before all."""
+
+    target: int | None
+
+
+Step: TypeAlias = Append | Move
+
+contents = texts | st.lists(texts, max_size=2).map(
+    lambda words: [{"type": "text", "text": word} for word in words]
+)
+drafts = st.one_of(
+    st.builds(user, texts),
+    st.builds(answer, texts, stop_reason=st.sampled_from(["stop", "error", "aborted"])),
+    st.builds(result, texts, texts),
+    texts.map(lambda text: MessageEntry(message=BashExecution(command=text, output=text))),
+    texts.map(lambda text: MessageEntry(message=SystemMessage(content=text, sections={"a": None}))),
+    st.builds(ModelChange, provider=texts, model_id=texts),
+    st.builds(ThinkingLevelChange, thinking_level=texts),
+    st.builds(Custom, custom_type=texts, data=st.none() | numbers),
+    st.builds(CustomMessageEntry, custom_type=texts, content=texts, display=st.booleans()),
+    st.builds(BranchSummary, from_id=texts, summary=texts),
+    st.builds(SessionInfo, name=texts),
+    st.builds(Label, target_id=st.just(""), label=texts | st.just(UNSET)),
+    st.builds(
+        ContextEdit,
+        target_id=st.just(""),
+        replacement=st.none() | st.builds(lambda content: {"content": content}, contents),
+    ),
+    st.builds(
+        Compaction,
+        summary=texts,
+        first_kept_id=st.just(""),
+        tokens_before=numbers,
+        system_message=st.just(UNSET)
+        | st.builds(
+            SystemMessage,
+            content=texts,
+            tools_added=st.just((Tool(name="t", description="", parameters={}),)),
+        ),
+    ),
+)
+steps: st.SearchStrategy[Step] = st.one_of(
+    st.builds(Append, draft=drafts, target=numbers),
+    st.builds(Append, draft=drafts, target=numbers),
+    st.builds(Move, target=st.none() | numbers),
+)
+stories = st.lists(steps, max_size=25)
+
+
+def play(log: SessionLog, step: Step) -> None:
+    """Do to a log what a step says."""
+    outlines = log.tree.outlines
+    some = outlines[(step.target or 0) % len(outlines)].id if outlines else "none"
+    match step:
+        case Move(target=None):
+            log.move_to(None)
+        case Move():
+            if outlines:
+                log.move_to(some)
+        case Append(draft=draft):
+            log.append(about(draft, some))
+
+
+def about(draft: KnownEntry, id: str) -> KnownEntry:
+    match draft:
+        case Label(label=label):
+            return Label(target_id=id, label=label)
+        case ContextEdit(replacement=replacement):
+            return ContextEdit(target_id=id, replacement=replacement)
+        case Compaction():
+            return Compaction(
+                summary=draft.summary,
+                first_kept_id=id,
+                tokens_before=draft.tokens_before,
+                system_message=draft.system_message,
+            )
+        case _:
+            return draft

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from pi.ai.messages import Image
+from pi.coding.session.context import build_session_context, shown_messages
+from pi.coding.session.entries import (
+    BranchSummary,
+    Compaction,
+    ContextEdit,
+    CustomMessageEntry,
+    MessageEntry,
+    ModelChange,
+    ThinkingLevelChange,
+)
+from pi.coding.session.log import SessionLog
+from pi.coding.session.messages import BashExecution, CompactionSummaryMessage
+from pi.coding.session.opening import new_session, open_session
+from tests.coding.session import naive
+from tests.coding.session.sessions import answer, append_all, make_shelf, result, user
+from tests.coding.session.stories import Step, play, stories
+
+
+def context(log: SessionLog) -> Any:
+    return json.loads(msgspec.json.encode(build_session_context(log)))
+
+
+def texts(log: SessionLog) -> list[str]:
+    """The first words of everything that is shown."""
+    shown = msgspec.to_builtins(shown_messages(log))
+    return [each.get("summary") or each["content"][0]["text"] for each in shown]
+
+
+@given(stories)
+def test_the_context_of_any_leaf_is_what_the_plain_way_computes(story: list[Step]) -> None:
+    log = new_session(make_shelf(None))
+    for step in story:
+        play(log, step)
+    entries = [log.json(place) for place in range(len(log.tree))]
+
+    for leaf in [None, *(entry["id"] for entry in entries)]:
+        log.move_to(leaf)
+        assert context(log) == naive.context(entries, leaf)
+
+
+@pytest.mark.trap(217)
+def test_resuming_restores_model_and_thinking_level_and_appends_nothing(tmp_path: Path) -> None:
+    shelf = make_shelf(tmp_path)
+    log = new_session(shelf)
+    append_all(
+        log,
+        ModelChange(provider="mock", model_id="chosen"),
+        ThinkingLevelChange(thinking_level="high"),
+        user("hi"),
+    )
+    log.close()
+    assert log.file is not None
+    before = log.file.read_bytes()
+
+    resumed = build_session_context(again := open_session(log.file, shelf))
+
+    assert (resumed.model, resumed.thinking_level) == (build_session_context(log).model, "high")
+    assert resumed.model is not None
+    assert resumed.model.model_id == "chosen"
+    again.close()
+    assert log.file.read_bytes() == before
+
+
+def test_an_answer_says_which_model_goes_on() -> None:
+    log = new_session(make_shelf(None))
+    append_all(log, ModelChange(provider="other", model_id="old"), user("hi"), answer("yo"))
+
+    model = build_session_context(log).model
+
+    assert model is not None
+    assert (model.provider, model.model_id) == ("mock", "mock-r")
+
+
+def test_a_session_that_names_none_has_no_model_and_does_not_think() -> None:
+    empty = build_session_context(new_session(make_shelf(None)))
+
+    assert (empty.messages, empty.model, empty.thinking_level) == ((), None, "off")
+
+
+def test_a_compaction_stands_for_what_it_did_not_keep() -> None:
+    log = new_session(make_shelf(None))
+    _, _, kept, _ = append_all(log, user("1"), answer("2"), user("3"), answer("4"))
+    log.append(Compaction(summary="S", first_kept_id=kept, tokens_before=9))
+    log.append(user("5"))
+
+    assert texts(log) == ["S", "3", "4", "5"]
+
+
+def test_a_compaction_whose_first_kept_entry_is_itself_or_lost_keeps_nothing() -> None:
+    for first_kept in ("ffffffff", "00000004"):
+        log = new_session(make_shelf(None))
+        append_all(
+            log, user("1"), Compaction(summary="S", first_kept_id=first_kept, tokens_before=9)
+        )
+        log.append(user("2"))
+        assert texts(log) == ["S", "2"]
+
+
+def test_what_a_strategy_shows_in_place_of_the_summary_comes_with_it() -> None:
+    picture = Image(data="aGk=", mime_type="image/png")
+    log = new_session(make_shelf(None))
+    log.append(Compaction(summary="S", first_kept_id="", tokens_before=9, content=(picture,)))
+
+    (shown,) = shown_messages(log)
+
+    assert isinstance(shown, CompactionSummaryMessage)
+    assert (shown.summary, shown.content) == ("S", (picture,))
+
+
+def test_edits_replace_content_or_leave_out_and_the_last_one_counts() -> None:
+    log = new_session(make_shelf(None))
+    one, two, three, four = append_all(
+        log, user("1"), answer("2", "call"), result("call", "3"), user("4")
+    )
+    append_all(
+        log,
+        ContextEdit(target_id=one, replacement={"content": "one"}),
+        ContextEdit(target_id=two, replacement=None),
+        ContextEdit(target_id=two, replacement={"content": "two"}),
+        ContextEdit(target_id=three, replacement={"content": [{"type": "text", "text": "three"}]}),
+        ContextEdit(target_id=four, replacement=None),
+    )
+
+    shown = [message["content"] for message in msgspec.to_builtins(shown_messages(log))]
+
+    assert shown == ["one", [{"type": "text", "text": "two"}], [{"type": "text", "text": "three"}]]
+
+
+@pytest.mark.parametrize("replacement", [{}, {"content": 5}, {"content": [{"type": "new"}]}])
+def test_an_edit_that_is_not_understood_changes_nothing(replacement: dict[str, Any]) -> None:
+    log = new_session(make_shelf(None))
+    (one,) = append_all(log, user("1"))
+    log.append(ContextEdit(target_id=one, replacement=replacement))
+
+    assert texts(log) == ["1"]
+
+
+def test_only_what_is_said_can_be_edited() -> None:
+    log = new_session(make_shelf(None))
+    command, summary = append_all(
+        log,
+        MessageEntry(message=BashExecution(command="ls", output="")),
+        BranchSummary(from_id="x", summary="S"),
+    )
+    append_all(
+        log,
+        ContextEdit(target_id=command, replacement=None),
+        ContextEdit(target_id=summary, replacement=None),
+    )
+
+    assert len(shown_messages(log)) == 2
+
+
+def test_a_message_of_an_extension_has_the_time_of_its_entry_or_none() -> None:
+    log = new_session(make_shelf(None))
+    log.append(CustomMessageEntry(custom_type="c", content="x"))
+
+    (message,) = shown_messages(log)
+
+    assert message.timestamp == 1_700_000_000_000

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from pi.agent.conversation import Conversation, Projection
+from pi.coding.session.context import shown_messages
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.conversion import convert_to_llm
+from pi.coding.session.entries import (
+    Compaction,
+    ContextEdit,
+    Custom,
+    CustomMessageEntry,
+    Label,
+    ModelChange,
+)
+from pi.coding.session.messages import CustomMessage
+from pi.coding.session.opening import new_session
+from tests.coding.session.sessions import answer, make_shelf, on_disk, result, user
+from tests.coding.session.stories import Append, Step, play, stories
+
+
+@given(stories)
+def test_what_is_shown_is_always_what_the_log_says(story: list[Step]) -> None:
+    log = new_session(make_shelf(None))
+    conversation: Conversation = SessionConversation(log)
+    projection = Projection(convert_to_llm)
+
+    for step in story:
+        before = conversation.messages()
+        play(log, step)
+        shown = conversation.messages()
+
+        assert shown == shown_messages(log)
+        if isinstance(step, Append) and not isinstance(step.draft, Compaction | ContextEdit):
+            assert shown is before
+        assert list(projection.messages(shown)) == convert_to_llm(shown)
+
+
+def test_a_sequence_that_was_given_out_never_changes_but_at_its_end() -> None:
+    conversation = SessionConversation(new_session(make_shelf(None)))
+    conversation.append(user("1").message)
+    shown = conversation.messages()
+    first = conversation.log.tree.outlines[0].id
+
+    conversation.append(answer("2").message)
+    conversation.add(ContextEdit(target_id=first, replacement=None))
+
+    assert [list(shown), list(conversation.messages())] == [
+        [user("1").message],
+        [answer("2").message],
+    ]
+
+
+def test_what_others_add_to_the_log_is_seen() -> None:
+    conversation = SessionConversation(new_session(make_shelf(None)))
+    conversation.log.append(user("1"))
+    conversation.messages()
+    conversation.log.append(user("2"))
+    conversation.log.move_to(None)
+
+    assert list(conversation.messages()) == []
+
+
+@pytest.mark.trap(214)
+def test_messages_are_in_the_file_in_their_order_when_they_are_kept(tmp_path: Path) -> None:
+    conversation = SessionConversation(new_session(make_shelf(tmp_path)))
+    assert conversation.log.file is not None
+
+    for number, draft in enumerate([user("1"), answer("2", "call"), result("call", "3")]):
+        conversation.append(draft.message)
+        lines = on_disk(conversation.log.file)
+        assert [line["message"]["role"] for line in lines[1:]] == [
+            "user",
+            "assistant",
+            "toolResult",
+        ][: number + 1]
+        assert [line["parentId"] for line in lines[1:]] == [
+            None,
+            *(line["id"] for line in lines[1:-1]),
+        ]
+
+
+def test_drafts_are_told_where_the_original_tells_them() -> None:
+    conversation = SessionConversation(new_session(make_shelf(None)))
+
+    told = [
+        conversation.add(CustomMessageEntry(custom_type="bd", content="boundary msg")),
+        conversation.add(Custom(custom_type="bdc", data=1)),
+        conversation.add(ContextEdit(target_id="00000001", replacement=None)),
+        conversation.add(ModelChange(provider="p", model_id="m")),
+        conversation.add(Label(target_id="00000001", label="x")),
+        conversation.add(CustomMessage(custom_type="c", content="x", display=False)),
+    ]
+
+    times = {"timestamp": "2023-11-14T22:13:20.000Z"}
+    assert told == [
+        {
+            "type": "custom_message",
+            "customType": "bd",
+            "content": "boundary msg",
+            "display": True,
+            "id": "00000002",
+            "parentId": None,
+        }
+        | times,
+        {"type": "custom", "customType": "bdc", "data": 1, "id": "00000003", "parentId": "00000002"}
+        | times,
+        {"type": "context_edit", "id": "00000004", "parentId": "00000003"}
+        | times
+        | {"targetId": "00000001", "replacement": None},
+        None,
+        None,
+        {
+            "type": "custom_message",
+            "customType": "c",
+            "content": "x",
+            "display": False,
+            "id": "00000007",
+            "parentId": "00000006",
+        }
+        | times,
+    ]
+    assert told[1] is not None
+    assert list(told[1]) == ["type", "customType", "data", "id", "parentId", "timestamp"]

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    SystemMessage,
+    Text,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.coding.session.conversion import (
+    BRANCH_SUMMARY_PREFIX,
+    COMPACTION_SUMMARY_PREFIX,
+    bash_text,
+    convert_to_llm,
+)
+from pi.coding.session.messages import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    SessionMessage,
+)
+
+PICTURE = Image(data="aGk=", mime_type="image/png")
+
+
+def said(text: str) -> UserMessage:
+    return UserMessage(content=(Text(text=text),), timestamp=7)
+
+
+@pytest.mark.parametrize(
+    ("run", "text"),
+    [
+        (BashExecution(command="ls", output="a\n", exit_code=0), "Ran `ls`\n```\na\n\n```"),
+        (BashExecution(command="ls", output=""), "Ran `ls`\n(no output)"),
+        (
+            BashExecution(command="ls", output="", exit_code=3),
+            "Ran `ls`\n(no output)\n\nCommand exited with code 3",
+        ),
+        (
+            BashExecution(
+                command="ls", output="", cancelled=True, truncated=True, full_output_path="/f"
+            ),
+            "Ran `ls`\n(no output)\n\n(command cancelled)\n\n[Output truncated. Full output: /f]",
+        ),
+    ],
+)
+def test_a_command_is_told_with_what_came_of_it(run: BashExecution, text: str) -> None:
+    assert bash_text(run) == text
+
+
+def test_every_message_becomes_one_that_models_know_or_none() -> None:
+    plain: list[Message] = [
+        SystemMessage(content="be kind"),
+        UserMessage(content="hi"),
+        AssistantMessage(content=(Text(text="yo"),)),
+        ToolResultMessage(tool_call_id="1", tool_name="t", content=()),
+    ]
+    dropped: list[SessionMessage] = [
+        AssistantMessage(stop_reason="error"),
+        AssistantMessage(stop_reason="aborted"),
+        BashExecution(command="ls", output="", exclude_from_context=True),
+    ]
+    own: list[SessionMessage] = [
+        BashExecution(command="ls", output="", timestamp=7),
+        CustomMessage(custom_type="c", content=(PICTURE,), timestamp=7),
+        BranchSummaryMessage(summary="B", from_id="x", timestamp=7),
+        CompactionSummaryMessage(summary="C", tokens_before=9, timestamp=7),
+        CompactionSummaryMessage(summary="C", tokens_before=9, content=(PICTURE,), timestamp=7),
+    ]
+
+    assert convert_to_llm([*plain, *dropped, *own]) == [
+        *plain,
+        said("Ran `ls`\n(no output)"),
+        UserMessage(content=(PICTURE,), timestamp=7),
+        said(f"{BRANCH_SUMMARY_PREFIX}\n\n<summary>\nB</summary>"),
+        said(f"{COMPACTION_SUMMARY_PREFIX}\n\n<summary>\nC\n</summary>"),
+        UserMessage(content=(PICTURE,), timestamp=7),
+    ]

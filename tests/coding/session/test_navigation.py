@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Image, Text, UserMessage
+from pi.coding.session.entries import CustomMessageEntry, KnownEntry, MessageEntry
+from pi.coding.session.messages import CustomMessage
+from pi.coding.session.navigation import Landing, landing, navigate
+from pi.coding.session.opening import new_session
+from tests.coding.session.sessions import answer, append_all, make_shelf, user
+
+PICTURE = Image(data="aGk=", mime_type="image/png")
+
+
+@pytest.mark.parametrize(
+    "spoken",
+    [
+        user("say"),
+        MessageEntry(message=UserMessage(content="say")),
+        MessageEntry(message=UserMessage(content=(PICTURE, Text(text="say")))),
+        MessageEntry(message=CustomMessage(custom_type="c", content="say")),
+        CustomMessageEntry(custom_type="c", content="say"),
+    ],
+)
+def test_going_to_what_was_said_goes_before_it_and_gives_the_words(spoken: KnownEntry) -> None:
+    log = new_session(make_shelf(None))
+    before, said, _ = append_all(log, answer("1"), spoken, answer("3"))
+
+    assert navigate(log, said) == Landing(leaf_id=before, text="say")
+    assert log.leaf_id == before
+
+
+def test_going_to_anything_else_goes_right_there() -> None:
+    log = new_session(make_shelf(None))
+    _, answered, _ = append_all(log, user("1"), answer("2"), user("3"))
+
+    assert navigate(log, answered) == Landing(leaf_id=answered)
+
+
+@pytest.mark.trap(216)
+def test_the_first_message_can_be_said_again_without_a_file() -> None:
+    log = new_session(make_shelf(None))
+    (first,) = append_all(log, user("1"))
+
+    assert navigate(log, first) == Landing(leaf_id=None, text="1")
+    assert log.append(user("1, better")).parent_id is None
+
+
+def test_looking_where_one_would_land_moves_nothing() -> None:
+    log = new_session(make_shelf(None))
+    first, second = append_all(log, user("1"), answer("2"))
+
+    assert landing(log, first).leaf_id is None
+    assert log.leaf_id == second

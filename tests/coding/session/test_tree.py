@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.session.errors import EntryNotFound
+from pi.coding.session.reading import Outline
+from pi.coding.session.tree import EntryTree
+
+links = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.none() | st.sampled_from("abcdefghz")), max_size=12
+)
+"""Ids and parents without any order: doubles, strangers and circles among them."""
+
+
+def tree(*pairs: tuple[str, str | None]) -> EntryTree:
+    return EntryTree([Outline(type="x", id=id, parent_id=parent) for id, parent in pairs])
+
+
+def test_paths_children_and_siblings_follow_the_parents() -> None:
+    found = tree(("a", None), ("b", "a"), ("c", "b"), ("d", "a"), ("e", None))
+
+    assert found.path(found.place("c")) == [0, 1, 2]
+    assert found.path(None) == []
+    assert [list(found.children(place)) for place in (None, 0, 1, 2)] == [[0, 4], [1, 3], [2], []]
+    assert list(found.siblings(3)) == [1, 3]
+    assert found.left_behind(2, 3) == [1, 2]
+    assert found.left_behind(2, None) == [0, 1, 2]
+
+
+def test_an_added_entry_is_found_like_the_others() -> None:
+    found = tree(("a", None))
+    assert list(found.children(0)) == []
+
+    place = found.add(Outline(type="x", id="b", parent_id="a"))
+    root = found.add(Outline(type="x", id="c"))
+
+    assert (found.path(place), list(found.children(0)), "b" in found) == ([0, 1], [1], True)
+    assert list(found.children(None)) == [0, root]
+
+
+def test_an_id_that_is_not_there_is_named() -> None:
+    with pytest.raises(EntryNotFound, match="Entry not found: zz"):
+        tree(("a", None)).place("zz")
+
+
+def test_an_entry_whose_parent_is_unknown_is_a_root() -> None:
+    assert list(tree(("a", "gone"), ("b", "a")).children(None)) == [0]
+
+
+def test_a_parent_may_come_later_in_the_file() -> None:
+    found = tree(("c", "b"), ("b", "a"), ("a", None))
+
+    assert found.path(0) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "pairs", [[("a", "a")], [("a", "b"), ("b", "a")], [("a", "c"), ("b", "a"), ("c", "b")]]
+)
+def test_a_circle_is_cut_at_one_place(pairs: list[tuple[str, str | None]]) -> None:
+    found = tree(*pairs)
+
+    assert len(found.children(None)) == 1
+    assert max(len(found.path(place)) for place in range(len(found))) == len(found)
+
+
+@given(links)
+def test_every_walk_ends_and_every_entry_is_reached_from_a_root(
+    pairs: list[tuple[str, str | None]],
+) -> None:
+    found = tree(*pairs)
+
+    reached: list[int] = []
+    waiting = list(found.children(None))
+    while waiting:
+        reached.append(waiting.pop())
+        waiting += found.children(reached[-1])
+
+    assert sorted(reached) == list(range(len(pairs)))
+    for place in reached:
+        path = found.path(place)
+        assert path[-1] == place
+        assert found.parent(path[0]) is None
+
+
+@pytest.mark.trap(213)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_deep_branch_is_built_in_linear_time(backwards: bool) -> None:
+    count = 50_000
+    pairs = [(str(n), str(n - 1)) for n in range(count)]
+
+    found = tree(*(reversed(pairs) if backwards else pairs))
+
+    assert len(found.path(0 if backwards else count - 1)) == count

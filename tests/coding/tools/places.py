@@ -1,0 +1,70 @@
+"""A folder with tools that work in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pi.agent.tool import AgentTool, ToolContext, ToolResult
+from pi.coding.files.local import LocalFiles
+from pi.coding.shell.environment import EnvironmentRules, command_environment
+from pi.coding.shell.local import LocalShell, ShellOptions
+from pi.coding.shell.spill import NewArtifact, SpillFolder
+from pi.coding.tools.programs import SearchPrograms
+from pi.coding.tools.registry import Workplace, built_in_tools
+from pi.testing import FakeClock
+
+
+def make_shell(
+    folder: Path,
+    *,
+    environ: Mapping[str, str] | None = None,
+    options: ShellOptions | None = None,
+    spill_folder: Path | None = None,
+    new_artifact: NewArtifact = lambda: None,
+) -> LocalShell:
+    """A shell that works in ``folder``; long outputs go to its neighbour."""
+    spills = spill_folder or folder.with_name(f"{folder.name}-spills")
+    spills.mkdir(exist_ok=True)
+    variables = dict(os.environ) if environ is None else environ
+    return LocalShell(
+        cwd=lambda: folder,
+        environ=lambda: command_environment(variables, EnvironmentRules()),
+        options=lambda: options or ShellOptions(),
+        spills=SpillFolder(
+            spills, random_bytes=os.urandom, clock=FakeClock(), new_artifact=new_artifact
+        ),
+    )
+
+
+def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> Workplace:
+    """What tools need in ``folder``; search programs are only those on ``path`` and our own."""
+    return Workplace(
+        files=LocalFiles(lambda: folder, home=str(folder.parent)),
+        shell=make_shell(folder),
+        programs=SearchPrograms(lambda: {"PATH": path or os.devnull}, bundled=bundled),
+        home=folder.parent,
+    )
+
+
+def make(folder: Path, tool: str) -> AgentTool:
+    """A built-in tool that works in ``folder``."""
+    return built_in_tools(make_place(folder))[tool].make()
+
+
+async def use(
+    tool: AgentTool, updates: list[ToolResult] | None = None, /, **arguments: Any
+) -> ToolResult:
+    """Call a tool as the agent does: arguments are prepared, validated, and the result is typed."""
+    given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
+    told: list[ToolResult] = [] if updates is None else updates
+    result: ToolResult = await tool.run(tool.validate(given), ToolContext("call", told.append))
+    return result
+
+
+async def text_of(tool: AgentTool, /, **arguments: Any) -> str:
+    """The words of a result."""
+    result = await use(tool, **arguments)
+    return "".join(block.text for block in result.content if hasattr(block, "text"))
