@@ -35,8 +35,7 @@ class PartialFile:
 
     @property
     def there(self) -> int:
-        """How many bytes have come; a file that is too long is of something else, and counts as
-        none."""
+        """How many bytes have come; none where the file is too long, and so another one."""
         try:
             found = self.path.stat().st_size
         except OSError:

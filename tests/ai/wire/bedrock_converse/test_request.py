@@ -125,3 +125,12 @@ def test_later_system_messages_join_the_first() -> None:
 
 def test_a_blank_system_prompt_is_left_out() -> None:
     assert "system" not in encode(call(SystemMessage(content=" "), HELLO))
+
+
+def test_of_the_metadata_only_what_the_logs_take_is_sent() -> None:
+    many = {f"k{number}": "v" for number in range(20)}
+    odd = {"é": "v", "k": "ü", "n": 7, "": "v", "long": "x" * 257}
+
+    assert encode(call(metadata={"team": "a b", **odd}))["requestMetadata"] == {"team": "a b"}
+    assert len(encode(call(metadata=many))["requestMetadata"]) == 16
+    assert "requestMetadata" not in encode(call(metadata=odd))

@@ -1,0 +1,48 @@
+"""The models of a session: who can be asked, and which one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.ai.models.model import Model
+from pi.ai.models_collection import Models
+from pi.coding.models.patterns import Choice, find_model, find_scope
+
+
+class ModelRegistry:
+    """Look-ups over ``Models``; never waits, and asks nobody."""
+
+    def __init__(self, models: Models) -> None:
+        self.models = models
+
+    def get_all(self) -> tuple[Model, ...]:
+        """Every model that is known."""
+        return self.models.get_models()
+
+    def get_available(self) -> tuple[Model, ...]:
+        """Every model whose provider has credentials."""
+        return tuple(model for model in self.get_all() if self.has_auth(model.provider))
+
+    def has_auth(self, provider: str) -> bool:
+        """Whether requests to ``provider`` have credentials to go with."""
+        return self.models.is_available(provider)
+
+    def find(self, provider: str, model_id: str) -> Model | None:
+        """The model of exactly that name."""
+        return self.models.get_model(provider, model_id)
+
+    def resolve(self, pattern: str, provider: str | None = None) -> Choice | None:
+        """What a person means by ``pattern``."""
+        candidates = self.get_all() if provider is None else self.models.get_models(provider)
+        return find_model(pattern, candidates, usable=self.has_auth)
+
+    def scope(self, patterns: Sequence[str]) -> tuple[Choice, ...]:
+        """The models to cycle through."""
+        return find_scope(patterns, self.get_all(), usable=self.has_auth)
+
+    def default_of(self, provider: str) -> Model | None:
+        """The model that a provider is known for, or its first."""
+        rows = {row.id: row for row in self.models.get_providers()}
+        models = self.models.get_models(provider)
+        wanted = rows[provider].default_model if provider in rows else ""
+        return next((model for model in models if model.id == wanted), next(iter(models), None))

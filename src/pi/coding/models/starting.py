@@ -1,0 +1,137 @@
+"""The model that a session starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.thinking import clamp_level
+from pi.base.errors import PiError
+from pi.base.fuzzy import nearest
+from pi.base.records import Record, field
+from pi.coding.models.patterns import Choice, full_name
+from pi.coding.models.registry import ModelRegistry
+
+NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
+"""Providers that need no key; nobody is given one of them without asking."""
+
+
+class UnknownModel(PiError):
+    """No such model or provider."""
+
+
+class Wishes(Record):
+    """What was said about the model, by whom."""
+
+    pattern: str | None = None
+    """``--model``."""
+    provider: str | None = None
+    """``--provider``."""
+    thinking: ThinkingLevel | None = None
+    """``--thinking``."""
+    scope: tuple[str, ...] = ()
+    """``--models``, else ``enabledModels``."""
+    session: tuple[str, str] | None = None
+    """Provider and id that a resumed session last used."""
+    session_thinking: ThinkingLevel | None = None
+    default: tuple[str | None, str | None] = (None, None)
+    """``defaultProvider`` and ``defaultModel``."""
+    default_thinking: ThinkingLevel = "medium"
+    model_thinking: dict[str, ThinkingLevel] = field(default_factory=dict)
+    """``modelThinkingLevels``."""
+
+
+class Start(Record):
+    """What a session starts with."""
+
+    model: Model | None
+    thinking: ThinkingLevel
+    scope: tuple[Choice, ...] = ()
+    note: str = ""
+    """What the person should know, e.g. that the session's model is gone."""
+
+
+def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
+    """Command line, scope, session, settings, whoever has credentials: the first one counts.
+
+    ``UnknownModel`` for what the command line names and nobody has.
+    """
+    scope = registry.scope(wishes.scope)
+    chosen = _explicit(wishes, registry)
+    note = ""
+    if chosen is None and wishes.session is not None:
+        chosen, note = _restored(wishes.session, registry)
+        if chosen is not None and wishes.session_thinking is not None:
+            chosen = Choice(model=chosen.model, thinking=wishes.session_thinking)
+    if chosen is None and scope:
+        chosen = scope[0]
+    if chosen is None:
+        chosen = next(_by_default(wishes, registry), None)
+    if chosen is None:
+        return Start(model=None, thinking=wishes.thinking or wishes.default_thinking, scope=scope)
+    if note:
+        note = f"{note} Using {full_name(chosen.model)}."
+    wanted = wishes.thinking or chosen.thinking or _usual(wishes, chosen.model)
+    thinking = clamp_level(chosen.model, wanted)
+    return Start(model=chosen.model, thinking=thinking, scope=scope, note=note)
+
+
+def _usual(wishes: Wishes, model: Model) -> ThinkingLevel:
+    return wishes.model_thinking.get(full_name(model), wishes.default_thinking)
+
+
+def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
+    known = [row.id for row in registry.models.get_providers()]
+    if wishes.provider is not None and wishes.provider not in known:
+        raise UnknownModel(
+            f'Unknown provider "{wishes.provider}".'
+            " Use --list-models to see available providers/models.",
+            hint=_meant(wishes.provider, known),
+        )
+    if wishes.pattern is not None:
+        choice = registry.resolve(wishes.pattern, wishes.provider)
+        if choice is None:
+            names = [full_name(model) for model in registry.get_all()]
+            raise UnknownModel(
+                f'Model "{wishes.pattern}" not found. Use --list-models to see available models.',
+                hint=_meant(wishes.pattern, [*names, *(name.split("/", 1)[1] for name in names)]),
+            )
+        return choice
+    if wishes.provider is not None and (model := registry.default_of(wishes.provider)):
+        return Choice(model=model)
+    return None
+
+
+def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | None, str]:
+    """The model of a resumed session, or why it cannot be used."""
+    model = registry.find(*name)
+    if model is None:
+        return None, f"The session's model {'/'.join(name)} is not known any more."
+    if not registry.has_auth(model.provider):
+        return None, f"There are no credentials for the session's model {'/'.join(name)}."
+    return Choice(model=model), ""
+
+
+def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
+    """The saved default if it can be used, then the first provider that has credentials."""
+    provider, model_id = wishes.default
+    if provider and registry.has_auth(provider):
+        saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)
+        if saved is not None:
+            yield Choice(model=saved)
+    elif (
+        model_id
+        and (named := registry.resolve(model_id))
+        and registry.has_auth(named.model.provider)
+    ):
+        yield named
+    for row in registry.models.get_providers():
+        if row.id not in NOT_BY_ITSELF and registry.has_auth(row.id):
+            model = registry.default_of(row.id)
+            if model is not None:
+                yield Choice(model=model)
+
+
+def _meant(word: str, known: list[str]) -> str:
+    like = nearest(word, known)
+    return f"Did you mean {like}?" if like else ""

@@ -1,0 +1,57 @@
+"""A few models and who has credentials."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pi.ai.models.model import Model
+from pi.ai.models_collection import Models
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.ai.providers.provider import Provider
+from pi.base.records import replace
+from pi.coding.models.registry import ModelRegistry
+
+
+def model(provider: str, id: str, name: str = "", *, reasoning: bool = True) -> Model:
+    return replace(FAUX_MODEL, provider=provider, id=id, name=name or id, reasoning=reasoning)
+
+
+MODELS = (
+    model("anthropic", "claude-sonnet-4-5-20250929", "Claude Sonnet 4.5"),
+    model("anthropic", "claude-sonnet-4-5", "Claude Sonnet 4.5"),
+    model("anthropic", "claude-opus-4-6", "Claude Opus 4.6"),
+    model("openai", "gpt-5", "GPT-5"),
+    model("openai", "gpt-5-mini", "GPT-5 mini", reasoning=False),
+    model("openrouter", "anthropic/claude-opus-4-6", "Claude Opus 4.6"),
+    model("openrouter", "qwen/qwen3:free", "Qwen 3 (free)"),
+    model("azure", "gpt-5", "GPT-5"),
+)
+
+
+class Shelf:
+    """Stands for ``Models``: rows, models and who has credentials."""
+
+    def __init__(self, *usable: str) -> None:
+        self._usable = usable
+
+    def get_providers(self) -> tuple[Provider, ...]:
+        names = dict.fromkeys(each.provider for each in MODELS)
+        default = {"anthropic": "claude-opus-4-6", "openai": "gpt-5"}
+        return tuple(
+            Provider(id=name, name=name, default_model=default.get(name, "")) for name in names
+        )
+
+    def get_models(self, provider: str | None = None) -> tuple[Model, ...]:
+        return tuple(each for each in MODELS if provider in (None, each.provider))
+
+    def get_model(self, provider: str, model_id: str) -> Model | None:
+        found = (each for each in self.get_models(provider) if each.id == model_id)
+        return next(found, None)
+
+    def is_available(self, provider: str) -> bool:
+        return provider in self._usable
+
+
+def registry(*usable: str) -> ModelRegistry:
+    """Look-ups over ``MODELS``; the named providers have credentials."""
+    return ModelRegistry(cast("Models", Shelf(*usable)))

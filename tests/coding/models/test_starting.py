@@ -1,0 +1,94 @@
+"""The model that a session starts with."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.models.patterns import full_name
+from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
+from tests.coding.models.catalogue import registry
+
+
+def start(wishes: Wishes, *usable: str) -> Start:
+    return starting_model(wishes, registry(*usable))
+
+
+def name(wishes: Wishes, *usable: str) -> str | None:
+    model = start(wishes, *usable).model
+    return full_name(model) if model else None
+
+
+def test_the_command_line_beats_everything() -> None:
+    wishes = Wishes(
+        pattern="gpt-5:low", scope=("anthropic/*",), session=("anthropic", "claude-opus-4-6")
+    )
+    begun = start(wishes, "anthropic", "openai")
+
+    assert (begun.model and begun.model.id, begun.thinking) == ("gpt-5", "low")
+    assert len(begun.scope) == 3
+
+
+def test_an_explicit_level_beats_the_suffix_and_is_clamped() -> None:
+    assert start(Wishes(pattern="gpt-5:low", thinking="high"), "openai").thinking == "high"
+    assert start(Wishes(pattern="gpt-5-mini", thinking="high"), "openai").thinking == "off"
+
+
+@pytest.mark.trap(217)
+def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
+    wishes = Wishes(
+        session=("anthropic", "claude-sonnet-4-5"), session_thinking="low", scope=("openai/*",)
+    )
+    begun = start(wishes, "anthropic", "openai")
+
+    assert (begun.model and begun.model.id, begun.thinking) == ("claude-sonnet-4-5", "low")
+
+
+def test_a_session_whose_model_is_gone_says_so() -> None:
+    begun = start(Wishes(session=("old", "model")), "openai")
+
+    assert begun.note == "The session's model old/model is not known any more. Using openai/gpt-5."
+
+
+def test_a_new_session_starts_with_the_first_of_its_scope() -> None:
+    wishes = Wishes(scope=("openai/*mini*",), default=("anthropic", "claude-opus-4-6"))
+
+    assert name(wishes, "openai", "anthropic") == "openai/gpt-5-mini"
+
+
+@pytest.mark.trap(285)
+def test_a_saved_default_without_credentials_is_skipped() -> None:
+    wishes = Wishes(default=("anthropic", "claude-sonnet-4-5"))
+
+    assert name(wishes, "openai") == "openai/gpt-5"
+    assert name(wishes, "anthropic") == "anthropic/claude-sonnet-4-5"
+
+
+@pytest.mark.trap(285)
+def test_without_any_key_there_is_no_model_and_no_error() -> None:
+    assert name(Wishes()) is None
+
+
+def test_the_persons_levels_for_single_models_count() -> None:
+    wishes = Wishes(pattern="gpt-5", model_thinking={"openai/gpt-5": "high"})
+
+    assert start(wishes, "openai").thinking == "high"
+
+
+def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -> None:
+    with pytest.raises(UnknownModel) as model:
+        start(Wishes(pattern="gtp-5"))
+    with pytest.raises(UnknownModel) as provider:
+        start(Wishes(provider="antropic"))
+
+    assert (model.value.message, model.value.hint) == (
+        'Model "gtp-5" not found. Use --list-models to see available models.',
+        "Did you mean gpt-5?",
+    )
+    assert (provider.value.message, provider.value.hint) == (
+        'Unknown provider "antropic". Use --list-models to see available providers/models.',
+        "Did you mean anthropic?",
+    )
+
+
+def test_a_provider_alone_means_the_model_it_is_known_for() -> None:
+    assert name(Wishes(provider="anthropic")) == "anthropic/claude-opus-4-6"
