@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.declaring import changes
+from pi.agent.declaring import changes, whole
 from pi.ai.messages import SystemMessage, Tool
 from pi.ai.transcript import final_tools, render
 
@@ -68,3 +68,14 @@ def test_tools_may_change_alone() -> None:
             content="", tools_added=(POKE,), tools_removed=({"name": "peek"},), timestamp=6
         ),
     )
+
+
+def test_of_named_sections_only_those_are_said_that_have_changed() -> None:
+    said = changes((), {"preamble": "Be brief.", "cwd": "/a"}, (), now_ms=5)
+    assert said[0].sections == {"preamble": "Be brief.", "cwd": "/a"}
+
+    (patch,) = changes(said, {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=6)
+
+    assert patch.sections == {"skills": "Sing.", "cwd": None}
+    assert changes((*said, patch), {"preamble": "Be brief.", "skills": "Sing."}, (), now_ms=7) == ()
+    assert whole({"a": "x", "b": "y"}) == "x\n\ny"

@@ -56,6 +56,33 @@ def test_what_came_before_the_first_event_is_kept_to_explain_it() -> None:
     assert reader.first_bytes == b"<html>busy</html>"
 
 
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+def test_an_event_is_given_as_soon_as_its_blank_line_is_there(line_end: bytes) -> None:
+    reader = SseReader()
+    event = b"event: a%bdata: 1%b" % (line_end, line_end)
+
+    assert [reader.feed(event + line_end) for _ in range(3)] == [[("a", b"1")]] * 3
+    assert reader.feed(event) == []
+    assert reader.feed(line_end) == [("a", b"1")]
+
+
+@pytest.mark.trap(3)
+def test_a_proxy_that_ends_its_lines_otherwise_delays_nothing() -> None:
+    reader = SseReader()
+
+    assert reader.feed(b"data: 1\r\n\r\ndata: 2\n\n") == [("", b"1"), ("", b"2")]
+    assert reader.feed(b": still here\n\n") == []
+    assert reader.feed(b"data: 3\r\n\r\n") == [("", b"3")]
+    assert reader.feed(b"data: 4\n\r\n") == [("", b"4")]
+    assert reader.feed(b"data: 5\r\n\n") == [("", b"5")]
+
+
+def test_a_lone_carriage_return_ends_a_line_of_an_event_with_other_line_ends() -> None:
+    body = b"data: 1\r\n\r\ndata: 2\rdata: 3\r\n\r\n"
+
+    assert read(b"data: 0\r\n\r\n", body) == [("", b"0"), ("", b"1"), ("", b"2\n3")]
+
+
 event_bodies = st.lists(
     st.tuples(
         st.sampled_from(["", "message_start", "ping"]),

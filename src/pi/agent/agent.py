@@ -16,7 +16,7 @@ from pi.agent.conversation import (
     Projection,
     Transform,
 )
-from pi.agent.declaring import changes
+from pi.agent.declaring import Prompt, changes, whole
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import (
     AgentEvent,
@@ -85,7 +85,7 @@ class Agent:
         *,
         model: Model,
         thinking_level: ThinkingLevel = "off",
-        system_prompt: str = "",
+        system_prompt: Prompt = "",
         tools: Iterable[AgentTool] = (),
         conversation: Conversation | None = None,
         policies: Iterable[Policy] = (),
@@ -98,7 +98,7 @@ class Agent:
     ) -> None:
         self.model = model
         self.thinking_level = thinking_level
-        self.system_prompt = system_prompt
+        self.system_prompt: Prompt = system_prompt
         self.tools = tuple(tools)
         self.policies = tuple(policies)
         self.inbox = Inbox(steering=steering_mode, follow_up=follow_up_mode)
@@ -186,6 +186,10 @@ class Agent:
         """Have ``listener`` called with every event, in order; gives what ends that."""
         return self._listeners.add(listener)
 
+    async def tell(self, event: AgentEvent) -> None:
+        """Tell everybody an event of the program around the agent, in order with its own."""
+        await self._listeners.tell_after(event)
+
     @property
     def conversation(self) -> Conversation:
         """Where messages are kept; another one is refused during a run, which keeps its own."""
@@ -201,7 +205,7 @@ class Agent:
         """Everything about the agent, as it is now."""
         answer = self._answer if self._answering else None
         return AgentState(
-            system_prompt=self.system_prompt,
+            system_prompt=whole(self.system_prompt),
             model=self.model,
             thinking_level=self.thinking_level,
             tools=self.tools,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from pi.ai.messages import SystemMessage, Tool
 from pi.ai.transcript import final_tools
@@ -11,8 +12,12 @@ from pi.base.records import UNSET
 PROMPT_SECTION = "preamble"
 
 
+Prompt: TypeAlias = str | Mapping[str, str]
+"""All of it as one text, or named sections in their order."""
+
+
 def changes(
-    said: Sequence[SystemMessage], prompt: str | None, tools: Sequence[Tool], *, now_ms: int
+    said: Sequence[SystemMessage], prompt: Prompt | None, tools: Sequence[Tool], *, now_ms: int
 ) -> tuple[SystemMessage, ...]:
     """What must be said after ``said`` so that ``prompt`` and ``tools`` hold; often nothing.
 
@@ -22,7 +27,7 @@ def changes(
     wanted = {tool.name for tool in tools}
     added = tuple(tool for tool in tools if declared.get(tool.name) != tool)
     removed = tuple({"name": name} for name in declared if name not in wanted)
-    sections = {} if prompt in (None, _prompt(said)) else {PROMPT_SECTION: prompt or None}
+    sections = {} if prompt is None else _changed(_sections(said), prompt)
     if not (added or removed or sections):
         return ()
     return (
@@ -36,10 +41,23 @@ def changes(
     )
 
 
-def _prompt(said: Sequence[SystemMessage]) -> str:
-    """The prompt as it stands after all patches."""
-    current = ""
+def whole(prompt: Prompt) -> str:
+    """A prompt as one text: sections parted by blank lines."""
+    return prompt if isinstance(prompt, str) else "\n\n".join(prompt.values())
+
+
+def _changed(told: dict[str, str], prompt: Prompt) -> dict[str, str | None]:
+    """What is new or different, and ``None`` for what is gone; a text is one section."""
+    if isinstance(prompt, str):
+        known = told.get(PROMPT_SECTION, "")
+        return {} if prompt == known else {PROMPT_SECTION: prompt or None}
+    new: dict[str, str | None] = {n: text for n, text in prompt.items() if told.get(n) != text}
+    return new | {name: None for name in told if name not in prompt}
+
+
+def _sections(said: Sequence[SystemMessage]) -> dict[str, str]:
+    """The sections as they stand after all patches."""
+    current: dict[str, str | None] = {}
     for message in said:
-        if isinstance(message.sections, dict) and PROMPT_SECTION in message.sections:
-            current = message.sections[PROMPT_SECTION] or ""
-    return current
+        current.update(message.sections or {})
+    return {name: text for name, text in current.items() if text}

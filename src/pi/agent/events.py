@@ -48,7 +48,9 @@ class MessageStart(Record, tag="message_start"):
     message: Any
 
 
-class MessageUpdate(Struct, frozen=True, kw_only=True, rename="camel", tag="message_update"):
+class MessageUpdate(
+    Struct, frozen=True, kw_only=True, gc=False, rename="camel", tag="message_update"
+):
     """An answer has grown by ``assistant_message_event``.
 
     Made for every token, and so no record: on Python 3.11 those take longer to make.

@@ -46,11 +46,12 @@ class Listeners:
 
     async def tell(self, event: AgentEvent) -> None:
         """Until everybody has heard ``event``, and what was told from inside a listener."""
-        self._untold.append(event)
+        if self._untold:
+            self._untold.append(event)
+            event = self._untold.popleft()
         self._telling = True
         try:
-            while self._untold:
-                event = self._untold.popleft()
+            while True:
                 for subscription in self._row:
                     if (listener := subscription.listener) is None:
                         continue
@@ -64,6 +65,9 @@ class Listeners:
                         log.exception("a listener was cancelled at %s", type(event).__name__)
                     except Exception:
                         log.exception("a listener failed at %s", type(event).__name__)
+                if not self._untold:
+                    break
+                event = self._untold.popleft()
         finally:
             self._telling = False
 

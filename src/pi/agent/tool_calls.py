@@ -282,6 +282,7 @@ class ToolBatch:
             details=result.details,
             usage=result.usage,
             is_error=result.is_error,
+            useless=True if result.useless and not result.is_error else UNSET,
             timestamp=self._clock.now_ms(),
         )
 

@@ -40,8 +40,8 @@ class EventStream:
         self._ready: deque[StreamEvent] = deque()
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._counted = builder.usage
-        self._usage = builder.usage
+        self._usage: Usage | None = None
+        """What the answer has cost, unless more has come since somebody asked."""
 
     @property
     def partial(self) -> AssistantMessage:
@@ -51,8 +51,7 @@ class EventStream:
     @property
     def usage(self) -> Usage:
         """What the answer has cost so far; cheap to read for every delta."""
-        if self._builder.usage is not self._counted:
-            self._counted = self._builder.usage
+        if self._usage is None:
             self._usage = self._builder.priced_usage()
         return self._usage
 
@@ -122,4 +121,5 @@ class EventStream:
 
     def _flush(self) -> None:
         self._ready.extend(self._builder.take())
+        self._usage = None
         self._changed.set()

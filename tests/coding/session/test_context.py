@@ -132,7 +132,7 @@ def test_edits_replace_content_or_leave_out_and_the_last_one_counts() -> None:
         ContextEdit(target_id=four, replacement=None),
     )
 
-    shown = [message["content"] for message in msgspec.to_builtins(shown_messages(log))]
+    shown = [message["content"] for message in context(log)["messages"]]
 
     assert shown == ["one", [{"type": "text", "text": "two"}], [{"type": "text", "text": "three"}]]
 

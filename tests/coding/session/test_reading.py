@@ -52,6 +52,17 @@ def test_lines_that_are_no_entries_are_passed_over() -> None:
     assert (found.lines, found.outlines) == ([HELLO], [Outline(type="message", id="a")])
 
 
+@pytest.mark.parametrize("between", [b"", b"x", b'{"type":"message","id":"torn", "mess'])
+def test_an_entry_that_was_written_into_another_line_is_found(between: bytes) -> None:
+    second = HELLO.replace(b'"a"', b'"b"')
+    complete = len(between) < 2
+
+    found = parsed(HEADER + (HELLO.rstrip() if complete else b"") + between + second)
+
+    assert [each.id for each in found.outlines] == (["a", "b"] if complete else ["b"])
+    assert found.lines[-1] == second
+
+
 @pytest.mark.trap(212)
 def test_only_lf_ends_a_line(tmp_path: Path) -> None:
     odd = HELLO.replace(b"hi", "a\u2028b\u2029c\x85d".encode()).replace(b"}\n", b"}\r\x0b\x0c\n")

@@ -5,6 +5,7 @@ import base64
 import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,7 +191,8 @@ async def test_recorded_tool_results_are_ours_but_for_listed_differences(
         else:
             unlisted.append((sample, answer))
     with capsys.disabled():
-        print(f"\ntool results: {exact} of {len(CASES)} as recorded, {len(used)} differ as listed")
+        counts = f"{exact} of {len(CASES)} as recorded, {len(used)} differ as listed"
+        sys.stdout.write(f"\ntool results: {counts}\n")
 
     assert unlisted == []
     assert used == {difference.case for difference in DIFFERENCES}, "a listed difference is gone"

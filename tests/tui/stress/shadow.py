@@ -42,6 +42,8 @@ class Shadow:
         self.window: list[str] = []
         self.caret: tuple[int, int] = (0, 0)
         self.height = 0
+        self.last: list[str] = []
+        """All rows of the last frame."""
 
     def tape(self) -> list[str]:
         """Every row that a reader can reach, without the blank ones at the end."""
@@ -49,6 +51,10 @@ class Shadow:
         while rows and not rows[-1]:
             rows.pop()
         return rows
+
+    def edited(self) -> list[str]:
+        """Rows that were changed in place after they became history, where the old text stays."""
+        return [new for old, new in zip(self.committed, self.last, strict=False) if old != new]
 
     def draw(self, drawn: Drawn, *, columns: int, wipe: bool) -> None:
         """Take note of a frame; ``wipe`` erases all that was there before."""
@@ -70,6 +76,7 @@ class Shadow:
                 chunk = texts[count : max(count, min(boundary, top))]
                 self.committed += chunk
                 self.above += chunk
+        self.last = texts
         self.show(drawn, top, columns=columns)
 
     def show(self, drawn: Drawn, top: int, *, columns: int) -> None:
@@ -84,21 +91,30 @@ class Shadow:
 
     def _notice_shift(self, texts: Sequence[str]) -> None:
         count = len(self.committed)
-        if len(texts) > count:
-            wrong = right = 0
-            for index in reversed(range(max(0, count - 24), count)):
-                if wrong + right == 8 or wrong > 1:
-                    break
-                if self.committed[index] != texts[index]:
-                    wrong += 1
-                elif texts[index]:
-                    right += 1
-            if wrong == 0 or (wrong == 1 and right):
-                return
+        if len(texts) > count and self._stands(texts):
+            return
         pairs = enumerate(zip(self.committed, texts, strict=False))
         first = next((index for index, (old, new) in pairs if old != new), None)
         if first is not None:
             del self.committed[first:]
+
+    def _stands(self, texts: Sequence[str]) -> bool:
+        """Whether at most one of the last rows was edited, and none came or went."""
+        wrong: list[int] = []
+        right = 0
+        for index in reversed(range(max(0, len(self.committed) - 24), len(self.committed))):
+            if len(wrong) + right == 8 or len(wrong) > 1:
+                break
+            if self.committed[index] != texts[index]:
+                wrong.append(index)
+            elif texts[index]:
+                right += 1
+        if len(wrong) != 1 or not right:
+            return not wrong
+        place = wrong[0]
+        inserted = self.committed[place] in texts[place + 1 : place + 25]
+        removed = texts[place] in self.last[place + 1 : place + 25]
+        return not (inserted or removed)
 
     def _covered(self, drawn: Drawn, rows: list[str]) -> list[str]:
         if drawn.overlay is None:

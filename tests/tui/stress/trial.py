@@ -191,15 +191,15 @@ class Trial:
         assert isinstance(display, RegularDisplay)
         drawn, ledger, tape = self.drawn(), display.ledger, self.terminal.tape
         rows = [plain(row) for row in drawn.rows]
-        everything = "\n".join(tape)
-        shown = rows[: ledger.committed] + rows[ledger.top :]
-        if lost := [row for row in shown if row[:5].isdigit() and row[:5] not in everything]:
+        shown = rows[: ledger.committed] + (rows[ledger.top :] if self.shown is None else [])
+        lost = _numbers(shown) - _numbers(self.shadow.edited()) - _numbers(tape)
+        if lost:
             raise Violation(f"lost in a resize of a pane: {lost}")
         self.shadow.height = self.terminal.size.rows
         self.shadow.show(drawn, ledger.top, columns=self.terminal.size.columns)
         start = len(self.terminal.history) + self.terminal.cursor[1] - self.shadow.caret[0]
         self.shadow.above = tape[:start]
-        self.shadow.committed = rows[: ledger.committed]
+        self.shadow.committed, self.shadow.last = rows[: ledger.committed], rows
         self.compare_tape()
 
     def check_bytes(self, written: str) -> None:
@@ -210,6 +210,11 @@ class Trial:
         for on, off in ((SYNC, END_SYNC), (WRAP_OFF, WRAP_ON)):
             if written.count(on) != written.count(off):
                 raise Violation(f"{on!r} is not closed: {written!r}")
+
+
+def _numbers(rows: list[str]) -> set[str]:
+    """The lines that begin in these rows, by number."""
+    return {row[:5] for row in rows if row[:5].isdigit()}
 
 
 def _without_blank_end(rows: list[str]) -> list[str]:

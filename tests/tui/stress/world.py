@@ -107,7 +107,10 @@ class Box:
         self._lines = lines
 
     def render(self, width: int) -> list[str]:
-        return [f"|overlay {number}".ljust(width - 1, "·") + "|" for number in range(self._lines)]
+        room = width - 1
+        return [
+            f"|overlay {number}".ljust(room, "·")[:room] + "|" for number in range(self._lines)
+        ]
 
     def invalidate(self) -> None:
         pass

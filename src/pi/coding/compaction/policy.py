@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.items import Item
 from pi.agent.compaction.tokens import should_compact
 from pi.agent.policy import Boundary, Next, Policy, StopRun
 from pi.ai.errors import ContextOverflow
-from pi.ai.messages import AssistantMessage, ToolResultMessage
+from pi.ai.messages import AssistantMessage
 from pi.ai.overflow import is_silent_overflow
 from pi.base.records import replace
 from pi.coding.compaction.compactor import Compactor
@@ -121,9 +120,9 @@ class CompactionPolicy(Policy):
         seen, self._worthless = self._worthless, any(result.useless for result in at.results)
         if not (seen and options.drop_useless):
             return at.next
-        calls = {result.tool_call_id for result in at.results}
         items = measured(self._around.conversation()).items
-        older = [item for item in items if not _answers(item, calls)]
+        answers = (n for n, item in enumerate(items) if item.role == "assistant")
+        older = items[: max(answers, default=0)]
         edits = elide_worthless(older, cache_is_cold=False).edits
         return replace(at.next, entries=(*at.next.entries, *edits))
 
@@ -146,10 +145,6 @@ class CompactionPolicy(Policy):
             await self._compactor.compact(wish)
         except CompactionFailed as problem:
             raise StopRun(problem.message) from None
-
-
-def _answers(item: Item, calls: set[str]) -> bool:
-    return isinstance(item.message, ToolResultMessage) and item.message.tool_call_id in calls
 
 
 def _first(wanted: Next, work: Callable[[], Awaitable[None]]) -> Next:

@@ -91,8 +91,8 @@ class Redactor:
                 return {**self.json(rest), "type": "image", "data": data}
             case dict():
                 return {self.text(key): self.json(member) for key, member in value.items()}
-            case list():
-                return [self.json(member) for member in value]
+            case list() | tuple():
+                return type(value)(self.json(member) for member in value)
             case _:
                 return value
 

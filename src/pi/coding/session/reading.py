@@ -6,9 +6,11 @@ when it is asked for. The line itself is kept, so that nothing this version does
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
@@ -49,6 +51,8 @@ class SessionFile:
 
 
 _READ_AHEAD = 1 << 18
+_KINDS = "|".join(str(kind.__struct_config__.tag) for kind in get_args(KnownEntry))
+_ENTRY_START = re.compile(rf'{{"type":"(?:{_KINDS})","(?:id|customType)":'.encode())
 _OUTLINES = msgspec.json.Decoder(Outline)
 _ENTRIES: msgspec.json.Decoder[KnownEntry] = msgspec.json.Decoder(KnownEntry)
 # A ValidationError is a DecodeError. The others: text that is not UTF-8, nesting without end.
@@ -129,22 +133,42 @@ def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
     outlines: list[Outline] = []
     decode = _OUTLINES.decode  # looked up once: this loop is what opening a session costs
     for line in lines:
-        found: Outline | None
         try:
             found = decode(line)
         except _UNREADABLE:
-            found = _careful_outline(line)
-        if found is not None and found.id and found.type != "session":
+            for part, known in _careful_outlines(line):
+                entries.append(part)
+                outlines.append(known)
+            continue
+        if found.id and found.type != "session":
             entries.append(line)
             outlines.append(found)
     return entries, outlines
+
+
+def _careful_outlines(line: bytes) -> list[tuple[bytes, Outline]]:
+    """The entries of an unusual line: at most one, or two that have lost the LF between them.
+
+    Programs that append to a torn line without ending it make such lines, and so does damage.
+    """
+    if (whole := _careful_outline(line)) is not None:
+        return [(line, whole)]
+    for start in _ENTRY_START.finditer(line, 1):
+        at = start.start()
+        if (second := _careful_outline(line[at:])) is not None:
+            parts = ((part, _careful_outline(part)) for part in (line[:at], line[: at - 1]))
+            first = [(part, known) for part, known in parts if known is not None]
+            return [*first[:1], (line[at:], second)]
+    return []
 
 
 def _careful_outline(line: bytes) -> Outline | None:
     """The outline of a line where a field is not what it is elsewhere, or a text is damaged."""
     data = read_object(line) or {}
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
-    return msgspec.convert(texts, Outline) if "type" in texts and "id" in texts else None
+    if not texts.get("id") or texts.get("type", "session") == "session":
+        return None
+    return msgspec.convert(texts, Outline)
 
 
 def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:

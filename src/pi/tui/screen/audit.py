@@ -18,28 +18,48 @@ REACH = 24
 """How far upwards to look for them."""
 
 
-def first_row_to_commit_again(history: Sequence[str], frame: Sequence[str]) -> int | None:
-    """Where history must be continued, or None if it still stands as the frame has it."""
+def first_row_to_commit_again(
+    history: Sequence[str], before: Sequence[str], frame: Sequence[str]
+) -> int | None:
+    """Where history must be continued, or None if it still stands as ``frame`` has it.
+
+    ``before`` is the frame that was painted last.
+    """
     if len(frame) <= len(history):
         start = _first_difference(history[: len(frame)], frame)
         return start if start < len(frame) else None
-    if _is_aligned(history, frame):
+    if _is_aligned(history, before, frame):
         return None
     return _first_difference(history, frame)
 
 
-def _is_aligned(history: Sequence[str], frame: Sequence[str]) -> bool:
+def _is_aligned(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> bool:
     """Whether the last rows of history are where they were, but for one edited in place."""
-    equal = different = 0
+    different: list[int] = []
+    equal = 0
     for index in range(len(history) - 1, max(len(history) - 1 - REACH, -1), -1):
         old, new = history[index], frame[index]
         if old is not new and _text(old) != _text(new):
-            different += 1
+            different.append(index)
         elif _text(old):
             equal += 1
-        if equal + different == SAMPLED_ROWS or different > 1:
+        if equal + len(different) == SAMPLED_ROWS or len(different) > 1:
             break
-    return different == 0 or (different == 1 and equal > 0)
+    if len(different) == 1 and equal:
+        return not _has_moved(different[0], history, before, frame)
+    return not different
+
+
+def _has_moved(
+    row: int, history: Sequence[str], before: Sequence[str], frame: Sequence[str]
+) -> bool:
+    """Whether a row that changed was not edited, but made room for another or took its place.
+
+    Rows that come or go at the very end of history disturb only one row of it.
+    """
+    below = slice(row + 1, row + 1 + REACH)
+    old, new = _text(history[row]), _text(frame[row])
+    return old in map(_text, frame[below]) or new in map(_text, before[below])
 
 
 def _first_difference(history: Sequence[str], frame: Sequence[str]) -> int:

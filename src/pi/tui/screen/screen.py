@@ -145,7 +145,7 @@ class Screen:
         self._printer = RowPrinter(self._width, strict=self._strict)
 
     def _audit(self, frame: Frame) -> None:
-        restart = first_row_to_commit_again(self._history, frame.rows)
+        restart = first_row_to_commit_again(self._history, self._frame.rows, frame.rows)
         if restart is not None:
             log.info("rows from %d of %d in history changed", restart, len(self._history))
             del self._history[restart:]

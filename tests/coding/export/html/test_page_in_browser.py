@@ -53,10 +53,11 @@ class Visit:
 
     def shown(self) -> list[int]:
         """The nodes that can be seen."""
-        return self.page.evaluate(
+        nodes: list[int] = self.page.evaluate(
             "[...document.querySelectorAll('article')].filter(a => a.checkVisibility())"
             ".map(a => Number(a.dataset.n))"
-        )  # type: ignore[no-any-return]
+        )
+        return nodes
 
 
 Open = Callable[..., Visit]
@@ -105,7 +106,7 @@ def poisoned(value: Any, key: str = "") -> Any:
             return {PAYLOAD + name: poisoned(member, name) for name, member in value.items()}
         case dict():
             return {name: poisoned(member, name) for name, member in value.items()}
-        case list():
+        case list() | tuple():
             return [poisoned(member, key) for member in value]
         case _:
             return value
@@ -143,11 +144,14 @@ def test_a_payload_in_every_field_of_every_entry_does_nothing(visit: Open) -> No
 
     assert (visited.problems, [url[:7] for url in visited.requests]) == ([], ["file://"])
     assert page.evaluate("hits") == []
-    assert page.evaluate(
-        "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])"
-        ".filter(a => a.name.startsWith('on') || /^\\s*javascript:/i.test(a.value)"
-        " && a.name !== 'title').map(a => a.name + '=' + a.value)"
-    ) == []
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])"
+            ".filter(a => a.name.startsWith('on') || /^\\s*javascript:/i.test(a.value)"
+            " && a.name !== 'title').map(a => a.name + '=' + a.value)"
+        )
+        == []
+    )
     counts = "['script', 'style', 'svg', 'iframe'].map(e => document.querySelectorAll(e).length)"
     assert page.evaluate(counts) == [1, 1, 0, 0]
     assert page.evaluate("document.querySelectorAll('article').length") == len(sample()) - 3

@@ -57,10 +57,7 @@ class GenerateDecoder:
         try:
             chunk = decode(data)
         except UNREADABLE:
-            if data == DONE:  # a gateway's own last event
-                self._take_done()
-                return
-            chunk = salvaged(data)
+            chunk = self._odd(data)
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
         if (counts := chunk.usage_metadata) is not None:
@@ -111,6 +108,12 @@ class GenerateDecoder:
             text = json_text(block.arguments)
         self._builder.arguments(key, text)
         self._builder.end(key)
+
+    def _odd(self, data: bytes) -> Chunk:
+        """What can be understood of data that is no event; nothing, if it ends the answer."""
+        if data == DONE:  # a gateway's own last event
+            self._take_done()
+        return salvaged(data)
 
     def _take_done(self) -> None:
         if not self._answered:

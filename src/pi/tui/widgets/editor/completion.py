@@ -1,4 +1,4 @@
-"""Suggestions for the text before the cursor: asked for, shown, taken or dropped."""
+"""Questions to a completion provider: debounced, one at a time, never answered too late."""
 
 from __future__ import annotations
 
@@ -7,39 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions
-from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.buffer import Position
-from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
 
 DEBOUNCE = 0.02
 """Seconds without another key before a provider is asked."""
 
 Sleep = Callable[[float], Awaitable[None]]
-
-
-class Popup:
-    """Suggestions on the screen."""
-
-    def __init__(
-        self, found: Suggestions, *, max_visible: int, theme: SelectTheme, keymap: Keymap
-    ) -> None:
-        self._found = found
-        items = [
-            SelectItem(value=str(number), label=item.label or item.value, description=item.description)
-            for number, item in enumerate(found.items)
-        ]
-        self.list = SelectList(items, max_visible, theme, keymap=keymap)
-
-    @property
-    def prefix(self) -> str:
-        """What the choice replaces."""
-        return self._found.prefix
-
-    @property
-    def selected(self) -> Suggestion:
-        """The suggestion that would be taken."""
-        item = self.list.selected
-        return self._found.items[int(item.value) if item else 0]
 
 
 class Completion:

@@ -39,6 +39,8 @@ class Document:
         self._markers = PasteMarkers()
         self._last: _Step = ""
         self._yanked_at = START
+        self.version = 0
+        """Another number after every change of the text."""
         self.units = Units(self._markers.spans)
 
     @property
@@ -124,11 +126,13 @@ class Document:
     def undo(self) -> bool:
         """Take the last step back; whether there was one."""
         self._last = ""
+        self.version += 1
         return self._undo.undo(self._buffer)
 
     def redo(self) -> bool:
         """Make the last undone step again; whether there was one."""
         self._last = ""
+        self.version += 1
         return self._undo.redo(self._buffer)
 
     def set_text(
@@ -146,6 +150,7 @@ class Document:
 
     def clear(self) -> None:
         """Begin another text: nothing to undo, no markers. What was killed stays."""
+        self.version += 1
         self._kills.change(self._markers.expand)
         self._buffer = Buffer()
         self._undo.clear()
@@ -166,6 +171,7 @@ class Document:
         self._last = step
         if start == end and not text:
             return
+        self.version += 1
         edit = self._buffer.replace(start, end, text)
         if not self._private:
             self._undo.record(edit, joins=joins)

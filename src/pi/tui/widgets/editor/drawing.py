@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pi.base.terminal_text import one_line
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.style import Paint
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
+from pi.tui.widgets.editor.units import Units
 
 _INVERSE, _PLAIN = "\x1b[7m", "\x1b[27m"
 
@@ -24,21 +24,23 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
     return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + '─' * tail)}"
 
 
-def with_cursor(text: str, at: int, unit: str, *, width: int) -> str:
-    """A row with the cursor on the unit at a place, or behind the text.
+def text_row(text: str, cursor: int | None, units: Units, *, width: int) -> str:
+    """A row of text, at most ``width`` columns, with the cursor at a place in it if there is one.
 
-    ``CURSOR_MARKER`` comes first, so that the terminal's own cursor, and with it the window of an
-    input method, is at the same place.
+    ``CURSOR_MARKER`` comes right before the cursor that is drawn, so that the terminal's own, and
+    with it the window of an input method, is at the same place.
     """
-    behind = text[at + len(unit) :]
-    if not unit and visible_width(text) >= width:  # no column is left behind the text
-        at = max(at - 1, 0)
-        unit, behind = text[at:], ""
-    if visible_width(unit) > width:
-        unit = " "
-    return f"{text[:at]}{CURSOR_MARKER}{_INVERSE}{unit or ' '}{_PLAIN}{behind}"
+    if cursor is None:
+        return truncate_to_width(text, width, "…")
+    unit = text[cursor : units.after(text, cursor)]
+    before, behind = text[:cursor], text[cursor + len(unit) :]
+    if visible_width(before) + max(visible_width(unit), 1) > width:
+        return _squeezed(before, width)
+    row = f"{before}{CURSOR_MARKER}{_INVERSE}{unit or ' '}{_PLAIN}{behind}"
+    return truncate_to_width(row, width, "…")
 
 
-def plain_label(text: str) -> str:
-    """Text from elsewhere, fit for a border."""
-    return one_line(text)
+def _squeezed(before: str, width: int) -> str:
+    """A row that is too narrow for what is at the cursor: a blank stands for it."""
+    head = truncate_to_width(before, max(width - 1, 0), "")
+    return f"{head}{CURSOR_MARKER}{_INVERSE} {_PLAIN}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
-from pi.tui.completion.provider import Provider, Suggestion, Suggestions
+from pi.tui.completion.provider import Provider
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -15,19 +15,26 @@ from pi.tui.input.mouse import MouseReport
 from pi.tui.style import Paint, unpainted
 from pi.tui.widgets.editor import motions
 from pi.tui.widgets.editor.buffer import START, Position
-from pi.tui.widgets.editor.completion import Completion, Popup, Sleep
+from pi.tui.widgets.editor.completion import Sleep
 from pi.tui.widgets.editor.document import Document
 from pi.tui.widgets.editor.drawing import border, text_row
 from pi.tui.widgets.editor.edits import edit
 from pi.tui.widgets.editor.history import PromptHistory
 from pi.tui.widgets.editor.motions import Motion
+from pi.tui.widgets.editor.suggesting import Suggesting
 from pi.tui.widgets.editor.viewport import Viewport
 from pi.tui.widgets.row_memory import RowMemory
 from pi.tui.widgets.select_list import SelectTheme
 
 _LEAST_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
-_DELETES = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
+_VERTICAL = {
+    "tui.editor.cursorUp",
+    "tui.editor.cursorDown",
+    "tui.editor.pageUp",
+    "tui.editor.pageDown",
+}
+_KEEPING_SUGGESTIONS = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
 
 
 class EditorTheme(Record):
@@ -61,20 +68,24 @@ class Editor:
         self._keymap = keymap or Keymap()
         self._theme = theme or EditorTheme()
         self._screen_rows = screen_rows
-        self._tasks = tasks
-        self._sleep = sleep or SystemClock().sleep
-        self._request_render = request_render
         self._document = Document()
         self._viewport = Viewport(self._document.units)
         self._history = PromptHistory()
-        self._completion: Completion | None = None
-        self._popup: Popup | None = None
+        self._browsed = -1
+        """The version of the text that the history has put in."""
+        self._suggesting = Suggesting(
+            self._document,
+            self._keymap,
+            self._theme.suggestions,
+            tasks=tasks,
+            sleep=sleep or SystemClock().sleep,
+            arrived=lambda: self._arrived(request_render),
+        )
         self._jump: Callable[[str], Motion] | None = None
         self._border_color = self._theme.border
         self._label = ""
         self._focused = False
         self._padding = 0
-        self._max_visible = 5
         self._width = 80
         self._memory = RowMemory()
 
@@ -118,10 +129,12 @@ class Editor:
 
     def set_text(self, text: str) -> None:
         """Replace the text, which can be undone; the cursor goes to its end."""
+        self._suggesting.close()
         self._change(lambda: self._document.set_text(text))
 
     def insert_text_at_cursor(self, text: str) -> None:
         """Insert text as if it had been there, with no marker however long it is."""
+        self._suggesting.close()
         self._change(lambda: self._document.insert(text))
 
     def add_to_history(self, text: str) -> None:
@@ -130,12 +143,12 @@ class Editor:
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
         """Say who knows what could be meant."""
-        self._close_popup()
-        self._completion = Completion(provider, self._tasks, self._sleep) if self._tasks else None
+        self._suggesting.set_provider(provider)
+        self._memory.forget()
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
         """How many suggestions are visible at once, for the next that come."""
-        self._max_visible = rows
+        self._suggesting.max_visible = rows
 
     def set_padding_x(self, columns: int) -> None:
         """Keep columns free on both sides of the text."""
@@ -155,15 +168,169 @@ class Editor:
         if row >= len(self._viewport.visible):
             return False
         place = self._viewport.at(row, max(report.x - self._pad(self._width), 0))
-        self._change(lambda: self._move_to(place))
+        self._suggesting.close()
+        self._viewport.forget_column()
+        self._change(lambda: self._document.move_to(place))
         return True
 
     def invalidate(self) -> None:
         """Draw anew next time."""
         self._memory.forget()
-        if self._popup:
-            self._popup.list.invalidate()
+        self._suggesting.invalidate()
 
     def render(self, width: int) -> list[str]:
         """The borders, the rows of text around the cursor, and suggestions."""
         return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        self._width = width
+        self._lay_out()
+        view, paint = self._viewport, self._border_color
+        above = f"↑ {view.above} more" if view.above else ""
+        below = f"↓ {view.below} more" if view.below else ""
+        rows = [border(width, paint, label=self._label, note=above)]
+        cursor_at = view.cursor_row - view.above if self._focused else -1
+        margin = " " * self._pad(width)
+        for number, row in enumerate(view.visible):
+            text = self._document.lines[row.line][row.start : row.end]
+            cursor = self._document.cursor.col - row.start if number == cursor_at else None
+            drawn = text_row(text, cursor, self._document.units, width=width - len(margin))
+            rows.append(margin + drawn)
+        rows.append(border(width, paint, note=below))
+        return rows + self._suggesting.render(width)
+
+    def _pad(self, width: int) -> int:
+        return min(self._padding, max(width - 2, 0) // 2)
+
+    def _lay_out(self) -> None:
+        # One column stays free at the right, in the padding if there is some: the cursor stands
+        # there behind a full row.
+        padding = self._pad(self._width)
+        width = self._width - max(2 * padding, 1)
+        height = max(_LEAST_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
+        self._viewport.update(
+            self._document.lines, self._document.cursor, width=width, height=height
+        )
+
+    def _change(self, do: Callable[[], None]) -> None:
+        """Do something that may change what is shown, and tell if it changed the text."""
+        before = self._document.version
+        do()
+        self._memory.forget()
+        if self._document.version != before:
+            self._viewport.forget_column()
+            self.on_change(self._document.text)
+
+    def _arrived(self, request_render: Callable[[], None]) -> None:
+        self._change(lambda: None)
+        request_render()
+
+    def _take_input(self, data: str) -> None:
+        if data.startswith(PASTE_START):
+            self._suggesting.close()
+            self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
+            return
+        text = printable_text(data)
+        jump, self._jump = self._jump, None
+        if jump is not None and text:
+            self._document.move(jump(text))
+            return
+        actions = self._keymap.actions(data)
+        if not _VERTICAL.intersection(actions):
+            self._viewport.forget_column()
+        match self._suggesting.handle_input(data, actions):
+            case "handled":
+                return
+            case "submit":
+                self._submit()
+            case "ignored":
+                self._act(actions, text)
+
+    def _act(self, actions: Sequence[str], text: str) -> None:
+        for action in actions:
+            if do := _ACTIONS.get(action):
+                self._suggesting.close()
+                do(self)
+                return
+        if done := edit(self._document, actions):
+            if done not in _KEEPING_SUGGESTIONS:
+                self._suggesting.close()
+            elif self._suggesting.is_open:
+                self._suggesting.ask()
+        elif text:
+            self._document.type(text)
+            self._suggesting.ask()
+
+    def _up(self) -> None:
+        self._lay_out()
+        if not self._viewport.on_first_row:
+            self._document.move_to(self._viewport.moved(-1))
+        elif self._is_browsing or self._document.cursor == START:
+            self._history_previous()
+        else:
+            self._document.move(motions.line_start)
+
+    def _down(self) -> None:
+        self._lay_out()
+        if not self._viewport.on_last_row:
+            self._document.move_to(self._viewport.moved(1))
+        elif self._is_browsing:
+            self._history_next()
+        else:
+            self._document.move(motions.line_end)
+
+    def _page(self, pages: int) -> None:
+        self._lay_out()
+        self._document.move_to(self._viewport.moved(pages * self._viewport.page))
+
+    @property
+    def _is_browsing(self) -> bool:
+        return self._history.browsing and self._document.version == self._browsed
+
+    def _history_previous(self) -> None:
+        if not self._is_browsing:
+            self._history.leave()
+        self._show(self._history.previous(self._document.text), START)
+
+    def _history_next(self) -> None:
+        if self._is_browsing:
+            self._show(self._history.next(), None)
+
+    def _show(self, text: str | None, cursor: Position | None) -> None:
+        if text is not None:
+            self._document.set_text(text, cursor, browsing=True)
+            self._browsed = self._document.version
+
+    def _jump_by(self, motion: Callable[[str], Motion]) -> None:
+        """Jump to the character that is typed next."""
+        self._jump = motion
+
+    def _tab(self) -> None:
+        self._suggesting.ask(force=True)
+
+    def _submit(self) -> None:
+        row, col = self._document.cursor
+        if self._document.lines[row][:col].endswith("\\"):
+            self._document.delete(motions.left)
+            self._document.insert("\n")
+            return
+        text = self._document.expanded.strip()
+        self._document.clear()
+        self._history.leave()
+        self.on_submit(text)
+
+
+_ACTIONS: dict[str, Callable[[Editor], None]] = {
+    "tui.editor.cursorUp": Editor._up,
+    "tui.editor.cursorDown": Editor._down,
+    "tui.editor.pageUp": lambda editor: editor._page(-1),
+    "tui.editor.pageDown": lambda editor: editor._page(1),
+    "tui.editor.historyPrevious": Editor._history_previous,
+    "tui.editor.historyNext": Editor._history_next,
+    "tui.editor.jumpForward": lambda editor: editor._jump_by(motions.forward_to),
+    "tui.editor.jumpBackward": lambda editor: editor._jump_by(motions.back_to),
+    "tui.input.newLine": lambda editor: editor._document.insert("\n"),
+    "tui.input.submit": Editor._submit,
+    "tui.input.tab": Editor._tab,
+}
+"""What keys do beyond the edits that every field knows."""

@@ -1,0 +1,60 @@
+"""The state that the parts of a session share: who there is now. Parts never know each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pi.agent.agent import Agent
+from pi.agent.events import EntryAppended
+from pi.coding.bus import Bus
+from pi.coding.models.patterns import Choice
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.toolbox import Toolbox
+from pi.coding.runtime.workspace import Workspace
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.entries import KnownEntry
+from pi.coding.session.log import SessionLog
+
+
+@dataclass
+class Core:
+    """One session. ``workspace`` and ``conversation`` are replaced when another takes its place."""
+
+    host: Host
+    bus: Bus
+    agent: Agent
+    registry: ModelRegistry
+    workspace: Workspace
+    conversation: SessionConversation
+    toolbox: Toolbox
+    began: float
+    """When this session began, by a clock that never jumps."""
+    scope: tuple[Choice, ...] = ()
+    """The models to cycle through; empty means all."""
+    has_model: bool = True
+    """Whether somebody can be asked at all."""
+
+    @property
+    def log(self) -> SessionLog:
+        """The log of the session."""
+        return self.conversation.log
+
+    def since_session_ms(self) -> int:
+        """How long this session has been going on."""
+        return round((self.host.clock.monotonic() - self.began) * 1000)
+
+    async def tell(self, event: Any) -> None:
+        """Tell a public event, in order with what the agent tells."""
+        await self.agent.tell(event)
+
+    async def add(self, draft: KnownEntry) -> KnownEntry:
+        """Append an entry, and tell it if it is of a kind that is told."""
+        public = self.conversation.add(draft)
+        place = self.log.leaf
+        assert place is not None
+        entry = self.log.at(place)
+        if public is not None:
+            await self.tell(EntryAppended(entry=public))
+        return entry  # type: ignore[return-value]

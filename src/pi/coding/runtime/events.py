@@ -1,0 +1,179 @@
+"""What a session tells beside what its agent tells.
+
+The first ones are public: their JSON form is that of JSON mode and RPC. The others go over the
+bus, where extensions hear them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+from pi.ai.messages import Image
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.base.records import UNSET, Record, UnsetType, replace
+from pi.coding.bus import Event, Question
+from pi.coding.runtime.results import BashResult
+
+StartReason: TypeAlias = Literal["startup", "reload", "new", "resume", "fork"]
+EndReason: TypeAlias = Literal["quit", "reload", "new", "resume", "fork"]
+InputSource: TypeAlias = Literal["interactive", "rpc", "extension"]
+Streaming: TypeAlias = Literal["steer", "followUp"]
+
+
+class ThinkingLevelChanged(Record, tag="thinking_level_changed"):
+    """The model thinks more, or less, from now on."""
+
+    level: ThinkingLevel
+
+
+class SessionInfoChanged(Record, tag="session_info_changed"):
+    """The session has another name."""
+
+    name: str | UnsetType = UNSET
+
+
+class BashExecutionUpdate(Record, tag="bash_execution_update"):
+    """A command of the person's wrote something."""
+
+    id: Any | UnsetType = UNSET
+    delta: str
+
+
+class ExtensionFailed(Record, tag="extension_error"):
+    """A handler of an extension failed; the rest goes on."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
+class SessionStarted(Event):
+    """A session is there, and everything that belongs to it."""
+
+    reason: StartReason
+    previous_session_file: Path | None = None
+
+
+class SessionEnding(Event):
+    """A session is about to be left."""
+
+    reason: EndReason
+    target_session_file: Path | None = None
+
+
+class SwitchDecision(Record):
+    """A handler's answer to ``BeforeSwitch`` or ``BeforeFork``."""
+
+    cancel: bool = False
+
+
+class BeforeSwitch(Question):
+    """Another session is about to take the place of this one."""
+
+    reason: Literal["new", "resume", "fork"]
+    target_session_file: Path | None = None
+    cancelled: bool = False
+
+    def answered(self, answer: SwitchDecision) -> Self:
+        """A cancellation is final."""
+        return replace(self, cancelled=answer.cancel)
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has cancelled."""
+        return self.cancelled
+
+
+class BeforeFork(Question):
+    """The path to an entry is about to become a session of its own."""
+
+    entry_id: str | None
+    position: Literal["before", "at"]
+    cancelled: bool = False
+
+    def answered(self, answer: SwitchDecision) -> Self:
+        """A cancellation is final."""
+        return replace(self, cancelled=answer.cancel)
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has cancelled."""
+        return self.cancelled
+
+
+class Switched(Event):
+    """Another session has taken the place of the one before."""
+
+    reason: Literal["new", "resume", "fork"]
+    previous_session_file: Path | None = None
+
+
+class InputAnswer(Record):
+    """A handler's answer to ``Input``."""
+
+    action: Literal["continue", "transform", "handled"]
+    text: str = ""
+    images: tuple[Image, ...] | None = None
+
+
+class Input(Question):
+    """Somebody said something; it may be changed, or taken care of, before it is a message."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+    source: InputSource = "interactive"
+    streaming: Streaming | None = None
+    handled: bool = False
+
+    def answered(self, answer: InputAnswer) -> Self:
+        """Changes add up until somebody has taken care of it."""
+        if answer.action == "handled":
+            return replace(self, handled=True)
+        if answer.action == "transform":
+            images = self.images if answer.images is None else answer.images
+            return replace(self, text=answer.text, images=images)
+        return self
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has taken care of it."""
+        return self.handled
+
+
+class ModelSelected(Event):
+    """Another model answers from now on."""
+
+    model: Model
+    previous: Model | None
+    source: Literal["set", "cycle", "restore"]
+
+
+class ThinkingLevelSelected(Event):
+    """The level has changed."""
+
+    level: ThinkingLevel
+    previous: ThinkingLevel
+
+
+class UserBash(Question):
+    """The person wants to run a command; somebody else may have run it already, or forbid it."""
+
+    command: str
+    exclude_from_context: bool
+    cwd: str
+    result: BashResult | None = None
+    refused: str = ""
+
+    def answered(self, answer: BashResult) -> Self:
+        """The first result counts."""
+        return replace(self, result=answer)
+
+    def after_failure(self, problem: Exception) -> Self:
+        """A guard that failed guards all the same."""
+        return replace(self, refused=str(problem) or type(problem).__name__)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self.result is not None or bool(self.refused)

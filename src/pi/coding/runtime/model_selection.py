@@ -1,0 +1,107 @@
+"""Who answers, and how much it thinks."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.thinking import clamp_level, supported_levels
+from pi.base.errors import PiError
+from pi.coding.models.patterns import Choice
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import (
+    ModelSelected,
+    ThinkingLevelChanged,
+    ThinkingLevelSelected,
+)
+from pi.coding.runtime.results import CycledModel
+from pi.coding.session.context import chosen_model
+from pi.coding.session.entries import ModelChange, ThinkingLevelChange
+
+LEVELS = get_args(ThinkingLevel)
+
+
+class ModelSelection:
+    """Changes belong to the session and are in its log; settings stay as they are."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    @property
+    def current(self) -> Model | None:
+        """The model that answers; ``None`` when there is nobody to ask."""
+        return self._core.agent.model if self._core.has_model else None
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """How much it thinks."""
+        return self._core.agent.thinking_level
+
+    def available(self) -> tuple[Model, ...]:
+        """Every model that could answer."""
+        return self._core.registry.get_available()
+
+    def levels(self) -> tuple[ThinkingLevel, ...]:
+        """How much the model can be told to think."""
+        return supported_levels(self._core.agent.model) if self._core.has_model else ("off",)
+
+    async def choose(self, provider: str, model_id: str) -> Model:
+        """Have that model answer from the next request on; ``PiError`` if there is none."""
+        model = self._core.registry.find(provider, model_id)
+        if model is None:
+            raise PiError(f"Model not found: {provider}/{model_id}")
+        await self.use(model, source="set")
+        return model
+
+    async def use(
+        self,
+        model: Model,
+        *,
+        thinking: ThinkingLevel | None = None,
+        source: Literal["set", "cycle", "restore"],
+    ) -> None:
+        """Have ``model`` answer; the level stays as near to what it was as the model allows."""
+        core, previous = self._core, self.current
+        core.agent.model, core.has_model = model, True
+        known = chosen_model(core.log)
+        if known is None or (known.provider, known.model_id) != (model.provider, model.id):
+            await core.add(ModelChange(provider=model.provider, model_id=model.id))
+        await core.bus.tell(ModelSelected(model=model, previous=previous, source=source))
+        await self.think(thinking or self.thinking_level)
+
+    async def cycle(self, step: int = 1) -> CycledModel | None:
+        """The next model of the scope, or of all; ``None`` when there is no other."""
+        core = self._core
+        choices = core.scope or tuple(Choice(model=model) for model in self.available())
+        names = [(choice.model.provider, choice.model.id) for choice in choices]
+        if len(choices) < 2:
+            return None
+        now = (core.agent.model.provider, core.agent.model.id)
+        at = (names.index(now) + step if now in names else 0) % len(choices)
+        await self.use(choices[at].model, thinking=choices[at].thinking, source="cycle")
+        return CycledModel(
+            model=core.agent.model,
+            thinking_level=self.thinking_level,
+            is_scoped=bool(core.scope),
+        )
+
+    async def think(self, level: str) -> None:
+        """Have the model think that much, or as much as it can; nonsense means not at all."""
+        core, previous = self._core, self.thinking_level
+        wanted: ThinkingLevel = level if level in LEVELS else "off"  # type: ignore[assignment]
+        allowed = clamp_level(core.agent.model, wanted)
+        if allowed == previous:
+            return
+        core.agent.thinking_level = allowed
+        await core.add(ThinkingLevelChange(thinking_level=allowed))
+        await core.tell(ThinkingLevelChanged(level=allowed))
+        await core.bus.tell(ThinkingLevelSelected(level=allowed, previous=previous))
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        """The next level that the model knows; ``None`` when it knows only one."""
+        levels = self.levels()
+        if len(levels) < 2:
+            return None
+        at = levels.index(self.thinking_level) if self.thinking_level in levels else -1
+        await self.think(levels[(at + 1) % len(levels)])
+        return self.thinking_level

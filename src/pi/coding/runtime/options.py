@@ -1,0 +1,40 @@
+"""What the command line, or a program that embeds pi, wants of a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pi.ai.models.model import ThinkingLevel
+from pi.base.records import Record, field
+from pi.coding.resources.discovery import Wanted
+
+
+class ToolWishes(Record):
+    """Which tools are on."""
+
+    only: tuple[str, ...] | None = None
+    """``--tools``: these and no others."""
+    without: tuple[str, ...] = ()
+    """``--exclude-tools``; applied last."""
+    built_in: bool = True
+    any: bool = True
+    """``--no-tools`` says no."""
+
+
+class SessionOptions(Record):
+    """Everything that may be said; what is left out is discovered or has its default."""
+
+    model: str | None = None
+    provider: str | None = None
+    api_key: str | None = None
+    thinking: ThinkingLevel | None = None
+    models: tuple[str, ...] | None = None
+    """Patterns of the models to cycle through."""
+    tools: ToolWishes = ToolWishes()
+    resources: Wanted = Wanted()
+    approve: bool | None = None
+    """Trust for this run; ``None`` leaves it to what is stored."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Beat the settings files, for this run."""
+    name: str | None = None
+    offline: bool = False

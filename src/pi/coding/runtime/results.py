@@ -1,0 +1,112 @@
+"""What a session answers when it is asked, in the JSON names of RPC."""
+
+from __future__ import annotations
+
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.base.records import UNSET, Record, UnsetType
+
+
+class BashResult(Record):
+    """What a command of the person's came to."""
+
+    output: str
+    exit_code: int | UnsetType = UNSET
+    """Absent when it was cancelled."""
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | UnsetType = UNSET
+
+
+class SessionState(Record):
+    """What a session is at this moment."""
+
+    model: Model | UnsetType = UNSET
+    thinking_level: ThinkingLevel
+    is_streaming: bool
+    is_compacting: bool
+    steering_mode: str
+    follow_up_mode: str
+    session_file: str | UnsetType = UNSET
+    session_id: str
+    session_name: str | UnsetType = UNSET
+    auto_compaction_enabled: bool
+    message_count: int
+    pending_message_count: int
+
+
+class TokenTotals(Record):
+    """Tokens of everything that was ever asked in a session."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int = 0
+
+
+class ContextUsage(Record):
+    """How full the window is; unknown after a compaction until the next answer."""
+
+    tokens: int | None
+    context_window: int
+    percent: float | None
+
+
+class SessionStats(Record):
+    """A session in numbers."""
+
+    session_file: str | UnsetType = UNSET
+    session_id: str
+    user_messages: int
+    assistant_messages: int
+    tool_calls: int
+    tool_results: int
+    total_messages: int
+    tokens: TokenTotals
+    cost: float
+    context_usage: ContextUsage | UnsetType = UNSET
+
+
+class CycledModel(Record):
+    """The model after cycling to it."""
+
+    model: Model
+    thinking_level: ThinkingLevel
+    is_scoped: bool
+
+
+class Replaced(Record):
+    """Whether another session took the place of this one."""
+
+    cancelled: bool
+
+
+class Forked(Record):
+    """The words of the message that a fork was made before."""
+
+    text: str
+    cancelled: bool
+
+
+class Navigated(Record):
+    """What became of a move in the tree."""
+
+    cancelled: bool = False
+    aborted: bool = False
+    text: str | None = None
+    """What was said at the target, to be said differently."""
+    summary_id: str | None = None
+
+
+class ForkPoint(Record):
+    """Something the person said, before which a fork can be made."""
+
+    entry_id: str
+    text: str
+
+
+class Queues(Record):
+    """Messages that were taken back from the queues."""
+
+    steering: tuple[str, ...] = ()
+    follow_up: tuple[str, ...] = ()

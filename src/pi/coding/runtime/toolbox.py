@@ -1,0 +1,82 @@
+"""The tools of a session: all that there are, and those that are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pi.agent.tool import AgentTool
+from pi.coding.prompt.sections import ToolNote
+from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.workspace import Workspace
+
+
+class Toolbox:
+    """Built-in tools of the workspace, and others that were added; later ones of a name win."""
+
+    def __init__(self, workspace: Workspace, wishes: ToolWishes) -> None:
+        self._workspace = workspace
+        self._wishes = wishes
+        self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
+        self._chosen: tuple[str, ...] | None = None
+        self._made: dict[str, AgentTool] = {}
+
+    def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
+        """Have one more tool; it is on unless the person chose others."""
+        self._added[tool.name] = (tool, note or ToolNote(name=tool.name))
+
+    def remove(self, name: str) -> None:
+        """Have it no longer; a built-in one of that name comes back."""
+        self._added.pop(name, None)
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Have exactly these on from the next request on; unknown names are left out."""
+        self._chosen = tuple(names)
+
+    def move_to(self, workspace: Workspace) -> None:
+        """Use the built-in tools of another workspace."""
+        self._workspace = workspace
+        self._made.clear()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every tool that could be on."""
+        wishes = self._wishes
+        if not wishes.any:
+            return ()
+        built_in = self._workspace.tools if wishes.built_in else {}
+        names = dict.fromkeys((*built_in, *self._added))
+        if wishes.only is not None:
+            names = dict.fromkeys(name for name in wishes.only if name in names)
+        return tuple(name for name in names if name not in wishes.without)
+
+    @property
+    def active_names(self) -> tuple[str, ...]:
+        """Those that are on."""
+        known = self.names
+        if self._chosen is not None:
+            return tuple(name for name in self._chosen if name in known)
+        if self._wishes.only is not None:
+            return known
+        usual = {*self._workspace.values.default_tools, *self._added}
+        return tuple(name for name in known if name in usual)
+
+    def active(self) -> tuple[AgentTool, ...]:
+        """Those that are on, ready to run."""
+        return tuple(self._tool(name) for name in self.active_names)
+
+    def notes(self) -> tuple[ToolNote, ...]:
+        """What the prompt says of those that are on."""
+        return tuple(self._note(name) for name in self.active_names)
+
+    def _tool(self, name: str) -> AgentTool:
+        if name in self._added:
+            return self._added[name][0]
+        if name not in self._made:
+            self._made[name] = self._workspace.tools[name].make()
+        return self._made[name]
+
+    def _note(self, name: str) -> ToolNote:
+        if name in self._added:
+            return self._added[name][1]
+        built_in = self._workspace.tools[name]
+        return ToolNote(name=name, snippet=built_in.snippet, guidelines=built_in.guidelines)

@@ -1,0 +1,152 @@
+"""Everything that depends on the working directory: opened for it, and closed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi.base.records import Record
+from pi.coding.bus import Bus
+from pi.coding.files.local import LocalFiles
+from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.settings.file import SettingsFile
+from pi.coding.settings.settings import Settings
+from pi.coding.settings.values import Values
+from pi.coding.shell.environment import (
+    EnvironmentRules,
+    command_environment,
+    credential_variables,
+)
+from pi.coding.shell.local import LocalShell, ShellOptions
+from pi.coding.shell.spill import SpillFolder
+from pi.coding.tools.programs import SearchPrograms
+from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
+from pi.coding.trust.store import TrustStore
+from pi.coding.trust.trust import AskPerson, Trust, decide_trust
+
+
+class ShellEnvironment(Record):
+    """``shell.env`` of the settings: what commands see beside the usual."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One working directory as a session uses it."""
+
+    cwd: Path
+    trust: Trust
+    settings: Settings
+    resources: Resources
+    files: LocalFiles
+    shell: LocalShell
+    tools: Mapping[str, BuiltIn]
+
+    @property
+    def values(self) -> Values:
+        """The settings that everybody may want to know."""
+        return self.settings.values
+
+    async def close(self) -> None:
+        """End whatever commands have left running."""
+        await self.shell.close()
+
+
+async def open_workspace(
+    cwd: Path,
+    host: Host,
+    options: SessionOptions,
+    bus: Bus,
+    *,
+    session_variables: Callable[[], Mapping[str, str]],
+    ask_trust: AskPerson | None = None,
+    settings: Settings | None = None,
+) -> Workspace:
+    """Decide about trust, then read what trust allows. Nothing of the project comes before."""
+    if settings is None:
+        own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+        settings = Settings(own, overrides=options.settings)
+        settings.load()
+    trust = await decide_trust(
+        cwd,
+        TrustStore(host.agent_dir / "trust.json", clock=host.clock),
+        home=host.home,
+        bus=bus,
+        flag=options.approve,
+        default=settings.values.default_project_trust,
+        ask=ask_trust,
+    )
+    if trust.trusted:
+        settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
+    resources = discover(options.resources, _where(cwd, host, trust, settings))
+    _tell_notices(host, settings, resources)
+    files = LocalFiles(lambda: cwd, home=str(host.home))
+    shell = _shell(cwd, host, settings)
+    place = Workplace(
+        files=files,
+        shell=shell,
+        programs=SearchPrograms(host.environ),
+        home=host.home,
+        session_variables=session_variables,
+    )
+    return Workspace(
+        cwd=cwd,
+        trust=trust,
+        settings=settings,
+        resources=resources,
+        files=files,
+        shell=shell,
+        tools=built_in_tools(place),
+    )
+
+
+def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundings:
+    def lists(scope: str, base: Path) -> Lists:
+        found = {name: settings.layer(scope, (name,)) for name in ("skills", "prompts")}
+        texts = {
+            name: tuple(entry for entry in value if isinstance(entry, str))
+            for name, value in found.items()
+            if isinstance(value, list)
+        }
+        return Lists(base=base, **texts)
+
+    return Surroundings(
+        cwd=cwd,
+        agent_dir=host.agent_dir,
+        home=host.home,
+        trusted=trust.trusted,
+        trusts=trust.trusts,
+        user=lists("user", host.agent_dir),
+        project=lists("project", cwd / ".pi"),
+    )
+
+
+def _shell(cwd: Path, host: Host, settings: Settings) -> LocalShell:
+    def environment() -> Mapping[str, str]:
+        extra = settings.section(("shell", "env"), ShellEnvironment)
+        rules = EnvironmentRules(
+            credentials=credential_variables(), allow=extra.allow, deny=extra.deny
+        )
+        return command_environment(host.environ, rules)
+
+    def options() -> ShellOptions:
+        values = settings.values
+        path = str(Path(values.shell_path).expanduser()) if values.shell_path else ""
+        return ShellOptions(path=path, prefix=values.shell_command_prefix)
+
+    spills = SpillFolder(host.temp_dir, random_bytes=host.random_bytes, clock=host.clock)
+    return LocalShell(cwd=lambda: cwd, environ=environment, options=options, spills=spills)
+
+
+def _tell_notices(host: Host, settings: Settings, resources: Resources) -> None:
+    for warning in (*settings.warnings, *resources.warnings):
+        host.report(f"Warning: {warning}")
+    if skipped := resources.context.skipped:
+        host.report(
+            f"Not trusted, so not read: {', '.join(skipped)}. Use --approve to allow it once."
+        )

@@ -1,0 +1,75 @@
+"""Commands that the person runs beside the conversation, with ``!`` and ``!!`` or over RPC."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from pi.agent.env import OnOutput
+from pi.base.records import UNSET, Record, UnsetType
+from pi.base.terminal_text import StreamSanitiser, sanitise
+from pi.coding.shell.local import Ended, LocalShell
+
+
+class BashResult(Record):
+    """What such a command came to; its text is harmless to a terminal."""
+
+    output: str
+    """The end of it, cut like that of the bash tool."""
+    exit_code: int | UnsetType = UNSET
+    """Absent when the command was stopped."""
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | UnsetType = UNSET
+
+
+class UserCommands:
+    """Runs any number of them at the same time; ``stop`` ends all that run."""
+
+    def __init__(self, shell: LocalShell) -> None:
+        self._shell = shell
+        self._running: set[asyncio.Task[Ended]] = set()
+
+    @property
+    def running(self) -> int:
+        """How many run now."""
+        return len(self._running)
+
+    async def run(
+        self, command: str, *, cwd: Path | None = None, on_text: OnOutput = lambda text: None
+    ) -> BashResult:
+        """Run a command to its end, or until ``stop``; ``on_text`` is told what is new.
+
+        ``NoShell`` or ``SpawnFailed`` if it cannot be started.
+        """
+        output, clean = self._shell.new_output(), StreamSanitiser()
+
+        def told(text: str) -> None:
+            if shown := clean.feed(text):
+                on_text(shown)
+
+        work = asyncio.ensure_future(self._shell.run(command, output=output, cwd=cwd, on_text=told))
+        self._running.add(work)
+        try:
+            await asyncio.wait({work})
+        finally:
+            self._running.discard(work)
+            work.cancel()  # if we are cancelled ourselves, the command is ended too
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({work})
+        if rest := clean.finish():
+            on_text(rest)
+        written = output.written()
+        return BashResult(
+            output=sanitise(written.tail.content),
+            exit_code=UNSET if work.cancelled() else work.result().exit_code,
+            cancelled=work.cancelled(),
+            truncated=written.tail.truncated,
+            full_output_path=written.full_output_path or UNSET,
+        )
+
+    def stop(self) -> None:
+        """End every command that runs; each gives back what it had written."""
+        for work in self._running:
+            work.cancel()

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Cost, Usage
+from pi.base.records import replace
+from pi.coding.export.totals import Spent, Totals, add_up, dollars, model_name
+from tests.coding.export.sessions import ONE_REQUEST, came, message, sample
+
+
+def times(count: int) -> Usage:
+    return Usage(
+        input=60 * count,
+        output=20 * count,
+        cache_read=40 * count,
+        total_tokens=120 * count,
+        cost=Cost(
+            input=0.5 * count, output=0.25 * count, cache_read=0.25 * count, total=1.0 * count
+        ),
+    )
+
+
+def test_all_branches_and_what_was_compacted_away_are_counted() -> None:
+    totals = add_up(sample())
+
+    assert totals == Totals(
+        rows=(
+            Spent(what="mock/mock-r", requests=6, usage=times(6)),
+            Spent(what="compaction", requests=1, usage=times(1)),
+            Spent(what="mock/mock-r (cache_warm)", requests=1, usage=times(1)),
+            Spent(what="branch summaries", requests=1, usage=times(1)),
+        )
+    )
+    assert totals.all == Spent(what="", requests=9, usage=times(9))
+
+
+def test_what_a_tool_spent_is_counted_with_its_name() -> None:
+    result = replace(came("c1", "oracle", "42"), usage=ONE_REQUEST)
+
+    assert add_up([message(result)]).rows == (
+        Spent(what="tool oracle", requests=1, usage=ONE_REQUEST),
+    )
+
+
+def test_a_session_without_requests_has_cost_nothing() -> None:
+    assert add_up([]).all == Spent(what="", requests=0, usage=Usage())
+
+
+@pytest.mark.parametrize(
+    ("total", "shown"), [(0, "$0.0000"), (0.000104, "$0.0001"), (1, "$1.00"), (1234.5, "$1,234.50")]
+)
+def test_small_sums_have_more_digits(total: float, shown: str) -> None:
+    assert dollars(Spent(what="", requests=1, usage=Usage(cost=Cost(total=total)))) == shown
+
+
+def test_a_model_is_named_by_what_is_known_of_it() -> None:
+    assert [model_name("p", "m"), model_name("", "m"), model_name("", "")] == [
+        "p/m",
+        "m",
+        "unknown model",
+    ]

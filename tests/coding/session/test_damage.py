@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from pi.coding.session.context import build_session_context
+from pi.coding.session.entries import Compaction, Custom, Label, SessionInfo
+from pi.coding.session.errors import NotASession
+from pi.coding.session.opening import new_session, open_session
+from tests.coding.session.crash import crash
+from tests.coding.session.sessions import (
+    Reports,
+    answer,
+    append_all,
+    ids,
+    make_shelf,
+    result,
+    user,
+)
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> bytes:
+    """A file of many kinds of lines."""
+    log = new_session(make_shelf(tmp_path / "sample"))
+    for number in range(8):
+        first, *_ = append_all(
+            log,
+            user(f"question {number} ü €"),
+            answer("calls", f"call_{number}"),
+            result(f"call_{number}", '{"type":"message","id":"no"}\n' * 3),
+            Custom(custom_type="x", data={"type": "message", "id": "neither"}),
+        )
+        append_all(log, Label(target_id=first, label="l"), SessionInfo(name=f"name {number}"))
+    append_all(log, Compaction(summary="S", first_kept_id=first, tokens_before=1), user("last"))
+    log.close()
+    assert log.file is not None
+    return log.file.read_bytes()
+
+
+def line_ids(content: bytes, reports: Reports, tmp_path: Path) -> list[str]:
+    """The ids of the entries of a file, after reading and adding to it."""
+    path = tmp_path / "damaged.jsonl"
+    path.write_bytes(content)
+    log = open_session(path, make_shelf(tmp_path, reports))
+    build_session_context(log)
+    found = list(ids(log))
+    new = log.append(user("goes on"))
+    log.close()
+    again = open_session(path, make_shelf(tmp_path, reports))
+    again.close()
+    assert ids(again) == [*found, new.id]
+    assert path.read_bytes().startswith(content)
+    return found
+
+
+@pytest.mark.trap(209)
+def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
+    content: bytes, tmp_path: Path
+) -> None:
+    reports = Reports()
+    every = line_ids(content, reports, tmp_path)
+
+    for cut in range(1, 201):
+        complete = content[:-cut].count(b"\n") - 1
+        found = line_ids(content[:-cut], reports, tmp_path)
+        assert found[:complete] == every[:complete]
+        assert len(found) <= complete + 1
+
+    assert reports == []
+
+
+@pytest.mark.trap(210)
+@pytest.mark.slow
+def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path) -> None:
+    chance = random.Random(5)
+    reports = Reports()
+    every = line_ids(content, reports, tmp_path)
+    line_ends = [at for at, byte in enumerate(content) if byte == 10]
+    places = [*line_ends[:-1], *(chance.randrange(len(content)) for _ in range(1000))]
+
+    for at in places:
+        byte = chance.randrange(256)
+        damaged = content[:at] + bytes([byte]) + content[at + 1 :]
+        hit = content[:at].count(b"\n") - 1
+        try:
+            found = line_ids(damaged, reports, tmp_path)
+        except NotASession:
+            assert hit == -1
+            continue
+        assert set(every[:hit] + every[hit + 1 :] if hit >= 0 else every) <= set(found)
+
+    assert reports == []
+
+
+@pytest.mark.slow
+@pytest.mark.trap(209, 214)
+def test_a_process_that_is_killed_has_kept_all_that_it_told(tmp_path: Path) -> None:
+    assert crash(kills=100, seed=7, folder=tmp_path) > 100

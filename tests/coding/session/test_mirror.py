@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pi.coding.session.entries import ModelChange, SessionInfo
+from pi.coding.session.log import SessionLog
+from pi.coding.session.mirror import Mirror
+from pi.coding.session.opening import new_session, open_session
+from tests.coding.session.sessions import (
+    Reports,
+    answer,
+    append_all,
+    ids,
+    make_shelf,
+    on_disk,
+    user,
+)
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and devices of POSIX")
+
+
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file of this process can grow beyond ``size``: a disk that is full."""
+    import resource  # which Windows does not have
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def saved(tmp_path: Path, reports: Reports) -> tuple[SessionLog, Path]:
+    """A session with a file."""
+    log = new_session(make_shelf(tmp_path, reports))
+    append_all(log, user("1"), answer("2"))
+    assert log.file is not None
+    return log, log.file
+
+
+def test_a_file_appears_with_the_first_thing_that_is_worth_keeping(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions/--proj--"
+    log = new_session(make_shelf(folder))
+    assert log.file is not None
+    append_all(log, ModelChange(provider="p", model_id="m"))
+    assert not folder.exists()
+
+    append_all(log, SessionInfo(name="mine"))
+
+    assert [line["type"] for line in on_disk(log.file)] == [
+        "session",
+        "model_change",
+        "session_info",
+    ]
+    assert log.is_saved
+
+
+@posix
+def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    _, path = saved(tmp_path / "sessions", Reports())
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.trap(209)
+@pytest.mark.parametrize("torn", [b'{"type":"message","id":"x', b"\xff", b'{"type":"x","id":"t"}'])
+def test_a_torn_last_line_is_ended_before_the_next_is_written(torn: bytes, tmp_path: Path) -> None:
+    log, path = saved(tmp_path, Reports())
+    log.close()
+    before = path.read_bytes()
+    path.write_bytes(before + torn)
+
+    log = open_session(path, make_shelf(tmp_path))
+    leaf = log.leaf_id
+    new = log.append(user("3"))
+    log.close()
+
+    assert path.read_bytes().startswith(before + torn + b"\n")
+    again = open_session(path, make_shelf(tmp_path))
+    assert ids(again)[-2:] == [leaf, new.id]
+    assert list(again.entries()) == list(log.entries())
+
+
+def test_a_line_that_another_program_tore_meanwhile_is_ended_too(tmp_path: Path) -> None:
+    log, path = saved(tmp_path, Reports())
+    with path.open("ab") as file:
+        file.write(b"{half")
+
+    new = log.append(user("3"))
+
+    assert path.read_bytes().split(b"\n")[-3] == b"{half"
+    assert on_disk(path)[-1]["id"] == new.id
+
+
+@posix
+@pytest.mark.trap(223)
+def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Path) -> None:
+    reports = Reports()
+    log, path = saved(tmp_path, reports)
+
+    with file_size_limit(path.stat().st_size + 10):
+        append_all(log, user("3"), user("4"))
+
+    assert (
+        reports
+        == [log.problem]
+        == [
+            f"The session is no longer saved, it goes on in memory: cannot write {path}: "
+            "File too large."
+        ]
+    )
+    assert len(list(log.entries())) == 4
+    log.close()
+    again = open_session(path, make_shelf(tmp_path))
+    assert len(list(again.entries())) == 2
+    again.append(user("5"))
+    assert len(on_disk(path)) == 4
+
+
+@posix
+@pytest.mark.trap(223)
+def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
+    reports = Reports()
+    log = new_session(make_shelf(tmp_path, reports))
+
+    with file_size_limit(10):
+        append_all(log, user("1"), user("2"))
+
+    assert reports == [log.problem]
+    assert (log.is_saved, len(list(log.entries()))) == (False, 2)
+    assert list(tmp_path.glob("*.jsonl")) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full of Linux")
+def test_a_device_that_takes_nothing_is_told() -> None:
+    reports = Reports()
+    mirror = Mirror(Path("/dev/full"), reports)
+    mirror.follow()
+
+    mirror.write(b"{}\n", worth_keeping=True)
+
+    assert len(reports) == 1
+    assert "/dev/full" in reports[0]
+
+
+@pytest.mark.trap(223)
+def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    reports = Reports()
+    (tmp_path / "file").touch()
+    log = new_session(make_shelf(tmp_path / "file/sessions", reports))
+
+    append_all(log, user("1"), user("2"))
+
+    assert len(reports) == 1
+    assert len(list(log.entries())) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+    reports = Reports()
+    tmp_path.chmod(0o500)
+    log = new_session(make_shelf(tmp_path, reports))
+
+    append_all(log, user("1"))
+
+    assert len(reports) == 1
+
+
+@pytest.mark.trap(211, 223)
+def test_a_file_that_was_removed_is_told_and_the_session_can_be_closed(tmp_path: Path) -> None:
+    reports = Reports()
+    log, path = saved(tmp_path, reports)
+    path.unlink()
+
+    append_all(log, user("3"), user("4"))
+    log.close()
+
+    assert reports == [f"The session is no longer saved, it goes on in memory: {path} was removed."]
+    assert not path.exists()
+
+
+@pytest.mark.trap(223)
+def test_a_file_that_was_replaced_is_told_and_left_alone(tmp_path: Path) -> None:
+    reports = Reports()
+    log, path = saved(tmp_path, reports)
+    other = tmp_path / "other"
+    other.write_text("other\n")
+    other.rename(path)
+
+    append_all(log, user("3"))
+
+    assert reports == [
+        "The session is no longer saved, it goes on in memory: "
+        f"{path} was replaced by another program."
+    ]
+    assert path.read_text() == "other\n"
+
+
+@pytest.mark.trap(210)
+def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    reports = Reports()
+    log = open_session(tmp_path / "s.jsonl", make_shelf(tmp_path, reports))
+    (tmp_path / "s.jsonl").write_text("somebody else's\n")
+
+    append_all(log, user("1"))
+
+    assert len(reports) == 1
+    assert (tmp_path / "s.jsonl").read_text() == "somebody else's\n"
+
+
+@posix
+def test_a_session_that_cannot_be_migrated_on_disk_goes_on_in_memory(tmp_path: Path) -> None:
+    reports = Reports()
+    path = tmp_path / "old.jsonl"
+    old = b'{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"type":"x"}\n'
+    path.write_bytes(old)
+
+    with file_size_limit(10):
+        log = open_session(path, make_shelf(tmp_path, reports))
+
+    assert (len(reports), len(log.tree), path.read_bytes()) == (1, 1, old)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pi.base.files import FileProblem
+from pi.coding.session.errors import (
+    NotASession,
+    SessionInUse,
+    SessionNotFound,
+    SessionProblem,
+)
+from pi.coding.session.forking import fork_file
+from pi.coding.session.opening import new_session, open_session, read_session
+from tests.coding.session.sessions import (
+    CWD,
+    GOLDEN,
+    append_all,
+    make_shelf,
+    make_stamps,
+    on_disk,
+    user,
+)
+from tests.coding.session.test_locking import hold
+
+
+def test_a_new_session_is_kept_under_its_time_and_id(tmp_path: Path) -> None:
+    log = new_session(make_shelf(tmp_path), id="my.id", parent="/some/parent.jsonl")
+    append_all(log, user("1"))
+
+    assert log.file == tmp_path / "2023-11-14T22-13-20-000Z_my.id.jsonl"
+    assert on_disk(log.file)[0] == {
+        "type": "session",
+        "version": 3,
+        "id": "my.id",
+        "timestamp": "2023-11-14T22:13:20.000Z",
+        "cwd": CWD,
+        "parentSession": "/some/parent.jsonl",
+    }
+
+
+def test_an_id_that_cannot_be_a_file_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SessionProblem, match="cannot be the id"):
+        new_session(make_shelf(tmp_path), id="../x")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_empty_or_missing_file_is_a_new_session_at_that_path(
+    exists: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "folder/s.jsonl"
+    if exists:
+        path.parent.mkdir()
+        path.touch()
+
+    log = open_session(path, make_shelf(tmp_path))
+    assert (log.file, log.leaf, log.is_saved) == (path, None, False)
+    append_all(log, user("1"))
+
+    assert [line["type"] for line in on_disk(path)] == ["session", "message"]
+
+
+def test_a_relative_path_is_below_the_working_directory(tmp_path: Path) -> None:
+    log = open_session(Path("s.jsonl"), make_shelf(tmp_path))
+
+    assert log.file == Path(CWD, "s.jsonl")
+
+
+@pytest.mark.trap(210)
+def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n")
+
+    with pytest.raises(NotASession) as refused:
+        open_session(path, make_shelf(tmp_path))
+
+    assert str(refused.value) == f"Session file is not a valid pi session: {path}"
+    assert path.read_text() == "my notes\n"
+    assert [found.name for found in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_directory_is_no_session(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem):
+        open_session(tmp_path, make_shelf(tmp_path))
+
+
+def test_a_newer_version_is_appended_to_without_rewriting(tmp_path: Path) -> None:
+    path = tmp_path / "new.jsonl"
+    line = '{"type":"session","version":99,"id":"s","timestamp":"t","cwd":"/","x":1}\n'
+    path.write_text(line)
+
+    append_all(open_session(path, make_shelf(tmp_path)), user("1"))
+
+    assert path.read_text().startswith(line)
+    assert len(on_disk(path)) == 2
+
+
+def test_the_second_process_is_told_and_may_open_a_fork(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes((GOLDEN / "sessions/cli-fork.jsonl").read_bytes())
+    holder: subprocess.Popen[str]
+
+    with hold(path) as holder:
+        with pytest.raises(SessionInUse) as told:
+            open_session(path, make_shelf(tmp_path))
+        fork = fork_file(path, make_shelf(tmp_path / "forks"))
+        holder.communicate()
+
+    assert told.value.pid == holder.pid
+    assert fork.file is not None
+    assert on_disk(fork.file)[1:] == on_disk(path)[1:]
+    open_session(path, make_shelf(tmp_path)).close()
+
+
+def test_a_session_that_is_closed_can_be_opened_again(tmp_path: Path) -> None:
+    log = new_session(make_shelf(tmp_path))
+    append_all(log, user("1"))
+    assert log.file is not None
+    with pytest.raises(SessionInUse):
+        open_session(log.file, make_shelf(tmp_path))
+
+    log.close()
+
+    assert list(open_session(log.file, make_shelf(tmp_path)).entries()) == list(log.entries())
+
+
+def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(b'{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"type":"x"}\n')
+    before = path.read_bytes()
+
+    found = read_session(path, make_stamps())
+
+    assert (found.header.version, len(found.lines)) == (3, 1)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["old.jsonl"]
+
+
+@pytest.mark.trap(220)
+def test_reading_what_is_not_there_fails_and_makes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(SessionNotFound):
+        read_session(tmp_path / "none.jsonl", make_stamps())
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(NotASession):
+        read_session(tmp_path / "empty.jsonl", make_stamps())
+
+    assert not (tmp_path / "none.jsonl").exists()

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pi.agent.env import MOST_OUTPUT, ExecResult
+from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.base.processes import SpawnFailed
+from pi.coding.shell.local import Ended, LocalShell, ShellOptions
+from pi.coding.shell.spill import SpillFolder
+from pi.testing import FakeClock
+from tests.coding.shell.shells import Room, needs_posix_shell
+from tests.coding.tools.places import make_shell
+
+pytestmark = needs_posix_shell
+
+
+async def ran(shell: LocalShell, command: str) -> str:
+    output = shell.new_output()
+    await shell.run(command, output=output, timeout=20)
+    return output.written().tail.content
+
+
+# How a command runs ------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(97)
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ("exit 0", Ended(exit_code=0)),
+        ("exit 7", Ended(exit_code=7)),
+        ("kill -9 $$", Ended(exit_code=137, signal=9)),
+        ("kill -TERM $$", Ended(exit_code=143, signal=15)),
+    ],
+)
+async def test_a_command_ends_with_a_code_also_when_a_signal_ends_it(
+    tmp_path: Path, command: str, end: Ended
+) -> None:
+    room = Room(tmp_path)
+
+    assert await room.run(f"echo said; {command}") == (end, "said\n")
+
+
+async def test_both_outputs_come_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
+    shell = make_shell(tmp_path)
+
+    assert await ran(shell, "echo 1; echo 2 >&2; echo 3; pwd") == f"1\n2\n3\n{tmp_path}\n"
+
+
+@pytest.mark.trap(105)
+async def test_commands_are_run_by_bash_in_the_folder_where_the_session_is_now(
+    tmp_path: Path,
+) -> None:
+    here = [tmp_path]
+    shell = LocalShell(
+        cwd=lambda: here[0],
+        environ=lambda: os.environ,
+        options=ShellOptions,
+        spills=SpillFolder(tmp_path, random_bytes=os.urandom, clock=FakeClock()),
+    )
+    (tmp_path / "below").mkdir()
+
+    before = await ran(shell, '[[ -n $BASH_VERSION ]] && pwd')
+    here[0] = tmp_path / "below"
+
+    assert (before, await ran(shell, "pwd")) == (f"{tmp_path}\n", f"{tmp_path}/below\n")
+
+
+@pytest.mark.trap(105)
+async def test_a_configured_shell_runs_commands_in_the_sessions_folder(tmp_path: Path) -> None:
+    own = tmp_path / "own shell"
+    own.write_text('#!/bin/sh\necho "own $1 in $PWD: $2"\n')
+    own.chmod(0o755)
+    shell = make_shell(tmp_path, options=ShellOptions(path=str(own)))
+
+    assert await ran(shell, "echo hi") == f"own -c in {tmp_path}: echo hi\n"
+
+
+async def test_a_prefix_and_a_wrapper_stand_before_every_command(tmp_path: Path) -> None:
+    options = ShellOptions(prefix="shopt -s expand_aliases\nX=1", wrapper="command")
+
+    assert await ran(make_shell(tmp_path, options=options), "echo $X") == "1\n"
+
+
+async def test_the_persons_profile_is_read_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / ".bash_profile").write_text("echo profile\n")
+    environ = {**os.environ, "HOME": str(tmp_path)}
+    told = [
+        await ran(make_shell(tmp_path, environ=environ, options=options), "echo ran")
+        for options in (ShellOptions(), ShellOptions(login=True))
+    ]
+
+    assert told[0] == "ran\n"
+    assert told[1].endswith("profile\nran\n")
+
+
+async def test_nothing_can_be_typed_into_a_command_and_git_asks_nobody(tmp_path: Path) -> None:
+    shell = make_shell(tmp_path)
+
+    assert await ran(shell, "cat; echo $GIT_TERMINAL_PROMPT $PAGER $AI_AGENT") == "0 cat pi\n"
+    assert await ran(shell, "tty; test -t 0 || echo none") == "not a tty\nnone\n"
+
+
+@pytest.mark.trap(100)
+async def test_a_character_that_arrives_in_two_pieces_is_one(tmp_path: Path) -> None:
+    pieces: list[str] = []
+    room = Room(tmp_path)
+
+    _, text = await room.run(
+        r"printf '\xe2\x82'; sleep 0.2; printf '\xac'; printf '\xff\x00'", on_text=pieces.append
+    )
+
+    assert text == "€\ufffd\0" == "".join(pieces)
+
+
+@pytest.mark.trap(102)
+async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    first = asyncio.Event()
+    go = tmp_path / "go"
+
+    def told(text: str) -> None:
+        first.set()
+
+    running = asyncio.create_task(
+        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=told)
+    )
+    async with asyncio.timeout(10):
+        await first.wait()
+        assert not running.done()
+        go.touch()
+        assert await running == (Ended(exit_code=0), "begun\nend\n")
+
+
+async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+
+    def fail(text: str) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await room.run("echo begun; sleep 60", on_text=fail)
+    assert room.left() == []
+
+
+@pytest.mark.trap(99)
+async def test_a_missing_folder_is_told_and_not_a_crash(tmp_path: Path) -> None:
+    shell = make_shell(tmp_path)
+
+    with pytest.raises(SpawnFailed, match=r"the working directory .*gone does not exist"):
+        await shell.run("true", output=shell.new_output(), cwd=tmp_path / "gone")
+
+
+# As an environment of the agent ------------------------------------------------------------------
+
+
+async def test_exec_gives_code_output_and_what_is_new(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "below").mkdir()
+
+    result = await make_shell(tmp_path).exec(
+        'pwd; echo "$SIZE €" >&2; exit 3', cwd="below", env={"SIZE": "big"}, on_output=told.append
+    )
+
+    assert result == ExecResult(exit_code=3, output=f"{tmp_path}/below\nbig €\n")
+    assert "".join(told) == result.output
+
+
+async def test_exec_keeps_the_end_of_a_long_output(tmp_path: Path) -> None:
+    result = await make_shell(tmp_path).exec(f"head -c {MOST_OUTPUT + 10} /dev/zero; printf end")
+
+    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
+    assert result.output.endswith("\0end")
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (
+            "echo begun; sleep 60",
+            ExecutionError(
+                code="timed_out", message="The command was killed after 0.3 seconds."
+            ),
+        ),
+        (
+            "echo begun; kill -9 $$",
+            ExecutionError(code="killed", message="The command was ended by signal 9."),
+        ),
+    ],
+)
+async def test_exec_says_why_there_is_no_code(
+    tmp_path: Path, command: str, error: ExecutionError
+) -> None:
+    result = await make_shell(tmp_path).exec(command, timeout=0.3)
+
+    assert result == ExecResult(exit_code=None, output="begun\n", error=error)
+
+
+@pytest.mark.parametrize(
+    ("options", "cwd", "code"),
+    [
+        (ShellOptions(path="/nonexistent/bash"), "", "shell_unavailable"),
+        (ShellOptions(), "missing", "invalid_directory"),
+        (ShellOptions(path="{folder}/broken"), "", "spawn_failed"),
+    ],
+)
+async def test_exec_says_why_a_command_cannot_be_started(
+    tmp_path: Path,
+    options: ShellOptions,
+    cwd: str,
+    code: ExecutionErrorCode,
+    replace_folder: Callable[[ShellOptions], ShellOptions],
+) -> None:
+    (tmp_path / "broken").write_text("#!/nonexistent/interpreter\n")
+    (tmp_path / "broken").chmod(0o755)
+
+    with pytest.raises(ExecutionFailed) as failed:
+        await make_shell(tmp_path, options=replace_folder(options)).exec("true", cwd=cwd)
+
+    assert failed.value.error.code == code
+
+
+@pytest.fixture
+def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
+    def replaced(options: ShellOptions) -> ShellOptions:
+        return ShellOptions(path=options.path.format(folder=tmp_path))
+
+    return replaced

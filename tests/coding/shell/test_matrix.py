@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from pi.coding.shell.local import GRACE, Ended
+from tests.base.processes.children import alive, passing_of
+from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+
+pytestmark = needs_posix_shell
+
+STUBBORN = "trap '' TERM INT HUP; while :; do sleep 0.05; done"
+DOUBLE_FORK = (
+    "python3 -c 'import os, time\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.setsid()\n"
+    "if os.fork(): os._exit(0)\n"
+    "time.sleep(600)'"
+)
+
+TREES = {
+    "a plain child": "sleep 600",
+    "children of children": "bash -c 'bash -c \"sleep 600\" & sleep 600' & sleep 600",
+    "one that ignores signals": f"bash -c {STUBBORN!r}",
+    "setsid": "setsid sleep 600 & sleep 600",
+    "setsid in the foreground": "setsid --wait sleep 600",
+    "nohup": "nohup sleep 600 >/dev/null 2>&1 & sleep 600",
+    "a double fork": f"{DOUBLE_FORK}; sleep 600",
+    "a stubborn orphan": f"(setsid bash -c {STUBBORN!r} >/dev/null 2>&1 &); sleep 600",
+    "disowned": "sleep 600 & disown; sleep 600",
+    "an empty environment": "env -i sleep 600 & sleep 600",
+    "a pipe": "yes | (sleep 600; cat)",
+}
+
+
+async def processes_run(room: Room, count: int) -> None:
+    """Wait until ``count`` processes of commands run."""
+    async with asyncio.timeout(20):
+        while len(room.left()) < count:
+            await passing_of(0.01)
+
+
+@pytest.mark.trap(95)
+@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+async def test_a_timeout_ends_everything_that_a_command_has_started(
+    tmp_path: Path, tree: str
+) -> None:
+    async with empty_room(tmp_path) as room:
+        end, text = await room.run(f"echo begun; {tree}", timeout=0.4)
+
+        assert (end.timed_out, text) == (True, "begun\n")
+        assert room.left() == []
+
+
+@pytest.mark.trap(95)
+@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+async def test_an_abort_ends_everything_soon_and_keeps_what_was_said(
+    tmp_path: Path, tree: str
+) -> None:
+    async with empty_room(tmp_path) as room:
+        begun = asyncio.Event()
+        output = room.shell.new_output()
+        running = asyncio.create_task(
+            room.shell.run(f"echo begun; {tree}", output=output, on_text=lambda _: begun.set())
+        )
+        async with asyncio.timeout(20):
+            await begun.wait()
+        await processes_run(room, 2)
+
+        started = time.monotonic()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+        assert time.monotonic() - started < GRACE + 1.5
+        assert output.written().tail.content == "begun\n"
+        assert room.left() == []
+
+
+@pytest.mark.trap(95, 96)
+@pytest.mark.parametrize(
+    "background",
+    [
+        "sleep 600 &",
+        "nohup sleep 600 &",
+        "setsid sleep 600 &",
+        "(sleep 600 &)",
+        "nohup setsid sleep 600 >/dev/null 2>&1 &",
+        f"{DOUBLE_FORK} &",
+        f"(setsid bash -c {STUBBORN!r} &)",
+    ],
+)
+async def test_a_call_returns_although_a_background_process_lives_which_ends_with_the_shell(
+    tmp_path: Path, background: str
+) -> None:
+    async with empty_room(tmp_path) as room:
+        started = time.monotonic()
+        end, text = await room.run(f"{background} echo done")
+        took = time.monotonic() - started
+        await processes_run(room, 1)
+
+        assert (end, text.splitlines()[-1]) == (Ended(exit_code=0), "done")
+        assert took < 3
+
+
+@pytest.mark.trap(96)
+async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        assert (await room.run("(sleep 0.05; echo late) & echo early"))[1] == "early\nlate\n"
+
+
+@pytest.mark.trap(102)
+async def test_a_hundred_megabytes_pass_through_little_memory(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        output = room.shell.new_output()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        end = await room.shell.run(
+            "head -c 100000000 /dev/zero | tr '\\0' x | fold -w 99", output=output
+        )
+
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        written = output.written()
+        assert end == Ended(exit_code=0)
+        assert written.tail.total_bytes == 100_000_000 + 1_010_101
+        assert written.tail.total_lines == 1_010_102
+        assert Path(written.full_output_path or "").stat().st_size == written.tail.total_bytes
+        assert grown < 24 * 1024  # kilobytes
+
+
+async def test_a_command_that_is_killed_while_it_writes_keeps_its_last_lines(
+    tmp_path: Path,
+) -> None:
+    async with empty_room(tmp_path) as room:
+        output = room.shell.new_output()
+        end = await room.shell.run("yes 'the same line'", output=output, timeout=0.3)
+
+        written = output.written()
+        assert end.timed_out
+        assert written.tail.truncated
+        assert set(written.tail.content.split("\n")[1:-1]) == {"the same line"}
+        assert Path(written.full_output_path or "").stat().st_size == written.tail.total_bytes
+
+
+async def test_many_commands_at_once_do_not_see_each_other(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        ends = await asyncio.gather(*(room.run(f"echo {n}; exit {n}") for n in range(20)))
+
+        assert ends == [(Ended(exit_code=n), f"{n}\n") for n in range(20)]
+
+
+async def test_closing_the_shell_ends_running_commands_but_no_others(tmp_path: Path) -> None:
+    async with empty_room(tmp_path / "..") as room, empty_room(tmp_path) as other:
+        running = asyncio.create_task(room.run("sleep 600", timeout=None))
+        await processes_run(room, 1)
+        await other.run("sleep 600 >/dev/null 2>&1 &")
+        [bystander] = other.left()
+
+        await room.shell.close()
+
+        assert (await running)[0].signal is not None
+        assert alive(bystander)
+        os.kill(bystander, 9)
