@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import shutil
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,6 +17,8 @@ settings.register_profile("pi", deadline=None, print_blob=True)
 settings.register_profile("quick", deadline=None, print_blob=True, max_examples=15)
 settings.load_profile("pi")
 
+DISCARDED = ipaddress.ip_network("100::/64")
+"""Where nobody is, and what is sent there is dropped (RFC 6666)."""
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -26,6 +31,73 @@ def isolation(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         if upper.startswith("PI_") or upper.endswith(("_API_KEY", "_TOKEN", "_PROXY")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+
+
+class OutsideNetwork(Exception):
+    """A test wants to talk to something that is not this machine."""
+
+
+@pytest.fixture(autouse=True)
+def attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What the test tried to reach outside of this machine, which makes it fail at its end.
+
+    An error alone would not do: the code that is tested turns it into an answer that failed.
+    """
+    reached: list[str] = []
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+    resolve = socket.getaddrinfo
+
+    def checked(target: Any) -> Any:
+        if not stays_here(target):
+            reached.append(str(target))
+            raise OutsideNetwork(f"{target} is not this machine")
+        return target
+
+    def look_up(
+        host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
+    ) -> Any:
+        if not flags & socket.AI_NUMERICHOST:  # which asks nobody
+            checked(host)
+        return resolve(host, port, family, type, proto, flags)
+
+    def dial(plain: socket.socket, address: Any) -> None:
+        connect(plain, checked(address))
+
+    def try_to_dial(plain: socket.socket, address: Any) -> int:
+        return connect_ex(plain, checked(address))
+
+    monkeypatch.setattr(socket.socket, "connect", dial)
+    monkeypatch.setattr(socket.socket, "connect_ex", try_to_dial)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    yield reached
+    if reached:
+        pytest.fail(
+            f"The test tried to reach {', '.join(reached)}. Tests use nothing but 127.0.0.1, ::1 "
+            "and Unix sockets: start a server on one of them, or give a scripted provider."
+        )
+
+
+def stays_here(target: object) -> bool:
+    """Whether a host, or an address that begins with one, is this machine or nobody at all."""
+    host = target[0] if isinstance(target, tuple) else target
+    if isinstance(host, bytes):
+        host = host.decode(errors="replace")
+    if not isinstance(host, str) or "/" in host or host.startswith("\0"):
+        return True  # no network, or a Unix socket
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return _is_no_name(host)
+    return address.is_loopback or address.is_unspecified or address in DISCARDED
+
+
+def _is_no_name(host: str) -> bool:
+    """Whether no name server is ever asked for ``host``, or at least none knows it."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return True
+    return host in ("", "localhost") or host.endswith(".invalid")
 
 
 @pytest.fixture

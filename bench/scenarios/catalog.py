@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bench.scenario import Scenario
-from bench.scenarios import agent, bare, providers, startup
+from bench.scenarios import agent, bare, providers, sessions, startup
 
 SCENARIOS: tuple[Scenario, ...] = (
     *startup.SCENARIOS,
     *providers.SCENARIOS,
     *agent.SCENARIOS,
+    *sessions.SCENARIOS,
     *bare.SCENARIOS,
 )

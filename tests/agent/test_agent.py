@@ -10,7 +10,7 @@ import pytest
 from pi.agent.agent import Agent, AgentState
 from pi.agent.conversation import AgentMessage, MemoryConversation
 from pi.agent.errors import AgentBusy, CannotContinue
-from pi.agent.events import AgentEvent, MessageUpdate, QueueUpdate
+from pi.agent.events import AgentEvent, EntryAppended, MessageUpdate, QueueUpdate
 from pi.agent.policy import Next, Policy, Request
 from pi.agent.tool_forms import tool
 from pi.ai.errors import ProviderError
@@ -447,3 +447,15 @@ async def test_an_update_carries_only_what_is_new() -> None:
     ]
     assert len(deltas) == 500
     assert len({len(msgspec.json.encode(delta)) for delta in deltas}) == 1
+
+
+async def test_the_program_around_may_tell_events_between_runs_and_in_order_with_them() -> None:
+    stage = Stage(says("one"))
+    label = EntryAppended(entry={"type": "label"})
+
+    await stage.agent.tell(label)
+    stage.on("turn_start", lambda: stage.agent.tell(label))
+    await stage.agent.prompt("go")
+
+    assert stage.told[:4] == ["entry_appended", "agent_start", "turn_start", "entry_appended"]
+    assert stage.events[0] == label

@@ -16,6 +16,7 @@ from pi.ai.events import Delta, TextDelta
 from pi.ai.messages import (
     AssistantMessage,
     Context,
+    Interruption,
     SystemMessage,
     Text,
     Thinking,
@@ -182,6 +183,8 @@ async def test_an_interrupt_cuts_the_answer_and_asks_again_in_the_same_run() -> 
     assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
     cut = stage.agent.state.messages[1]
     assert (cut.text, cut.error_message) == ("well damn ", "damn!")
+    assert cut.interrupt == Interruption(by="Cuts", reason="damn!")
+    assert stage.agent.state.messages[-1].interrupt is UNSET
     assert stage.told.count("agent_start") == 1
     assert shown(stage) == "well well then"  # a delta that is cut is never shown
     assert stage.agent.state.error_message is None
@@ -197,6 +200,18 @@ async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_th
     assert stage.roles == ["system", "user", "assistant:stop", "assistant:stop"]
     kept = stage.agent.state.messages[2]
     assert (kept.content, kept.error_message) == ((signed, Text(text="one two ")), UNSET)
+    assert kept.interrupt == Interruption(by="Cuts", reason="two!")
+    asked = stage.provider.requests[1].messages
+    assert asked[2] == replace(kept, interrupt=UNSET)  # the model is not told
+
+
+async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
+    stage = Stage(says("one two"), says("three"), policies=[Cuts("one", by="my-rules")])
+
+    await stage.agent.prompt("go")
+
+    cut = stage.agent.state.messages[1]
+    assert cut.interrupt == Interruption(by="my-rules", reason="one!")
 
 
 async def test_an_answer_of_which_nothing_can_be_kept_is_dropped() -> None:

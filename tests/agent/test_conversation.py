@@ -13,7 +13,14 @@ from pi.agent.conversation import (
     plain_messages,
     with_instructions,
 )
-from pi.ai.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from pi.ai.messages import (
+    AssistantMessage,
+    Interruption,
+    Message,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
 from pi.base.records import Record
 
 PROMPT = SystemMessage(content="Be brief.")
@@ -53,6 +60,20 @@ def test_models_are_shown_only_what_they_understand() -> None:
 
     assert plain_messages(log) == [PROMPT, HELLO, HI]
     assert Projection().messages(log) == (PROMPT, HELLO, HI)
+
+
+@pytest.mark.parametrize("transform", [None, list])
+def test_what_only_the_log_knows_of_a_message_is_not_shown(transform: Any) -> None:
+    result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=(), useless=True)
+    cut = AssistantMessage(interrupt=Interruption(by="Cuts", reason="enough"))
+    log = [HELLO, cut, result]
+
+    assert Projection(transform=transform).messages(log) == (
+        HELLO,
+        HI,
+        ToolResultMessage(tool_call_id="c", tool_name="peek", content=()),
+    )
+    assert log[1:] == [cut, result]
 
 
 def test_messages_of_an_application_are_converted_by_it() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from pi.agent.compaction.settings import CompactionSettings
 from pi.agent.error_codes import CompactionFailed, SessionFailed
-from pi.agent.errors import AgentBusy
-from pi.agent.events import AgentEvent, MessageStart, QueueUpdate
+from pi.agent.errors import AgentBusy, WouldDeadlock
+from pi.agent.events import AgentEvent, MessageStart, QueueUpdate, TurnEnd
 from pi.agent.harness import AgentHarness
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.skills import Skill
@@ -155,20 +155,34 @@ async def test_a_conversation_that_cannot_be_opened_leaves_the_old_one_open() ->
 
 
 async def test_while_a_run_is_under_way_its_conversation_stays() -> None:
+    begun = asyncio.Event()
     session = Session(says("one two three"))
+    session.subscribe(lambda event: begun.set() if isinstance(event, MessageStart) else None)
+    running = asyncio.create_task(session.prompt("go"))
+    await begun.wait()
+
+    for attempt in (session.prompt("on"), session.open_conversation(), session.compact()):
+        with pytest.raises(AgentBusy, match="already processing a prompt"):
+            await attempt
+    await running
+
+
+async def test_what_would_wait_for_its_own_run_is_refused_from_inside() -> None:
+    session = Session(says("one"))
     refused: list[str] = []
 
     async def interfere(event: AgentEvent) -> None:
-        if isinstance(event, MessageStart):
-            for attempt in (session.open_conversation(), session.compact()):
-                with pytest.raises(AgentBusy) as busy:
+        if isinstance(event, TurnEnd):
+            attempts = (session.prompt("on"), session.open_conversation(), session.compact())
+            for attempt in attempts:
+                with pytest.raises(WouldDeadlock) as problem:
                     await attempt
-                refused.append(busy.value.message)
+                refused.append(problem.value.hint)
 
     session.subscribe(interfere)
     await session.prompt("go")
 
-    assert set(refused) == {"The conversation is in use."}
+    assert refused == ["Queue a message instead, or do it when the agent is idle."] * 3
 
 
 async def test_closing_ends_the_run() -> None:

@@ -5,8 +5,17 @@ from collections.abc import Callable
 
 import pytest
 
-from pi.agent.events import AgentEnd, AgentEvent, AgentStart, QueueUpdate, TurnStart
+from pi.agent.events import (
+    AgentEnd,
+    AgentEvent,
+    AgentStart,
+    MessageUpdate,
+    QueueUpdate,
+    TurnStart,
+)
 from pi.agent.listeners import Listeners
+from pi.ai.events import TextDelta
+from pi.ai.messages import Usage
 from tests.agent.agents import short
 
 Heard = list[tuple[str, str]]
@@ -187,3 +196,23 @@ async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
     await listeners.tell(AgentEnd(messages=()))
 
     assert heard == [("next", "agent_end")]
+
+
+async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_its_turn() -> None:
+    heard: Heard = []
+    listeners = Listeners()
+    end = listeners.add(hearing("log", heard), updates=False)
+    listeners.add(hearing("screen", heard))
+    delta = TextDelta(content_index=0, delta="word")
+
+    await listeners.tell(MessageUpdate(usage=Usage(), assistant_message_event=delta))
+    await listeners.tell(TurnStart())
+    end()
+    await listeners.tell(AgentStart())
+
+    assert heard == [
+        ("screen", "message_update"),
+        ("log", "turn_start"),
+        ("screen", "turn_start"),
+        ("screen", "agent_start"),
+    ]

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from pi.agent.errors import BadToolName
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Text, Tool
 from pi.base.records import UNSET
@@ -29,6 +32,17 @@ def test_a_model_is_told_of_a_tool_without_how_it_runs() -> None:
         description="Look.",
         parameters=SCHEMA,
         constrained_sampling={"type": "json_schema"},
+    )
+
+
+@pytest.mark.parametrize("name", ["", "look up", "café", "a.b", "peek\n", "x" * 65, "<lambda>"])
+def test_a_name_that_providers_refuse_is_refused_when_the_tool_is_made(name: str) -> None:
+    with pytest.raises(BadToolName) as problem:
+        AgentTool(name=name, description="", parameters=SCHEMA, run=run, validate=dict)
+
+    assert problem.value.explain() == (
+        f"A tool cannot be called {name!r}: providers would refuse it. "
+        "Use 1 to 64 letters of a-z and A-Z, digits, _ and -."
     )
 
 

@@ -11,7 +11,7 @@ from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import MOST_TEXT, make_tool, tool
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
-from pi.base.records import replace
+from pi.base.records import UNSET, replace
 from pi.testing import Reply, call, calls, says
 from tests.agent.agents import Stage, tasks_left
 
@@ -401,3 +401,17 @@ async def test_a_refusal_may_ask_for_the_end_too() -> None:
 
     assert len(stage.provider.requests) == 1
     assert (stage.texts, stage.results[0].is_error) == (["enough"], True)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+async def test_what_a_tool_calls_useless_is_so_in_the_log_unless_it_failed(failed: bool) -> None:
+    async def finds_nothing(arguments: Json, ctx: ToolContext) -> ToolResult:
+        return ToolResult.of("nothing", useless=True, is_error=failed)
+
+    stage = Stage(calls("odd"), says("so be it"), tools=[odd_tool("odd", finds_nothing)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.results[0].useless is (UNSET if failed else True)
+    asked = stage.provider.requests[1].messages[-1]
+    assert asked == replace(stage.results[0], useless=UNSET)  # the model is not told

@@ -6,6 +6,7 @@ import pytest
 from pi.ai.messages import (
     AssistantMessage,
     Image,
+    Interruption,
     Message,
     SystemMessage,
     Text,
@@ -19,6 +20,18 @@ from pi.ai.messages import (
 )
 
 WIRE = [
+    (
+        AssistantMessage(stop_reason="stop", interrupt=Interruption(by="rules", reason="enough")),
+        '{"role":"assistant","content":[],"api":"","provider":"","model":"","usage":{"input":0,'
+        '"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,'
+        '"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop",'
+        '"interrupt":{"by":"rules","reason":"enough"},"timestamp":0}',
+    ),
+    (
+        ToolResultMessage(tool_call_id="c", tool_name="t", content=(), useless=True),
+        '{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"isError":false,'
+        '"useless":true,"timestamp":0}',
+    ),
     (
         UserMessage(
             content=(Text(text="hi"), Image(data="AA==", mime_type="image/png")), timestamp=1

@@ -22,7 +22,6 @@ from pi.agent.events import (
     AgentEvent,
     MessageEnd,
     MessageStart,
-    MessageUpdate,
     ToolExecutionEnd,
     ToolExecutionStart,
 )
@@ -110,7 +109,7 @@ class Agent:
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
         self._listeners = Listeners()
-        self._listeners.add(self._follow)
+        self._listeners.add(self._follow, updates=False)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
         self._answer: EventStream | None = None
@@ -136,7 +135,7 @@ class Agent:
 
     async def continue_(self) -> Next:
         """Answer what is there: the last message must be a person's or a tool's."""
-        self._must_be_idle()
+        self.must_be_idle()
         last = self._projection.messages(self._conversation.messages())[-1:]
         if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
             raise CannotContinue("There is nothing to answer: the last message is not a question.")
@@ -171,6 +170,15 @@ class Agent:
         while self._task is not None:
             await asyncio.wait({self._task})
 
+    def must_be_idle(self) -> None:
+        """For what a run forbids: ``AgentBusy`` during one, ``WouldDeadlock`` from inside it."""
+        self._not_from_inside("begin something that needs its end")
+        if self._task is not None:
+            raise AgentBusy(
+                "Agent is already processing a prompt.",
+                hint="Use steer() or follow_up() to queue messages, or wait for it to end.",
+            )
+
     def reset(self, conversation: Conversation | None = None) -> None:
         """Begin a new conversation, in memory or where it is given, with empty queues.
 
@@ -197,7 +205,7 @@ class Agent:
 
     @conversation.setter
     def conversation(self, conversation: Conversation) -> None:
-        self._must_be_idle()
+        self.must_be_idle()
         self._conversation = conversation
 
     @property
@@ -219,7 +227,7 @@ class Agent:
     # ---------------------------------------------------------------------------------------------
 
     async def _run(self, prompts: tuple[AgentMessage, ...]) -> Next:
-        self._must_be_idle()
+        self.must_be_idle()
         self._error = None
         self._abort = abort = Abort(self._clock)
         self._task = task = asyncio.get_running_loop().create_task(
@@ -287,8 +295,6 @@ class Agent:
     def _follow(self, event: AgentEvent) -> None:
         """Keep what ``state`` shows of a run."""
         match event:
-            case MessageUpdate():
-                pass  # first, because there are so many
             case MessageStart(message=AssistantMessage()):
                 self._answering = True
             case MessageEnd(message=AssistantMessage() as message):
@@ -305,14 +311,6 @@ class Agent:
         if isinstance(message, str):
             return user_message(message, images, now_ms=self._clock.now_ms())
         return message
-
-    def _must_be_idle(self) -> None:
-        self._not_from_inside("begin something that needs its end")
-        if self._task is not None:
-            raise AgentBusy(
-                "Agent is already processing a prompt.",
-                hint="Use steer() or follow_up() to queue messages, or wait for it to end.",
-            )
 
     def _not_from_inside(self, what: str) -> None:
         if self._abort in _inside.get():

@@ -15,7 +15,7 @@ from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun
 from pi.agent.waiting import Abort, Aborted
 from pi.ai.errors import ProviderError
 from pi.ai.events import Delta, Done, Failed, Start, TextDelta, ThinkingDelta, ToolCallDelta
-from pi.ai.messages import AssistantMessage, SystemMessage, Text, Thinking, ToolCall
+from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.stream import EventStream
 from pi.base.clock import Clock
@@ -123,7 +123,11 @@ class Answering:
         if isinstance(cut, StopRun):
             return Answered(_stopped(message, cut), next=cut.next)
         self._cuts += 1
-        message = replace(message, content=_without_calls(message))
+        message = replace(
+            message,
+            content=_without_calls(message),
+            interrupt=Interruption(by=cut.by, reason=cut.reason),
+        )
         if self._cuts > MOST_CUTS:
             reason = f"The answer was cut {self._cuts} times in a row: {cut.reason}"
             return Answered(
@@ -180,7 +184,10 @@ def _watch(
     for policy in watchers:
         try:
             policy.on_delta(delta, answer)
-        except (Interrupt, StopRun):
+        except StopRun:
+            raise
+        except Interrupt as cut:
+            cut.by = cut.by or type(policy).__name__
             raise
         except Exception:
             log.exception("%s failed at a delta", type(policy).__name__)

@@ -9,12 +9,14 @@ from typing import Any, Protocol, TypeAlias, TypeVar, overload
 from pi.agent.policy import Draft
 from pi.ai.messages import (
     AssistantMessage,
+    Interruption,
     Json,
     Message,
     SystemMessage,
     ToolResultMessage,
     UserMessage,
 )
+from pi.base.records import UNSET, replace
 
 T = TypeVar("T")
 
@@ -121,7 +123,8 @@ class Projection:
         """What models are asked with; never without the instructions that the log holds."""
         self._look_at(log)
         if self._transform is not None:
-            return with_instructions(self._convert(self._transform(log)), self._instructions)
+            shown = _as_sent(self._convert(self._transform(log)))
+            return with_instructions(shown, self._instructions)
         if self._instructed or not self._instructions:
             return Snapshot(self._shown)
         return with_instructions(self._shown, self._instructions)
@@ -141,13 +144,28 @@ class Projection:
             self._seen = len(log)
             self._instructions += _instructions(new)
             if self._transform is None:
-                shown = self._convert(new)
+                shown = _as_sent(self._convert(new))
                 self._shown += shown
                 self._instructed = self._instructed or bool(_instructions(shown))
 
 
 def _instructions(messages: Sequence[AgentMessage]) -> list[SystemMessage]:
     return [message for message in messages if isinstance(message, SystemMessage)]
+
+
+def _as_sent(messages: Sequence[Message]) -> list[Message]:
+    """The messages without what only the log knows of them."""
+    return [_without_marks(message) for message in messages]
+
+
+def _without_marks(message: Message) -> Message:
+    match message:
+        case AssistantMessage(interrupt=Interruption()):
+            return replace(message, interrupt=UNSET)
+        case ToolResultMessage(useless=True):
+            return replace(message, useless=UNSET)
+        case _:
+            return message
 
 
 def plain_messages(messages: Sequence[AgentMessage]) -> Sequence[Message]:

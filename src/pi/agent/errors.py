@@ -4,7 +4,8 @@ PiError
 ├── AgentBusy        one run at a time
 ├── WouldDeadlock    something inside a run waits for the end of that run
 ├── CannotContinue   there is nothing to answer
-└── PromptRefused    a policy does not want this prompt
+├── PromptRefused    a policy does not want this prompt
+└── BadToolName      no model could call a tool by that name
 """
 
 from __future__ import annotations
@@ -26,3 +27,7 @@ class CannotContinue(PiError):
 
 class PromptRefused(PiError):
     """A policy does not want this prompt to be answered."""
+
+
+class BadToolName(PiError):
+    """A tool has a name that providers refuse."""

@@ -72,8 +72,7 @@ class AgentHarness:
         self, message: str | AgentMessage | Sequence[AgentMessage], images: Sequence[Image] = ()
     ) -> Next:
         """Start a run and wait for its end; a text that begins with ``/skill:name`` is expanded."""
-        if self._compacting is not None:
-            raise AgentBusy("The conversation is being compacted.", hint="Wait, or abort that.")
+        self._refuse_if_busy()
         return await self.agent.prompt(self._expanded(message), images)
 
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
@@ -121,7 +120,7 @@ class AgentHarness:
         """Close the conversation and go on with an earlier one, or with a new one.
 
         Its messages count, its model does not: that of the harness answers. ``AgentBusy`` while
-        something is under way.
+        something is under way, and ``WouldDeadlock`` from inside it.
         """
         self._refuse_if_busy()
         opened = self._opened(id)
@@ -196,5 +195,6 @@ class AgentHarness:
         return expand_skill(message, self.skills) if isinstance(message, str) else message
 
     def _refuse_if_busy(self) -> None:
-        if self._compacting is not None or self.agent.state.is_streaming:
-            raise AgentBusy("The conversation is in use.", hint="Wait for its end, or abort it.")
+        self.agent.must_be_idle()
+        if self._compacting is not None:
+            raise AgentBusy("The conversation is being compacted.", hint="Wait, or abort that.")

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from pi.agent.events import AgentEvent
+from pi.agent.events import AgentEvent, MessageUpdate
 
 log = logging.getLogger(__name__)
 
@@ -30,17 +30,25 @@ class Listeners:
 
     def __init__(self) -> None:
         self._row: tuple[_Subscription, ...] = ()
+        self._row_of_updates: tuple[_Subscription, ...] = ()
+        """Those who want to hear of every token."""
         self._untold: deque[AgentEvent] = deque()
         self._telling = False
 
-    def add(self, listener: Listener) -> Callable[[], None]:
-        """Have ``listener`` called from now on; gives what ends that, at once."""
+    def add(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
+        """Have ``listener`` called from now on; gives what ends that, at once.
+
+        Without ``updates`` it is spared what is told with every token.
+        """
         subscription = _Subscription(listener)
         self._row = (*self._row, subscription)
+        if updates:
+            self._row_of_updates = (*self._row_of_updates, subscription)
 
         def end() -> None:
             subscription.listener = None  # also for an event that is being told
-            self._row = tuple(other for other in self._row if other is not subscription)
+            self._row = _without(subscription, self._row)
+            self._row_of_updates = _without(subscription, self._row_of_updates)
 
         return end
 
@@ -52,7 +60,8 @@ class Listeners:
         self._telling = True
         try:
             while True:
-                for subscription in self._row:
+                row = self._row_of_updates if type(event) is MessageUpdate else self._row
+                for subscription in row:
                     if (listener := subscription.listener) is None:
                         continue
                     try:
@@ -77,6 +86,10 @@ class Listeners:
             self._untold.append(event)
         else:
             await self.tell(event)
+
+
+def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Subscription, ...]:
+    return tuple(other for other in row if other is not ended)
 
 
 def _is_being_cancelled() -> bool:

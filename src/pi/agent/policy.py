@@ -110,11 +110,20 @@ class Interrupt(Exception):
     """Cut the answer that is being streamed and ask again in the same run.
 
     ``keep`` stores what had arrived as a normal answer; otherwise it is left out of requests.
+    ``by`` is who the log says has cut it: the policy's class, if nothing else is said.
     """
 
-    def __init__(self, reason: str, *, keep: bool = False, entries: tuple[Draft, ...] = ()) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        keep: bool = False,
+        entries: tuple[Draft, ...] = (),
+        by: str = "",
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.by = by
         self.keep = keep
         self.entries = entries
 

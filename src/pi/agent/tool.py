@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from pi.agent.errors import BadToolName
 from pi.ai.messages import Image, Json, Text, Tool, Usage
 from pi.base.errors import PiError
 from pi.base.records import UNSET, Record, UnsetType
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Update: TypeAlias = "Callable[[ToolResult], None]"
 
@@ -73,6 +77,13 @@ class AgentTool:
     """Files that a call with these arguments changes: calls on one file run in their order."""
     replay: Literal["never", "safe"] = "never"
     constrained_sampling: Json | Literal[False] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise BadToolName(
+                f"A tool cannot be called {self.name!r}: providers would refuse it.",
+                hint="Use 1 to 64 letters of a-z and A-Z, digits, _ and -.",
+            )
 
     @property
     def declaration(self) -> Tool:

@@ -29,7 +29,6 @@ from pi.ai.events import (
 )
 from pi.ai.messages import AssistantMessage, Json, StopReason, Text, Thinking, ToolCall, Usage
 from pi.ai.models.model import Model
-from pi.ai.partial_json import parse_arguments, parse_partial
 from pi.ai.pricing import priced
 from pi.base.records import UNSET, UnsetType
 
@@ -120,14 +119,14 @@ class ToolCallBlock(TextBlock):
     @property
     def broken(self) -> bool:
         """Whether the arguments are no JSON object, even with the usual slips mended."""
-        return self.arguments is None and parse_arguments(self.text) is None
+        return self._whole_arguments() is None
 
     def block(self) -> ToolCall:  # type: ignore[override]
         """The block as a value; arguments that are not complete yet as far as they go."""
-        arguments = self.arguments
+        arguments = self._whole_arguments()
         if arguments is None:
-            arguments = parse_arguments(self.text)
-        if arguments is None:
+            from pi.ai.partial_json import parse_partial  # here, as below
+
             arguments = parse_partial(self.text)
         return ToolCall(
             id=self.id,
@@ -140,6 +139,12 @@ class ToolCallBlock(TextBlock):
     def end(self) -> StreamEvent:
         """The event that closes it."""
         return ToolCallEnd(content_index=self.index, tool_call=self.block())
+
+    def _whole_arguments(self) -> Json | None:
+        # Here and not above: it loads a parser that ``import pi.ai`` need not wait for.
+        from pi.ai.partial_json import parse_arguments
+
+        return self.arguments if self.arguments is not None else parse_arguments(self.text)
 
 
 class MessageBuilder:

@@ -112,6 +112,13 @@ class UserMessage(Record, tag_field="role", tag="user"):
     timestamp: int = 0
 
 
+class Interruption(Record):
+    """Who cut an answer, and why."""
+
+    by: str
+    reason: str
+
+
 class AssistantMessage(Record, tag_field="role", tag="assistant"):
     """A model's answer, finished or not."""
 
@@ -130,6 +137,8 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
     error_message: str | UnsetType = UNSET
     raw_stop_reason: str | UnsetType = UNSET
     end_turn: bool | UnsetType = UNSET
+    interrupt: Interruption | UnsetType = UNSET
+    """Of an answer that a policy cut; ours, and never sent to a model."""
     timestamp: int = 0
 
     @property

@@ -40,8 +40,9 @@ class EventStream:
         self._ready: deque[StreamEvent] = deque()
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._usage: Usage | None = None
-        """What the answer has cost, unless more has come since somebody asked."""
+        self._counted = self._usage = builder.usage
+        self._recount = False
+        """Whether something has come since somebody asked what the answer costs."""
 
     @property
     def partial(self) -> AssistantMessage:
@@ -51,8 +52,10 @@ class EventStream:
     @property
     def usage(self) -> Usage:
         """What the answer has cost so far; cheap to read for every delta."""
-        if self._usage is None:
-            self._usage = self._builder.priced_usage()
+        if self._recount:
+            self._recount = False
+            if (counted := self._builder.usage) is not self._counted:
+                self._counted, self._usage = counted, self._builder.priced_usage()
         return self._usage
 
     @property
@@ -121,5 +124,5 @@ class EventStream:
 
     def _flush(self) -> None:
         self._ready.extend(self._builder.take())
-        self._usage = None
+        self._recount = True
         self._changed.set()

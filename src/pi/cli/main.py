@@ -65,8 +65,15 @@ def _run(words: Sequence[str], environ: Mapping[str, str]) -> int:
             from pi.cli.subcommands import models  # only who asks for models waits for them
 
             return models.run(rest, environ)
-        case [word, *_]:
-            kind = "option" if word.startswith("-") else "command"
-            sys.stderr.write(f"Error: Unknown {kind}: {word}\nSee `pi --help`.\n")
-            return 1
-    raise AssertionError("unreachable")
+    from pi.cli.arguments import parse_arguments
+    from pi.cli.headless import run
+
+    arguments = parse_arguments(words)
+    if arguments.switch("version"):
+        sys.stdout.write(f"{__version__}\n")
+        return 0
+    if arguments.switch("help"):
+        sys.stdout.write(HELP)
+        return 0
+    mode = arguments.text("mode")
+    return run(arguments, environ, mode="print" if mode in (None, "text") else mode)

@@ -11,6 +11,7 @@ from typing import Protocol
 from pi.tui.component import Component
 from pi.tui.containers import Container
 from pi.tui.input.mouse import MouseReport
+from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.compositing import Layer
 from pi.tui.screen.ledger import Ledger
 from pi.tui.screen.screen import Frame, Repaint, Screen
@@ -76,8 +77,10 @@ class Display(Protocol):
         """How much to paint for a person who wants a fresh screen."""
         ...
 
-    def handle_mouse(self, report: MouseReport) -> bool:
-        """Let the components have a mouse event; whether anything must be painted."""
+    def handle_mouse(
+        self, report: MouseReport, overlays: Sequence[OverlayHandle]
+    ) -> Component | None:
+        """Let the components have a mouse event; returns who wants the focus for it."""
         ...
 
 
@@ -135,9 +138,11 @@ class RegularDisplay:
         """Like a resize to the same size."""
         return Repaint.WINDOW if self._in_pane else Repaint.EVERYTHING
 
-    def handle_mouse(self, report: MouseReport) -> bool:
+    def handle_mouse(
+        self, report: MouseReport, overlays: Sequence[OverlayHandle]
+    ) -> Component | None:
         """Nothing: here the mouse belongs to the terminal."""
-        return False
+        return None
 
     def _frame(self, changed: Collection[Component] | None) -> Frame:
         rows = (

@@ -132,6 +132,11 @@ class Overlays:
         return layers
 
     @property
+    def handles(self) -> tuple[OverlayHandle, ...]:
+        """All overlays, the topmost last."""
+        return tuple(self._stack)
+
+    @property
     def has_visible(self) -> bool:
         """Whether any overlay is to be seen."""
         return any(map(self._is_visible, self._stack))

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from pi.base.records import Record
 from pi.tui.capabilities import Capabilities, detect
 from pi.tui.colour_scheme import Appearance
 from pi.tui.component import Component, Interactive, wants_key_release
@@ -20,7 +19,7 @@ from pi.tui.input.decoder import Decoder, InputEvent, Paste
 from pi.tui.input.keys import is_key_release
 from pi.tui.input.mouse import MouseReport
 from pi.tui.input.timing import timing
-from pi.tui.input_pump import InputPump
+from pi.tui.input_pump import InputListener, InputPump, KeyListeners
 from pi.tui.negotiation import Negotiation
 from pi.tui.overlays import OverlayHandle, Overlays
 from pi.tui.placement import OverlayOptions
@@ -35,18 +34,6 @@ SETTLE_SECONDS = {False: 0.05, True: 0.1}
 
 Multiplexers report a drag in more and later steps.
 """
-
-
-class InputDecision(Record):
-    """What a listener makes of a key before the focused component gets it."""
-
-    consume: bool = False
-    """Nobody else gets it."""
-    data: str | None = None
-    """Others get this instead."""
-
-
-InputListener: TypeAlias = Callable[[str], InputDecision | None]
 
 
 class TUI:
@@ -82,7 +69,7 @@ class TUI:
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
         )
         self._on_gone = on_gone
-        self._listeners: list[InputListener] = []
+        self._listeners = KeyListeners()
         self._changed: set[Component] | None = None
         """What to draw again; None if it may be anything."""
         self._repaint = Repaint.CHANGES
@@ -152,8 +139,7 @@ class TUI:
 
     def add_input_listener(self, listener: InputListener) -> Callable[[], None]:
         """Let ``listener`` see every key before the focused component; returns what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     def start(self, timers: Timers | None = None) -> None:
         """Take the terminal. Without ``timers`` those of the running event loop are used."""
@@ -243,25 +229,31 @@ class TUI:
             case Paste():
                 self._handle_key(event.data)
             case MouseReport():
-                if self.display.handle_mouse(event):
-                    self.request_render()
+                target = self.display.handle_mouse(event, self.overlays.handles)
+                if target is not None:
+                    self.set_focus(target)
+                self.request_render()
             case reply:
                 self._negotiation.take(reply)
 
+    def __enter__(self) -> TUI:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
     def _handle_key(self, data: str) -> None:
-        for listener in tuple(self._listeners):
-            decision = listener(data)
-            if decision is not None and decision.consume:
-                return
-            if decision is not None and decision.data is not None:
-                data = decision.data
+        remaining = self._listeners.filtered(data)
+        if remaining is None:
+            return
         self.overlays.settle()
         target: object = self.overlays.focus.target
         if not isinstance(target, Interactive):
             return
-        if is_key_release(data) and not wants_key_release(target):
+        if is_key_release(remaining) and not wants_key_release(target):
             return
-        target.handle_input(data)
+        target.handle_input(remaining)
         self.request_render()
 
 
@@ -281,4 +273,9 @@ class _Running(NamedTuple):
 def _display(
     mode: Mode, terminal: Terminal, capabilities: Capabilities, *, strict: bool
 ) -> Display:
+    if mode == "fullscreen":
+        # Not at the top: most programs never take the whole screen.
+        from pi.tui.fullscreen.display import FullscreenDisplay
+
+        return FullscreenDisplay(terminal.size, strict=strict)
     return RegularDisplay(terminal.size, in_pane=capabilities.multiplexer, strict=strict)

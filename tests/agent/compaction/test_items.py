@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pi.agent.compaction.items import Exchange, Item, exchanges, tokens_of
 from pi.ai.messages import SystemMessage, ToolResultMessage
+from pi.base.records import replace
 from tests.agent.compaction.conversations import answer, call, metadata, result, user
 
 
@@ -24,6 +25,13 @@ def test_a_result_belongs_to_the_newest_call_with_its_id() -> None:
         Exchange(call=second, called_at=2, result=told(items[3]), answered_at=3),
         Exchange(call=open_call, called_at=2),
     ]
+
+
+def test_a_result_that_its_tool_called_useless_is_a_useless_item() -> None:
+    result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=())
+
+    assert not Item.of("1", result).useless
+    assert Item.of("1", replace(result, useless=True)).useless
 
 
 def test_metadata_and_system_messages_take_no_room() -> None:

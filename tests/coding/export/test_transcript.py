@@ -71,7 +71,8 @@ def test_a_label_that_was_taken_back_is_gone() -> None:
 
 
 def test_a_session_without_a_name_is_called_as_it_begins() -> None:
-    begins = read_transcript(HEADER, chain([message(user("Mend\nthe engine. " * 20))]))
+    drafts = [message(user(" \n")), message(user("Mend\nthe engine. " * 20))]
+    begins = read_transcript(HEADER, chain(drafts))
     silent = read_transcript(HEADER, [])
 
     assert begins.title == "Mend the engine. " * 4 + "Mend the en…"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,20 @@ def test_only_what_is_said_can_be_edited() -> None:
     )
 
     assert len(shown_messages(log)) == 2
+
+
+def test_the_search_for_garbage_goes_on_as_it_was() -> None:
+    was_on = gc.isenabled()
+    log = new_session(make_shelf(None))
+
+    found = []
+    for wanted in (False, True):
+        gc.enable() if wanted else gc.disable()
+        shown_messages(log)
+        found.append(gc.isenabled())
+    gc.enable() if was_on else gc.disable()
+
+    assert found == [False, True]
 
 
 def test_a_message_of_an_extension_has_the_time_of_its_entry_or_none() -> None:

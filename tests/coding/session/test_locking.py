@@ -96,6 +96,15 @@ def test_a_lock_file_that_was_removed_while_it_was_opened_is_not_the_lock(tmp_pa
         lock_session(path)
 
 
+def test_the_lock_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with SessionLock(path):
+        (tmp_path / "s.jsonl.lock").unlink()
+        (tmp_path / "s.jsonl.lock").write_text("theirs")
+
+    assert (tmp_path / "s.jsonl.lock").read_text() == "theirs"
+
+
 def test_a_damaged_lock_file_names_nobody(tmp_path: Path) -> None:
     lock = SessionLock(tmp_path / "s.jsonl")
     (tmp_path / "s.jsonl.lock").write_text("who?")

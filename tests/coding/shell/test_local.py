@@ -65,7 +65,7 @@ async def test_commands_are_run_by_bash_in_the_folder_where_the_session_is_now(
     )
     (tmp_path / "below").mkdir()
 
-    before = await ran(shell, '[[ -n $BASH_VERSION ]] && pwd')
+    before = await ran(shell, "[[ -n $BASH_VERSION ]] && pwd")
     here[0] = tmp_path / "below"
 
     assert (before, await ran(shell, "pwd")) == (f"{tmp_path}\n", f"{tmp_path}/below\n")
@@ -183,9 +183,7 @@ async def test_exec_keeps_the_end_of_a_long_output(tmp_path: Path) -> None:
     [
         (
             "echo begun; sleep 60",
-            ExecutionError(
-                code="timed_out", message="The command was killed after 0.3 seconds."
-            ),
+            ExecutionError(code="timed_out", message="The command was killed after 0.3 seconds."),
         ),
         (
             "echo begun; kill -9 $$",

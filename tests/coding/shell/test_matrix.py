@@ -24,7 +24,7 @@ DOUBLE_FORK = (
 )
 
 TREES = {
-    "a plain child": "sleep 600",
+    "a plain child": "sleep 600; :",
     "children of children": "bash -c 'bash -c \"sleep 600\" & sleep 600' & sleep 600",
     "one that ignores signals": f"bash -c {STUBBORN!r}",
     "setsid": "setsid sleep 600 & sleep 600",
@@ -89,10 +89,10 @@ async def test_an_abort_ends_everything_soon_and_keeps_what_was_said(
         "sleep 600 &",
         "nohup sleep 600 &",
         "setsid sleep 600 &",
-        "(sleep 600 &)",
+        "(sleep 600 &);",
         "nohup setsid sleep 600 >/dev/null 2>&1 &",
         f"{DOUBLE_FORK} &",
-        f"(setsid bash -c {STUBBORN!r} &)",
+        f"(setsid bash -c {STUBBORN!r} &);",
     ],
 )
 async def test_a_call_returns_although_a_background_process_lives_which_ends_with_the_shell(

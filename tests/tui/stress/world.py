@@ -108,9 +108,7 @@ class Box:
 
     def render(self, width: int) -> list[str]:
         room = width - 1
-        return [
-            f"|overlay {number}".ljust(room, "·")[:room] + "|" for number in range(self._lines)
-        ]
+        return [f"|overlay {number}".ljust(room, "·")[:room] + "|" for number in range(self._lines)]
 
     def invalidate(self) -> None:
         pass
@@ -124,7 +122,7 @@ def block_rows(block: Block, width: int, theme: int) -> list[str]:
 
 
 def chrome_rows(world: World, width: int) -> list[str]:
-    rows = [f"spinner {'|/-' [world.spinner % 3]} {world.spinner}"[:width]] if world.spinner else []
+    rows = [f"spinner {'|/-'[world.spinner % 3]} {world.spinner}"[:width]] if world.spinner else []
     rows.append("─" * width)
     rows += [f"> edit {number}" for number in range(world.editor)]
     if world.has_caret:

@@ -46,7 +46,8 @@ class Item(Record):
     @classmethod
     def of(cls, id: str, message: Message) -> Item:
         """The item of a message that is in the log as it is."""
-        return cls(id=id, role=_ROLES[type(message)], message=message)
+        useless = isinstance(message, ToolResultMessage) and message.useless is True
+        return cls(id=id, role=_ROLES[type(message)], message=message, useless=useless)
 
     @property
     def tokens(self) -> int:

@@ -95,9 +95,9 @@ def rendered(
     log: SessionLog, suffix: str, redactor: Redactor, instructions: Instructions | None = None
 ) -> bytes:
     """A session without its secrets, in the form that a file whose name ends so has."""
-    if suffix == BRANCH:
+    if suffix.lower() == BRANCH:
         return branch_lines(log, redactor)
-    render = FORMS.get(suffix, render_page)
+    render = FORMS.get(suffix.lower(), render_page)
     return render(transcript_of(log, redactor, instructions)).encode()
 
 
@@ -106,16 +106,16 @@ def transcript_of(
 ) -> Transcript:
     """A session without its secrets, to be rendered."""
     return read_transcript(
-        redactor.record(log.header),
+        redactor.header(log.header),
         [redactor.entry(entry) for entry in log.entries()],
         leaf=log.leaf_id,
-        instructions=None if instructions is None else redactor.record(instructions),
+        instructions=None if instructions is None else redactor.instructions(instructions),
     )
 
 
 def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
     """The branch at which a session stands, as a session file without secrets."""
-    lines = [encode_line(redactor.record(log.header))]
+    lines = [encode_line(redactor.header(log.header))]
     for place in log.tree.path(log.leaf):
         entry = log.json(place)
         harmless = redactor.json(entry)
@@ -125,6 +125,8 @@ def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
 
 def _target(output: Path | None, session_file: Path, cwd: Path) -> Path:
     target = cwd / (output or default_name(session_file))
+    if target.is_dir():
+        target /= default_name(session_file)
     if target.exists() and session_file.exists() and target.samefile(session_file):
         raise ExportFailed(
             f"{target} is the session itself, which an export must not replace.",

@@ -14,7 +14,7 @@ from pi.coding.export.transcript import Transcript
 
 _BEYOND = "\n\n."
 """A paragraph after a text: code that reaches it was not closed."""
-_FENCE = re.compile(rb"[`~]+")
+_FENCE = re.compile(rb"`+|~+")
 _FENCES = re.compile(r"`{3,}")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 
@@ -76,17 +76,33 @@ def _escaped(text: str) -> str:
 
 def _harmless(text: str) -> str:
     """Somebody's Markdown in which what looks like HTML is text, and which ends where it ends."""
-    markdown = sanitise(text)
-    source = markdown.encode()
-    pieces: list[bytes] = []
-    done, fence = 0, b""
+    return _closed(_without_html(sanitise(text)))
+
+
+def _without_html(markdown: str) -> str:
+    # What has become text may have hidden more: each turn leaves fewer signs to look at.
+    while places := _html_in(markdown):
+        source = bytearray(markdown.encode())
+        for place in reversed(places):
+            source[place] = source[place].replace(b"<", b"&lt;")
+        markdown = source.decode()
+    return markdown
+
+
+def _html_in(markdown: str) -> list[slice]:
+    return [
+        slice(place["start"], place["end"])
+        for event, place in pyromark.events_with_range(markdown)
+        if "Html" in event or "InlineHtml" in event
+    ]
+
+
+def _closed(markdown: str) -> str:
+    """Markdown with an end to its last block of code, in which an answer may have been cut off."""
+    followed = (markdown + _BEYOND).encode()
     for event, place in pyromark.events_with_range(markdown + _BEYOND):
-        start, end = place["start"], place["end"]
         match event:
-            case {"Html": _} | {"InlineHtml": _}:
-                pieces += [source[done:start], source[start:end].replace(b"<", b"&lt;")]
-                done = end
-            case {"Start": {"CodeBlock": {"Fenced": _}}} if end == len(source) + len(_BEYOND):
-                cut_off_in = _FENCE.match(source, start)
-                fence = b"\n" + cut_off_in[0] if cut_off_in else b""
-    return b"".join((*pieces, source[done:], fence)).decode()
+            case {"Start": {"CodeBlock": {"Fenced": _}}} if place["end"] == len(followed):
+                fence = _FENCE.match(followed, place["start"])
+                return f"{markdown}\n{fence[0].decode()}" if fence else markdown
+    return markdown

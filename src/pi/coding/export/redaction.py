@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from pi.base.records import Record, replace
-from pi.coding.session.entries import Entry, UnknownEntry
-
-R = TypeVar("R", bound=Record)
+from pi.ai.transcript import Instructions
+from pi.base.records import replace
+from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry
 
 REDACTED = "[redacted]"
 SHORTEST_VALUE = 6
@@ -42,7 +41,7 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("GOCSPX-", r"\bGOCSPX-[0-9A-Za-z_-]{20,}"),
         ("xox", r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}"),
         ("hooks.slack.com/", r"(?P<before>hooks\.slack\.com/services/)[A-Za-z0-9/_-]+"),
-        ("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+"),
+        ("eyJ", r"\beyJ[\w-]{8,4000}\.[\w-]{8,}\.[\w-]+"),
         (
             "PRIVATE KEY-----",
             r"(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?"
@@ -53,7 +52,7 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"(?P<before>uthorization\W{1,6}(?:Bearer|bearer|Basic|basic|Token|token)\s+)"
             r"[^\s\"'\\,;]+",
         ),
-        ("://", r"(?P<before>\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:)[^\s/@\"']+(?P<after>@)"),
+        ("://", r"(?P<before>\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\"']*:)[^\s/@\"']+(?P<after>@)"),
         # A variable of a shell or an .env file. Not code: its names are seldom written large, and
         # what is read from elsewhere begins with one of the characters that are left out.
         (
@@ -97,16 +96,42 @@ class Redactor:
                 return value
 
     def entry(self, entry: Entry) -> Entry:
-        """An entry of a session without secrets."""
+        """An entry of a session without secrets; itself if it holds none."""
         if isinstance(entry, UnknownEntry):
             return replace(entry, data=self.json(entry.data))
-        return self.record(entry)
-
-    def record(self, record: R) -> R:
-        """A record without secrets; itself if it holds none."""
-        before = msgspec.to_builtins(record)
+        before = msgspec.to_builtins(entry)
         after = self.json(before)
-        return record if after == before else msgspec.convert(after, type=type(record))
+        if after == before:
+            return entry
+        try:
+            return msgspec.convert(after, type=type(entry))
+        except msgspec.ValidationError:  # the secret is a word of the format, such as "message"
+            return UnknownEntry(
+                data=after, id=entry.id, parent_id=entry.parent_id, timestamp=entry.timestamp
+            )
+
+    def header(self, header: SessionHeader) -> SessionHeader:
+        """The first line of a session without secrets."""
+        parent = header.parent_session
+        return replace(
+            header,
+            id=self.text(header.id),
+            cwd=self.text(header.cwd),
+            parent_session=self.text(parent) if isinstance(parent, str) else parent,
+        )
+
+    def instructions(self, instructions: Instructions) -> Instructions:
+        """What a model was told, without secrets."""
+        tools = (
+            replace(
+                tool,
+                name=self.text(tool.name),
+                description=self.text(tool.description),
+                parameters=self.json(tool.parameters),
+            )
+            for tool in instructions.tools
+        )
+        return Instructions(prompt=self.text(instructions.prompt), tools=tuple(tools))
 
 
 def _written_forms(value: str) -> Iterator[str]:
@@ -114,7 +139,7 @@ def _written_forms(value: str) -> Iterator[str]:
     if len(value) >= SHORTEST_VALUE:
         yield value
         yield json.dumps(value)[1:-1]
-        yield quote(value, safe="")
+        yield quote(value, safe="", errors="replace")
 
 
 def _notice(secret: re.Match[str]) -> str:

@@ -154,7 +154,11 @@ def _complaint(ended: Finished) -> str:
 @asynccontextmanager
 async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIterator[Path]:
     """A file for the owner alone, in a folder that nobody else has; both are removed."""
-    folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR")))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR") or None))
+    except OSError as problem:
+        reason = f"Cannot create a temporary folder: {problem.strerror or problem}."
+        raise ShareFailed(reason, hint="Check TMPDIR and the space that is left.") from problem
     try:
         replace_file(folder / name, page, mode=0o600)
         yield folder / name

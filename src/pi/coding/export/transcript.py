@@ -112,8 +112,9 @@ class Transcript(Record):
 
     def _beginning(self) -> str:
         for node in self.nodes:
-            if isinstance(node.message, UserMessage) and (words := said(node.message.content)):
-                return shortened(one_line(words), LONGEST_TITLE)
+            if isinstance(node.message, UserMessage):
+                if words := one_line(said(node.message.content)):
+                    return shortened(words, LONGEST_TITLE)
         return ""
 
 

@@ -39,6 +39,8 @@ CODES: dict[int | None, FileErrorCode] = {
 NOT_BESIDE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV}
 """Why a file that may be written cannot be replaced: its folder is closed, it is a mount point."""
 
+EFFECTIVE_IDS = os.access in os.supports_effective_ids
+
 
 class LocalFiles:
     """Files below the session's folder, or anywhere; ``pi.agent.env.FileSystem``.
@@ -139,7 +141,7 @@ def _write(path: Path, data: bytes) -> None:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not os.access(path, os.W_OK):
+    if path.exists() and not os.access(path, os.W_OK, effective_ids=EFFECTIVE_IDS):
         # Replacing it would work all the same, but somebody protects this file.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     try:

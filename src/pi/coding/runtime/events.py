@@ -7,13 +7,13 @@ bus, where extensions hear them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.coding.bus import Event, Question
-from pi.coding.runtime.results import BashResult
+from pi.coding.shell.user_commands import BashResult
 
 StartReason: TypeAlias = Literal["startup", "reload", "new", "resume", "fork"]
 EndReason: TypeAlias = Literal["quit", "reload", "new", "resume", "fork"]
@@ -31,13 +31,6 @@ class SessionInfoChanged(Record, tag="session_info_changed"):
     """The session has another name."""
 
     name: str | UnsetType = UNSET
-
-
-class BashExecutionUpdate(Record, tag="bash_execution_update"):
-    """A command of the person's wrote something."""
-
-    id: Any | UnsetType = UNSET
-    delta: str
 
 
 class ExtensionFailed(Record, tag="extension_error"):

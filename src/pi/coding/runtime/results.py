@@ -6,17 +6,6 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import UNSET, Record, UnsetType
 
 
-class BashResult(Record):
-    """What a command of the person's came to."""
-
-    output: str
-    exit_code: int | UnsetType = UNSET
-    """Absent when it was cancelled."""
-    cancelled: bool = False
-    truncated: bool = False
-    full_output_path: str | UnsetType = UNSET
-
-
 class SessionState(Record):
     """What a session is at this moment."""
 

@@ -19,9 +19,11 @@ from pi.coding.shell.environment import (
     EnvironmentRules,
     command_environment,
     credential_variables,
+    service_environment,
 )
 from pi.coding.shell.local import LocalShell, ShellOptions
 from pi.coding.shell.spill import SpillFolder
+from pi.coding.shell.user_commands import UserCommands
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
 from pi.coding.trust.store import TrustStore
@@ -45,6 +47,7 @@ class Workspace:
     resources: Resources
     files: LocalFiles
     shell: LocalShell
+    commands: UserCommands
     tools: Mapping[str, BuiltIn]
 
     @property
@@ -90,7 +93,7 @@ async def open_workspace(
     place = Workplace(
         files=files,
         shell=shell,
-        programs=SearchPrograms(host.environ),
+        programs=SearchPrograms(lambda: service_environment(host.environ)),
         home=host.home,
         session_variables=session_variables,
     )
@@ -101,6 +104,7 @@ async def open_workspace(
         resources=resources,
         files=files,
         shell=shell,
+        commands=UserCommands(shell),
         tools=built_in_tools(place),
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -79,20 +81,8 @@ def build_session_context(log: SessionLog) -> SessionContext:
 
 def shown_messages(log: SessionLog) -> list[SessionMessage]:
     """The latest compaction of the path, what it kept and what came after it, as edited."""
-    path = log.tree.path(log.leaf)
-    edits = edits_on(log, path)
-    at, compaction = _latest_compaction(log, path)
-    shown: list[SessionMessage] = []
-    if compaction is not None:
-        if compaction.system_message is not UNSET:
-            shown.append(compaction.system_message)
-        shown.append(_summary(compaction))
-        first = _place_on(path[:at], log, compaction.first_kept_id)
-        kept = _messages(log, path[first:at], edits)
-        # The compaction's own system message says what these add up to.
-        shown += [message for message in kept if not isinstance(message, SystemMessage)]
-    shown += _messages(log, path[at + 1 :], edits)
-    return shown
+    with _no_garbage():
+        return _shown(log, log.tree.path(log.leaf))
 
 
 def message_of(entry: Entry) -> SessionMessage | None:
@@ -120,10 +110,8 @@ def message_of(entry: Entry) -> SessionMessage | None:
 
 def chosen_model(log: SessionLog) -> ModelChoice | None:
     """The model that was chosen last on the path, or answered last."""
-    for place in reversed(log.tree.path(log.leaf)):
-        if log.tree.outlines[place].type not in ("model_change", "message"):
-            continue
-        match log.at(place):
+    for entry in _latest(log, "model_change", "message"):
+        match entry:
             case ModelChange(provider=provider, model_id=model):
                 return ModelChoice(provider=provider, model_id=model)
             case MessageEntry(message=AssistantMessage(provider=provider, model=model)) if model:
@@ -133,18 +121,39 @@ def chosen_model(log: SessionLog) -> ModelChoice | None:
 
 def chosen_thinking_level(log: SessionLog) -> str:
     """The thinking level that was chosen last on the path."""
-    for place in reversed(log.tree.path(log.leaf)):
-        if log.tree.outlines[place].type == "thinking_level_change":
-            entry = log.at(place)
-            if isinstance(entry, ThinkingLevelChange):
-                return entry.thinking_level
+    for entry in _latest(log, "thinking_level_change"):
+        if isinstance(entry, ThinkingLevelChange):
+            return entry.thinking_level
     return "off"
+
+
+def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
+    edits = edits_on(log, path)
+    at, compaction = _latest_compaction(log, path)
+    shown: list[SessionMessage] = []
+    if compaction is not None:
+        if compaction.system_message is not UNSET:
+            shown.append(compaction.system_message)
+        shown.append(_summary(compaction))
+        first = _place_on(path[:at], log, compaction.first_kept_id)
+        kept = _messages(log, path[first:at], edits)
+        # The compaction's own system message says what these add up to.
+        shown += [message for message in kept if not isinstance(message, SystemMessage)]
+    shown += _messages(log, path[at + 1 :], edits)
+    return shown
+
+
+def _latest(log: SessionLog, *types: str) -> Iterator[Entry]:
+    """The entries of these types from the leaf up; no others are decoded."""
+    outlines = log.tree.outlines
+    return (log.at(place) for place in log.tree.upwards(log.leaf) if outlines[place].type in types)
 
 
 def _latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
     """Where on the path it is, and it; -1 if there is none."""
+    outlines = log.tree.outlines
     for at in range(len(path) - 1, -1, -1):
-        if log.tree.outlines[path[at]].type == "compaction":
+        if outlines[path[at]].type == "compaction":
             entry = log.at(path[at])
             if isinstance(entry, Compaction):
                 return at, entry
@@ -169,8 +178,7 @@ def _place_on(path: Sequence[int], log: SessionLog, id: str) -> int:
 def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[SessionMessage]:
     for place in path:
         message = message_of(log.at(place))
-        id = log.tree.outlines[place].id
-        if message is not None and id in edits:
+        if edits and message is not None and (id := log.tree.outlines[place].id) in edits:
             message = edited(message, edits[id])
         if message is not None:
             yield message
@@ -179,8 +187,9 @@ def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[Se
 def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
     """The last edit of every entry that has one."""
     edits: dict[str, Json | None] = {}
+    outlines = log.tree.outlines
     for place in path:
-        if log.tree.outlines[place].type == "context_edit":
+        if outlines[place].type == "context_edit":
             edit = log.at(place)
             if isinstance(edit, ContextEdit):
                 edits[edit.target_id] = edit.replacement
@@ -201,6 +210,21 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
         return replace(message, content=msgspec.convert(content, kind))
     except msgspec.ValidationError:
         return message  # an edit of a newer version: better too much than nothing
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Do not look for garbage meanwhile: of the many records that are made, none is.
+
+    Looking through all of them again and again would make long sessions cost more than their share.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _milliseconds(timestamp: str) -> int:

@@ -30,8 +30,9 @@ class SessionLock(FileLock):
         return True
 
     def _release(self) -> None:
-        with suppress(OSError):  # Windows does not remove what is open
-            self._path.unlink()
+        if self._is_current():  # otherwise it is somebody else's by now
+            with suppress(OSError):  # Windows does not remove what is open
+                self._path.unlink()
         super()._release()
 
     def _is_current(self) -> bool:

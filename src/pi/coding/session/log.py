@@ -123,7 +123,7 @@ class SessionLog:
         return map(self.at, self.tree.path(self._leaf))
 
     def line(self, place: int) -> bytes:
-        """The entry as the file has it, with its LF."""
+        """The entry as the file has it, with its LF unless that was lost."""
         return self._lines[place]
 
     def json(self, place: int) -> Json:

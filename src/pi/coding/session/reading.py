@@ -43,7 +43,7 @@ class SessionFile:
 
     header: SessionHeader
     lines: list[bytes]
-    """The entries, one line each, with its LF."""
+    """The entries, one line each, with its LF unless that was lost."""
     outlines: list[Outline]
     """Of the same entries."""
     migrated: bytes | None = None

@@ -8,7 +8,7 @@ a root too: every walk ends, and every entry is reached from some root.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pi.coding.session.errors import EntryNotFound
 from pi.coding.session.reading import Outline
@@ -73,13 +73,16 @@ class EntryTree:
         """The entries that follow the same parent, with this one among them."""
         return self.children(self.parent(place))
 
-    def path(self, leaf: int | None) -> list[int]:
-        """From the root to ``leaf``; empty for ``None``."""
-        places = []
+    def upwards(self, leaf: int | None) -> Iterator[int]:
+        """From ``leaf`` to its root; nothing for ``None``."""
         place = _NONE if leaf is None else leaf
         while place != _NONE:
-            places.append(place)
+            yield place
             place = self._parents[place]
+
+    def path(self, leaf: int | None) -> list[int]:
+        """From the root to ``leaf``; empty for ``None``."""
+        places = list(self.upwards(leaf))
         places.reverse()
         return places
 

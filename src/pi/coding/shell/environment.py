@@ -39,6 +39,18 @@ UNATTENDED = {
 }
 """Nobody sits at the keyboard of a command: what would ask or page gives up or goes on."""
 
+AUTOMATED = {
+    "CI": "true",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "SSH_ASKPASS": "/usr/bin/false",
+    "NPM_CONFIG_YES": "true",
+    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+    "YARN_ENABLE_INTERACTIVE": "false",
+    "HOMEBREW_NO_AUTO_UPDATE": "1",
+}
+"""In addition, for the extended bash tool: programs behave as on a build server."""
+
 
 class EnvironmentRules(Record):
     """Which variables are kept from commands of the person and of the model."""
@@ -81,6 +93,12 @@ def command_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> 
     """The environment of the bash tool and of the person's own ``!`` commands."""
     seen = {name: value for name, value in environ.items() if _reason(name, rules) is None}
     return seen | UNATTENDED | MARKS
+
+
+def automated(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ``AUTOMATED``; ``PI_BASH_NO_CI`` leaves out the one that changes most."""
+    no_ci = environ.get("PI_BASH_NO_CI") or environ.get("CLAUDE_BASH_NO_CI")
+    return {name: value for name, value in AUTOMATED.items() if not (no_ci and name == "CI")}
 
 
 def service_environment(environ: Mapping[str, str]) -> dict[str, str]:

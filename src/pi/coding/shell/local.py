@@ -21,6 +21,7 @@ from pi.base.records import Record
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.shell.output import Output
 from pi.coding.shell.spill import SpillFolder
+from pi.coding.shell.terminal import Terminal
 
 READ_SIZE = 65536
 GRACE = 1.0
@@ -69,10 +70,13 @@ class LocalShell:
         self._lineage = os.urandom(8).hex()
         self._started: list[Child] = []
 
-    def new_output(self) -> Output:
-        """What ``run`` is given to write into, and who is asked for it afterwards."""
+    def new_output(self, *, harmless: bool = False) -> Output:
+        """What ``run`` is given to write into, and who is asked for it afterwards.
+
+        ``harmless`` takes out what commands a terminal, for an output that people are shown.
+        """
         fallback = "oem" if self._platform == "win32" else None
-        return Output(self._spills.open, fallback=fallback)
+        return Output(self._spills.open, fallback=fallback, harmless=harmless)
 
     async def run(
         self,
@@ -82,6 +86,7 @@ class LocalShell:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        terminal: Terminal | None = None,
         on_text: OnOutput = lambda text: None,
     ) -> Ended:
         """Run a command line to its end; what it wrote is in ``output`` however it ends.
@@ -90,10 +95,12 @@ class LocalShell:
         when ``on_text`` raises. ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
         timed_out = False
-        child = await self.start(command, cwd=cwd, env=env)
+        child = await self._start(command, cwd, env, terminal)
         try:
             async with child:
                 try:
+                    if terminal is not None:
+                        await terminal.attach(child)
                     async with asyncio.timeout(timeout):
                         end = await _listen(child, output, on_text)
                 except TimeoutError:
@@ -109,18 +116,23 @@ class LocalShell:
                 on_text(rest)
         return _ended(end, timed_out=timed_out)
 
-    async def start(
-        self, command: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    async def _start(
+        self,
+        command: str,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+        terminal: Terminal | None,
     ) -> Child:
-        """Start a command line without waiting for it; ``async with`` what is given back."""
         variables = {**self._environ(), **(env or {})}
         options = self._options()
         shell = find_shell(options.path, environ=variables, platform=self._platform)
         lineage = f"{variables[MARKER]}.{self._lineage}" if MARKER in variables else self._lineage
+        words = [shell, *(["-l"] if options.login else []), "-c", _line(command, options)]
         child = await spawn(
-            [shell, *(["-l"] if options.login else []), "-c", _line(command, options)],
+            [*terminal.relay, *words] if terminal else words,
             cwd=cwd or self._cwd(),
             env={**variables, MARKER: lineage},
+            stdin="pipe" if terminal else "null",
         )
         self._started.append(child)
         return child

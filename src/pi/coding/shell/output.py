@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.records import Record
+from pi.base.terminal_text import StreamSanitiser
 from pi.coding.shell.decoding import OutputDecoder
 from pi.coding.shell.spill import Artifact, Spill
 from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Truncation, keep_tail
@@ -28,11 +29,19 @@ class Output:
     """Takes bytes as they come and knows the last lines of them.
 
     As soon as something would be lost, everything goes to a file: ``open_spill`` is asked for it.
+    A ``harmless`` output is without everything that commands a terminal.
     """
 
-    def __init__(self, open_spill: Callable[[], Spill | None], *, fallback: str | None) -> None:
+    def __init__(
+        self,
+        open_spill: Callable[[], Spill | None],
+        *,
+        fallback: str | None = None,
+        harmless: bool = False,
+    ) -> None:
         self._open_spill = open_spill
         self._decoder = OutputDecoder(fallback)
+        self._sanitiser = StreamSanitiser() if harmless else None
         self._held = bytearray()
         self._spill: Spill | None = None
         self._cut = False
@@ -43,11 +52,15 @@ class Output:
 
     def add(self, data: bytes) -> str:
         """Take what came; gives it as text, without a character that is not complete yet."""
-        return self._kept(self._decoder.feed(data))
+        text = self._decoder.feed(data)
+        return self._kept(self._sanitiser.feed(text) if self._sanitiser else text)
 
     def finish(self) -> str:
         """Nothing more comes: gives what was held back, and the files are complete."""
-        rest = self._kept(self._decoder.feed(b"", final=True))
+        rest = self._decoder.feed(b"", final=True)
+        if self._sanitiser is not None:
+            rest = self._sanitiser.feed(rest) + self._sanitiser.finish()
+        self._kept(rest)
         if self._spill is not None:
             self._spill.close()
         return rest

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pi.agent.env import OnOutput
 from pi.base.records import UNSET, Record, UnsetType
-from pi.base.terminal_text import StreamSanitiser, sanitise
 from pi.coding.shell.local import Ended, LocalShell
 
 
@@ -43,13 +42,10 @@ class UserCommands:
 
         ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
-        output, clean = self._shell.new_output(), StreamSanitiser()
-
-        def told(text: str) -> None:
-            if shown := clean.feed(text):
-                on_text(shown)
-
-        work = asyncio.ensure_future(self._shell.run(command, output=output, cwd=cwd, on_text=told))
+        output = self._shell.new_output(harmless=True)
+        work = asyncio.ensure_future(
+            self._shell.run(command, output=output, cwd=cwd, on_text=on_text)
+        )
         self._running.add(work)
         try:
             await asyncio.wait({work})
@@ -58,11 +54,9 @@ class UserCommands:
             work.cancel()  # if we are cancelled ourselves, the command is ended too
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({work})
-        if rest := clean.finish():
-            on_text(rest)
         written = output.written()
         return BashResult(
-            output=sanitise(written.tail.content),
+            output=written.tail.content,
             exit_code=UNSET if work.cancelled() else work.result().exit_code,
             cancelled=work.cancelled(),
             truncated=written.tail.truncated,

@@ -13,7 +13,7 @@ from pi.ai.messages import Json, Text
 from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
 from pi.base.records import UNSET, Meta, Record, UnsetType
-from pi.coding.shell.local import LocalShell
+from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import Output, Written
 from pi.coding.shell.truncation import MOST_BYTES, size_text
@@ -55,14 +55,7 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
             except asyncio.CancelledError:
                 # The batch that cancelled us makes a result of this: what was said is kept.
                 raise ToolFailed(with_remark(output.written(), "Command aborted")) from None
-        written = output.written()
-        if end.timed_out:
-            remark = f"Command timed out after {timeout:g} seconds"
-            raise ToolFailed(with_remark(written, remark))
-        if end.exit_code != 0:
-            text = shown_text(written) or NO_OUTPUT
-            raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}")
-        return ToolResult.of(shown_text(written) or NO_OUTPUT, details=details_of(written) or UNSET)
+        return result_of(end, output.written(), timeout=timeout)
 
     return make_tool(
         name="bash",
@@ -72,6 +65,19 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
         run=bash,
         constrained_sampling=PREFER_STRICT,
     )
+
+
+def result_of(
+    end: Ended, written: Written, *, timeout: float | None, failure: Json | UnsetType = UNSET
+) -> ToolResult:
+    """What a model is told of a command that has ended; ``failure`` are the details if it failed."""
+    if end.timed_out:
+        remark = f"Command timed out after {timeout:g} seconds"
+        raise ToolFailed(with_remark(written, remark), details=failure)
+    text = shown_text(written) or NO_OUTPUT
+    if end.exit_code != 0:
+        raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}", details=failure)
+    return ToolResult.of(text, details=details_of(written) or UNSET)
 
 
 def checked_timeout(timeout: float | UnsetType) -> float | None:

@@ -44,7 +44,7 @@ class Diff:
             for sign, number, line in self._signed(hunk):
                 out.append(f"{sign}{number:>{width}} {line.removesuffix(chr(10))}")
             at = hunk.old_end
-        if at < len(self._old):
+        if out and at < len(self._old):
             out.append(f" {'':{width}} ...")
         return "\n".join(out)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import heapq
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, NamedTuple
@@ -13,9 +15,12 @@ from pi.coding.tools.matching import Passages, Span
 
 NEAR = 0.6
 """How similar a text must be to be shown as the one that was probably meant."""
-MOST_COMPARED = 20_000
+MOST_COMPARED = 50
 """Lines that are compared with one that was not found."""
+LONGEST_COMPARED = 500
+"""Characters of them."""
 MOST_SHOWN = 10
+_WORD = re.compile(r"\w+")
 
 
 class Edit(Record):
@@ -108,14 +113,21 @@ def _unchanged(path: str, *, several: bool) -> str:
 
 def _nearest(text: str, old: str) -> str:
     """The passage that looks most like the one that was not found, if any does."""
-    lines = text.split("\n")
-    wanted = old.strip("\r\n").split("\n")
-    key = max(wanted, key=len).strip()
-    candidates = {line.strip(): number for number, line in enumerate(lines[:MOST_COMPARED])}
-    close = difflib.get_close_matches(key, candidates, n=1, cutoff=NEAR)
-    if not close:
+    lines, wanted = text.split("\n"), old.strip("\r\n").split("\n")
+    before, key = max(enumerate(wanted), key=lambda line: len(line[1]))
+    words = set(_WORD.findall(key))
+    # Comparing is slow and counting words is not: only the best by words are compared.
+    candidates = heapq.nlargest(
+        MOST_COMPARED, range(len(lines)), key=lambda n: len(words & set(_WORD.findall(lines[n])))
+    )
+    matcher = difflib.SequenceMatcher(b=key.strip()[:LONGEST_COMPARED], autojunk=False)
+    best, place = 0.0, 0
+    for number in candidates if words else ():
+        matcher.set_seq1(lines[number].strip()[:LONGEST_COMPARED])
+        if matcher.real_quick_ratio() > best and (ratio := matcher.ratio()) > best:
+            best, place = ratio, number
+    if best < NEAR:
         return ""
-    before = next(at for at, line in enumerate(wanted) if line.strip() == key)
-    first = max(candidates[close[0]] - before, 0)
+    first = max(place - before, 0)
     shown = "\n".join(lines[first : first + min(len(wanted), MOST_SHOWN)])
     return f"\n\nThe most similar text is at line {first + 1}:\n{shown}"

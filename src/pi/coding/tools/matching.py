@@ -8,7 +8,7 @@ spaces, and Unicode compatibility forms. What is found is always a span of the o
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -39,30 +39,29 @@ class Passages:
         return [self._in_original(span) for span in exact or self._alike(wanted)]
 
     def _alike(self, wanted: str) -> list[Span]:
-        folded, needle = self._folded, fold(wanted)
-        if not needle.text.strip():
+        folded, needle = self._folded, Folded(wanted).text
+        if not needle.strip():
             return []  # nothing is left of it, and nothing is everywhere
         spans = []
         # What has lost the spaces at its end was meant to end there.
         to_line_end = wanted[-1] != "\n" and wanted[-1].isspace()
-        for at in _occurrences(folded.text, needle.text):
-            end = at + len(needle.text)
+        for at in _occurrences(folded.text, needle):
+            end = at + len(needle)
             at_line_end = folded.text[end : end + 1] in ("", "\n")
-            if at_line_end or not to_line_end:
-                spans.append(Span(folded.starts[at], self._end(end, at_line_end=at_line_end)))
+            if at_line_end and not needle.endswith("\n"):
+                spans.append(self._with_line_end(folded.span(at, end)))
+            elif not to_line_end:
+                spans.append(folded.span(at, end))
         return spans
 
-    def _end(self, folded_end: int, *, at_line_end: bool) -> int:
-        """Where a passage ends; the spaces at the end of its last line belong to it."""
-        end = self._folded.ends[folded_end - 1]
-        if not at_line_end or self._folded.text[folded_end - 1] == "\n":
-            return end
-        line_end = self.text.find("\n", end)
-        return len(self.text) if line_end < 0 else line_end
+    def _with_line_end(self, span: Span) -> Span:
+        """The spaces at the end of its last line belong to a passage."""
+        line_end = self.text.find("\n", span.end)
+        return Span(span.start, len(self.text) if line_end < 0 else line_end)
 
     @cached_property
     def _folded(self) -> Folded:
-        return fold(self.text)
+        return Folded(self.text)
 
     def _in_original(self, span: Span) -> Span:
         if not self._returns:
@@ -70,43 +69,62 @@ class Passages:
         return Span(*(place + bisect_left(self._returns, place) for place in span))
 
 
-class Folded(NamedTuple):
-    """A text as it looks, and where each of its characters comes from."""
+class _Line(NamedTuple):
+    """A line as it looks: where it comes from, and each of its characters if that is not plain."""
 
-    text: str
-    starts: list[int]
-    ends: list[int]
+    folded_start: int
+    start: int
+    clusters: list[Span] | None
+    """Of each character, from the start of the line; ``None`` if one comes from one."""
 
 
-def fold(text: str) -> Folded:
-    """``text`` with differences removed that nobody sees."""
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    place = 0
-    for line in text.split("\n"):
-        seen = line.rstrip()
-        for cluster, at in _clusters(seen):
-            looks = cluster
-            if not cluster.isascii():
-                looks = unicodedata.normalize("NFKC", cluster.translate(LOOKALIKES))
-                looks = looks.translate(LOOKALIKES)
-            pieces.append(looks)
-            starts += [place + at] * len(looks)
-            ends += [place + at + len(cluster)] * len(looks)
-        place += len(line)
-        pieces.append("\n")
-        starts.append(place)
-        place += 1
-        ends.append(place)
-    return Folded("".join(pieces)[:-1], starts[:-1], ends[:-1])
+class Folded:
+    """A text as it looks, without the differences that nobody sees, and where it comes from."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: list[_Line] = []
+        looks: list[str] = []
+        folded_start = start = 0
+        for line in text.split("\n"):
+            seen = line.rstrip()
+            clusters = None
+            if not seen.isascii():
+                seen, clusters = _folded_line(seen)
+            self._lines.append(_Line(folded_start, start, clusters))
+            looks.append(seen)
+            folded_start += len(seen) + 1
+            start += len(line) + 1
+        self._starts = [line.folded_start for line in self._lines]
+        self.text = "\n".join(looks)
+
+    def span(self, start: int, end: int) -> Span:
+        """Where a passage of the folded text comes from; it is not empty."""
+        return Span(self._origin(start).start, self._origin(end - 1).end)
+
+    def _origin(self, index: int) -> Span:
+        number = bisect_right(self._starts, index) - 1
+        line = self._lines[number]
+        offset = index - line.folded_start
+        if self.text[index] == "\n":
+            end = self._lines[number + 1].start
+            return Span(end - 1, end)
+        if line.clusters is None:
+            return Span(line.start + offset, line.start + offset + 1)
+        return Span(*(line.start + place for place in line.clusters[offset]))
+
+
+def _folded_line(line: str) -> tuple[str, list[Span]]:
+    looks: list[str] = []
+    clusters: list[Span] = []
+    for cluster, at in _clusters(line):
+        seen = unicodedata.normalize("NFKC", cluster.translate(LOOKALIKES)).translate(LOOKALIKES)
+        looks.append(seen)
+        clusters += [Span(at, at + len(cluster))] * len(seen)
+    return "".join(looks), clusters
 
 
 def _clusters(line: str) -> Iterator[tuple[str, int]]:
     """Characters with the accents that follow them, and where they stand."""
-    if line.isascii():
-        yield from ((char, at) for at, char in enumerate(line))
-        return
     start = 0
     for at in range(1, len(line) + 1):
         if at == len(line) or not unicodedata.combining(line[at]):

@@ -6,7 +6,7 @@ import re
 
 from pi.base.records import Record
 
-_MENTION = re.compile(r"(?<![A-Za-z0-9._+-])@(?P<quote>\"?)(?P<path>(?(quote)[^\"]*|[^\s\"]*))\Z")
+_MENTION = re.compile(r"(?<![A-Za-z0-9._+-])@(?P<quote>\")?(?P<path>(?(quote)[^\"]*|[^\s\"]*))\Z")
 """An ``@`` that is no part of an address, and what follows; blanks only inside quotes."""
 
 _QUOTED = re.compile(r"(?:^|(?<=[\s=(]))\"(?P<path>[^\"]*)\Z")

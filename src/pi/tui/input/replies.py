@@ -106,7 +106,7 @@ def parse_reply(data: str) -> Reply | None:
     if data[1:2] in "]P_^X":
         return _colour(data) or OtherReply(data=data)
     for pattern, build in _FORMS.get(data[-1], ()):
-        if found := pattern.fullmatch(data):
+        if found := re.fullmatch(pattern, data):
             return build(found)
     return OtherReply(data=data) if _NEVER_A_KEY.match(data) else None
 
@@ -127,11 +127,12 @@ _COLOUR = re.compile(
 _NEVER_A_KEY = re.compile(r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])")
 """Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""
 
-_Form: TypeAlias = tuple[re.Pattern[str], Callable[[re.Match[str]], Reply]]
+_Form: TypeAlias = tuple[str, Callable[[re.Match[str]], Reply]]
+"""A pattern, compiled when it is first needed, and what it means."""
 
 
 def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
-    return re.compile(r"\x1b\[" + pattern), build
+    return r"\x1b\[" + pattern, build
 
 
 _OTHER = _form(r"[\d;:]*[tnxy]", lambda found: OtherReply(data=found[0]))

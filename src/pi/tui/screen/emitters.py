@@ -69,9 +69,9 @@ class Pen:
             self.put("\r\n")
             self.row = row
 
-    def print(self, new: str, *, fresh: bool = False) -> None:
-        """Write a whole row at the beginning of the cursor's, which is blank if ``fresh``."""
-        self.put(self._printer.whole(new, fresh=fresh))
+    def print(self, new: str) -> None:
+        """Write a whole row at the beginning of the cursor's, which is blank."""
+        self.put(self._printer.whole(new, fresh=True))
 
     def erase_from(self, first: int) -> None:
         """Blank the painted rows from ``first`` on.
@@ -114,8 +114,9 @@ def seam_rewrite(pen: Pen, rows: Sequence[str]) -> None:
     last = len(rows) - 1
     for number, row in enumerate(rows):
         pen.open_row(number)
-        if number == last and number > 0:  # never on the screen's first row: see ``erase_from``
-            pen.put(ERASE_BELOW)
+        # Erased first: a row that a resize has wrapped stays tied to the next one otherwise.
+        # Never from the screen's first row downwards: see ``erase_from``.
+        pen.put(ERASE_BELOW if number == last and number > 0 else ERASE_ROW)
         pen.print(row)
     pen.erase_from(len(rows))
 
@@ -127,5 +128,5 @@ def _rewrite(pen: Pen, rows: Sequence[str]) -> None:
         pen.change(number, row)
     for number, row in enumerate(rows[painted:], painted):
         pen.open_row(number)
-        pen.print(row, fresh=True)
+        pen.print(row)
     pen.erase_from(len(rows))

@@ -25,6 +25,8 @@ _SURE_WIDTH = re.compile(
     re.VERBOSE,
 )
 """Styles, links and characters on whose width all terminals agree: what follows can be reached."""
+_UNSURE = re.compile("[\u0300-\u036f\u200d\ufe0f\U00010000-\U0010ffff]")
+"""Characters whose width terminals disagree about, above all in the last column."""
 _NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
 
 log = logging.getLogger(__name__)
@@ -61,11 +63,12 @@ class RowPrinter:
     def whole(self, row: str, *, fresh: bool = False) -> str:
         """A complete row for the beginning of a line, which is blank already if ``fresh``."""
         row, columns = self._fitted(row)
-        if _IMAGE.search(row):
-            # Erased before: erasing afterwards would take the picture's own cells.
-            return ("" if fresh else ERASE_ROW) + row + END_OF_STYLES
-        erase = "" if fresh or columns >= self._width else ERASE_REST
-        return row + END_OF_STYLES + erase
+        text = row + END_OF_STYLES
+        if fresh:
+            return text
+        if _IMAGE.search(row) or self._may_fall_short(row, columns):
+            return ERASE_ROW + text
+        return text + ERASE_REST if columns < self._width else text
 
     def change(self, old: str, new: str) -> Change:
         """The least to write over ``old`` so that ``new`` stands there."""
@@ -74,9 +77,20 @@ class RowPrinter:
         if start == 0 or _IMAGE.search(old) or _IMAGE.search(new):
             return Change(0, self.whole(new))
         opening, rest = state.opening(), new[start:]
-        ending = END_OF_STYLES if opening or "\x1b" in rest else ""
-        erase = ERASE_REST if columns < min(visible_width(old), self._width) else ""
-        return Change(visible_width(new[:start]), opening + rest + ending + erase)
+        text = opening + rest + (END_OF_STYLES if opening or "\x1b" in rest else "")
+        if self._may_fall_short(rest, columns):
+            text = ERASE_REST + text
+        elif columns < min(visible_width(old), self._width):
+            text += ERASE_REST
+        return Change(visible_width(new[:start]), text)
+
+    def _may_fall_short(self, text: str, columns: int) -> bool:
+        """Whether a row that should fill its line may be narrower on the terminal.
+
+        What stood there before is then erased first. Erasing afterwards would take the last cell,
+        or the cells of a picture.
+        """
+        return columns >= self._width and _UNSURE.search(text) is not None
 
     def _fitted(self, row: str) -> tuple[str, int]:
         """The row as it fits, and its columns."""

@@ -171,6 +171,15 @@ def test_choosing_a_branch_in_the_outline_shows_that_branch(visit: Open) -> None
     assert visited.shown() == before
 
 
+def test_an_address_can_name_a_place(visit: Open) -> None:
+    visited = visit(sample())
+
+    visited.page.goto(visited.page.url + "#n22")
+    visited.page.reload()
+
+    assert visited.shown() == [3, 4, 7, 9, 21, 22]
+
+
 def test_everything_can_be_shown_and_hidden_again(visit: Open) -> None:
     visited = visit(sample())
     before = visited.shown()

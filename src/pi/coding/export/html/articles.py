@@ -21,7 +21,7 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.coding.export.html.code import Painter
-from pi.coding.export.html.markup import Html, esc, join, tag
+from pi.coding.export.html.markup import Html, Value, esc, join, tag
 from pi.coding.export.html.rich_text import rich_text
 from pi.coding.export.html.tools import Result, image, lone_result, tool_call
 from pi.coding.export.outline import Row
@@ -147,8 +147,10 @@ class Articles:
                 return self._words(text)
             case Thinking(redacted=True):
                 return tag("p", esc("Thinking that the provider keeps to itself."), class_="note")
-            case Thinking(thinking=thought):
-                return self._folded("Thinking", thought, "thinking") if thought else Html("")
+            case Thinking(thinking=thought) if thought.strip():
+                return self._folded("Thinking", thought, "thinking")
+            case Thinking():
+                return Html("")
             case ToolCall():
                 results = map(self._result, self._results.get((number, position), ()))
                 return tool_call(block, tuple(results), self._painter)
@@ -187,7 +189,7 @@ class Articles:
 
 def _way(sign: str, meaning: str, to: Sequence[int]) -> Html:
     """A button that goes to a node; without one, a button that cannot be pressed."""
-    attributes: dict[str, str | int | bool] = {"data_go": to[0]} if to else {"disabled": True}
+    attributes: dict[str, Value] = {"data_go": to[0]} if to else {"disabled": True}
     return tag("button", esc(sign), type="button", aria_label=meaning, **attributes)
 
 

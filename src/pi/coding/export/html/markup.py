@@ -16,7 +16,7 @@ EMPTY = ("br", "hr", "img", "input")
 
 
 class Html(str):
-    """Markup that is safe as it stands. Only this module should make it."""
+    """Markup that is safe as it stands. Other modules make it only of constants."""
 
     __slots__ = ()
 

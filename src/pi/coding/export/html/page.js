@@ -147,4 +147,6 @@
   byId("previous").addEventListener("click", () => step(-1));
 
   showBranch(Number(main.dataset.leaf));
+  const asked = /^#n(\d+)$/.exec(location.hash);
+  if (asked && byId("n" + asked[1])) go(Number(asked[1]));
 })();

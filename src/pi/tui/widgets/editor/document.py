@@ -125,15 +125,11 @@ class Document:
 
     def undo(self) -> bool:
         """Take the last step back; whether there was one."""
-        self._last = ""
-        self.version += 1
-        return self._undo.undo(self._buffer)
+        return self._travelled(changed=self._undo.undo(self._buffer))
 
     def redo(self) -> bool:
         """Make the last undone step again; whether there was one."""
-        self._last = ""
-        self.version += 1
-        return self._undo.redo(self._buffer)
+        return self._travelled(changed=self._undo.redo(self._buffer))
 
     def set_text(
         self, text: str, cursor: Position | None = None, *, browsing: bool = False
@@ -157,9 +153,14 @@ class Document:
         self._markers.clear()
         self._last = ""
 
+    def _travelled(self, *, changed: bool) -> bool:
+        self._last = ""
+        self.version += changed
+        return changed
+
     def _normalised(self, text: str) -> str:
         text = sanitise(text).replace("\t", TAB)
-        return text.replace("\n", " ") if self._single_line else text
+        return text.strip("\n").replace("\n", " ") if self._single_line else text
 
     def _range(self, motion: Motion) -> tuple[Position, Position]:
         target = motion(self._buffer, self.units)
@@ -168,9 +169,9 @@ class Document:
     def _replace(
         self, start: Position, end: Position, text: str, step: _Step, *, joins: bool = False
     ) -> None:
-        self._last = step
         if start == end and not text:
             return
+        self._last = step
         self.version += 1
         edit = self._buffer.replace(start, end, text)
         if not self._private:

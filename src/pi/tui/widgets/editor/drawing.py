@@ -32,15 +32,10 @@ def text_row(text: str, cursor: int | None, units: Units, *, width: int) -> str:
     """
     if cursor is None:
         return truncate_to_width(text, width, "…")
-    unit = text[cursor : units.after(text, cursor)]
-    before, behind = text[:cursor], text[cursor + len(unit) :]
-    if visible_width(before) + max(visible_width(unit), 1) > width:
-        return _squeezed(before, width)
-    row = f"{before}{CURSOR_MARKER}{_INVERSE}{unit or ' '}{_PLAIN}{behind}"
-    return truncate_to_width(row, width, "…")
-
-
-def _squeezed(before: str, width: int) -> str:
-    """A row that is too narrow for what is at the cursor: a blank stands for it."""
-    head = truncate_to_width(before, max(width - 1, 0), "")
-    return f"{head}{CURSOR_MARKER}{_INVERSE} {_PLAIN}"
+    end = units.after(text, cursor)
+    unit = text[cursor:end]
+    head = truncate_to_width(text[:cursor], max(width - 1, 0), "")
+    room = width - visible_width(head)
+    shown = truncate_to_width(unit if visible_width(unit) else " ", room, "…")
+    tail = truncate_to_width(text[end:], room - visible_width(shown), "…")
+    return f"{head}{CURSOR_MARKER}{_INVERSE}{shown}{_PLAIN}{tail}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
 from pi.base.records import Record
@@ -11,7 +12,6 @@ from pi.tui.completion.provider import Provider
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
-from pi.tui.input.mouse import MouseReport
 from pi.tui.style import Paint, unpainted
 from pi.tui.widgets.editor import motions
 from pi.tui.widgets.editor.buffer import START, Position
@@ -26,6 +26,9 @@ from pi.tui.widgets.editor.viewport import Viewport
 from pi.tui.widgets.row_memory import RowMemory
 from pi.tui.widgets.select_list import SelectTheme
 
+if TYPE_CHECKING:
+    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+
 _LEAST_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
 _VERTICAL = {
@@ -34,7 +37,7 @@ _VERTICAL = {
     "tui.editor.pageUp",
     "tui.editor.pageDown",
 }
-_KEEPING_SUGGESTIONS = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
+_ASKING_AGAIN = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"}
 
 
 class EditorTheme(Record):
@@ -68,6 +71,7 @@ class Editor:
         self._keymap = keymap or Keymap()
         self._theme = theme or EditorTheme()
         self._screen_rows = screen_rows
+        self._request_render = request_render
         self._document = Document()
         self._viewport = Viewport(self._document.units)
         self._history = PromptHistory()
@@ -79,7 +83,7 @@ class Editor:
             self._theme.suggestions,
             tasks=tasks,
             sleep=sleep or SystemClock().sleep,
-            arrived=lambda: self._arrived(request_render),
+            deliver=self._deliver,
         )
         self._jump: Callable[[str], Motion] | None = None
         self._border_color = self._theme.border
@@ -159,19 +163,22 @@ class Editor:
         """Take one key or one paste."""
         self._change(lambda: self._take_input(data))
 
-    def handle_mouse(self, report: MouseReport) -> bool:
-        """Put the cursor where the mouse was pressed, in cells of the editor; whether it was."""
-        row = report.y - 1
-        if (report.action, report.button) != ("press", "left") or row < 0:
-            return False
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Put the cursor where the left button is pressed in the text, and want the keys."""
+        row = event.y - 1
+        if (event.type, event.button) != ("press", "left") or row < 0:
+            return None
         self._lay_out()
         if row >= len(self._viewport.visible):
-            return False
-        place = self._viewport.at(row, max(report.x - self._pad(self._width), 0))
+            return None
+        place = self._viewport.at(row, max(event.x - self._pad(self._width), 0))
         self._suggesting.close()
         self._viewport.forget_column()
         self._change(lambda: self._document.move_to(place))
-        return True
+        # Whoever sends mouse events has loaded it; the main screen never needs it.
+        from pi.tui.fullscreen.mouse import MouseAnswer
+
+        return MouseAnswer(handled=True, focus=True, render=True)
 
     def invalidate(self) -> None:
         """Draw anew next time."""
@@ -221,9 +228,9 @@ class Editor:
             self._viewport.forget_column()
             self.on_change(self._document.text)
 
-    def _arrived(self, request_render: Callable[[], None]) -> None:
-        self._change(lambda: None)
-        request_render()
+    def _deliver(self, do: Callable[[], None]) -> None:
+        self._change(do)
+        self._request_render()
 
     def _take_input(self, data: str) -> None:
         if data.startswith(PASTE_START):
@@ -253,10 +260,10 @@ class Editor:
                 do(self)
                 return
         if done := edit(self._document, actions):
-            if done not in _KEEPING_SUGGESTIONS:
-                self._suggesting.close()
-            elif self._suggesting.is_open:
+            if done in _ASKING_AGAIN:
                 self._suggesting.ask()
+            else:
+                self._suggesting.close()
         elif text:
             self._document.type(text)
             self._suggesting.ask()
@@ -305,9 +312,6 @@ class Editor:
         """Jump to the character that is typed next."""
         self._jump = motion
 
-    def _tab(self) -> None:
-        self._suggesting.ask(force=True)
-
     def _submit(self) -> None:
         row, col = self._document.cursor
         if self._document.lines[row][:col].endswith("\\"):
@@ -331,6 +335,6 @@ _ACTIONS: dict[str, Callable[[Editor], None]] = {
     "tui.editor.jumpBackward": lambda editor: editor._jump_by(motions.back_to),
     "tui.input.newLine": lambda editor: editor._document.insert("\n"),
     "tui.input.submit": Editor._submit,
-    "tui.input.tab": Editor._tab,
+    "tui.input.tab": lambda editor: editor._suggesting.complete(),
 }
 """What keys do beyond the edits that every field knows."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from pi.tui.text.width import visible_width
@@ -31,47 +32,51 @@ class Layout:
 
     def __init__(self, units: Units) -> None:
         self._units = units
-        self._wrapped: dict[str, list[Piece]] = {}
         self._width = 0
-        self.rows: list[Row] = [Row(0, 0, 0)]
+        self._lines: list[str] = []
+        self._pieces: list[list[Piece]] = []
+        """How each line is cut."""
         self._first_rows: list[int] = [0]
-        """The number of the first row of each line."""
+        """The number of the first row of each line, and at the end the number of all rows."""
 
     def update(self, lines: Sequence[str], width: int) -> None:
         """Lay the text out."""
-        known = self._wrapped if width == self._width else {}
-        wrapped: dict[str, list[Piece]] = {}
-        rows: list[Row] = []
-        first_rows: list[int] = []
-        for number, line in enumerate(lines):
-            pieces = wrapped.get(line) or known.get(line) or wrap_line(line, width, self._units)
-            wrapped[line] = pieces
-            first_rows.append(len(rows))
-            for start, end in pieces:
-                rows.append(Row(number, start, end))
-        self._wrapped, self._width = wrapped, width
-        self.rows, self._first_rows = rows, first_rows
+        head = tail = 0
+        if width == self._width:
+            head = _same(self._lines, lines)
+            tail = _same(reversed(self._lines[head:]), reversed(lines[head:]))
+        changed = lines[head : len(lines) - tail]
+        self._pieces[head : len(self._lines) - tail] = [
+            wrap_line(line, width, self._units) for line in changed
+        ]
+        self._lines, self._width = list(lines), width
+        self._first_rows = list(accumulate(map(len, self._pieces), initial=0))
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return self._first_rows[-1]
+
+    def row(self, number: int) -> Row:
+        """The row with a number, or the nearest there is."""
+        number = min(max(number, 0), self.height - 1)
+        line = bisect_right(self._first_rows, number) - 1
+        return Row(line, *self._pieces[line][number - self._first_rows[line]])
 
     def row_of(self, position: Position) -> int:
         """The number of the row that shows a place. A place between two rows is on the second."""
-        first = self._first_rows[position.row]
-        last = (
-            self._first_rows[position.row + 1]
-            if position.row + 1 < len(self._first_rows)
-            else len(self.rows)
-        )
-        starts = [row.start for row in self.rows[first:last]]
-        return first + bisect_right(starts, position.col) - 1
+        starts = [start for start, _ in self._pieces[position.row]]
+        return self._first_rows[position.row] + bisect_right(starts, position.col) - 1
 
-    def column_of(self, position: Position, lines: Sequence[str]) -> int:
+    def column_of(self, position: Position) -> int:
         """How many columns of its row are before a place."""
-        row = self.rows[self.row_of(position)]
-        return visible_width(lines[row.line][row.start : position.col])
+        row = self.row(self.row_of(position))
+        return visible_width(self._lines[row.line][row.start : position.col])
 
-    def position_at(self, number: int, column: int, lines: Sequence[str]) -> Position:
+    def position_at(self, number: int, column: int) -> Position:
         """The place nearest to a column of a row, never in the middle of a unit."""
-        row = self.rows[min(max(number, 0), len(self.rows) - 1)]
-        text = lines[row.line]
+        row = self.row(number)
+        text = self._lines[row.line]
         goes_on = row.end < len(text)
         at, reached = row.start, 0
         for unit in self._units.split(text[row.start : row.end]):
@@ -82,6 +87,16 @@ class Layout:
             at += len(unit)
             reached += width
         return Position(row.line, at)
+
+
+def _same(before: Iterable[str], now: Iterable[str]) -> int:
+    """How many lines at the front are the very same."""
+    count = 0
+    for one, other in zip(before, now, strict=False):
+        if one is not other:
+            break
+        count += 1
+    return count
 
 
 def wrap_line(line: str, width: int, units: Units) -> list[Piece]:

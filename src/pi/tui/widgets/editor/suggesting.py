@@ -36,8 +36,8 @@ class _Shown:
 class Suggesting:
     """Asks for suggestions as a document changes, shows them, and puts the chosen one in.
 
-    Without ``tasks`` there is nobody to ask. ``arrived`` is called when there is something new to
-    see although no key was pressed.
+    Without ``tasks`` there is nobody to ask. What an answer changes, although no key was pressed,
+    is done through ``deliver``.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Suggesting:
         *,
         tasks: TaskScope | None,
         sleep: Sleep,
-        arrived: Callable[[], None],
+        deliver: Callable[[Callable[[], None]], None],
     ) -> None:
         self.max_visible = 5
         self._document = document
@@ -56,14 +56,15 @@ class Suggesting:
         self._theme = theme
         self._tasks = tasks
         self._sleep = sleep
-        self._arrived = arrived
+        self._deliver = deliver
         self._completion: Completion | None = None
         self._shown: _Shown | None = None
 
     def set_provider(self, provider: Provider) -> None:
         """Say who is asked from now on."""
         self.close()
-        self._completion = Completion(provider, self._tasks, self._sleep) if self._tasks else None
+        if self._tasks is not None:
+            self._completion = Completion(provider, self._tasks, self._sleep)
 
     @property
     def is_open(self) -> bool:
@@ -76,19 +77,22 @@ class Suggesting:
         if self._completion:
             self._completion.cancel()
 
-    def ask(self, *, force: bool = False) -> None:
-        """Look for suggestions for the text as it is; if forced, even where none come unasked.
+    def ask(self) -> None:
+        """Look for suggestions if the text as it is now asks for some.
 
         What is shown stays until the answer is there, so that the pop-up does not flicker.
         """
         if self._completion is None:
             return
         lines, cursor = self._document.lines, self._document.cursor
-        if not force and not self._completion.is_wanted(lines, cursor):
+        if self._completion.is_wanted(lines, cursor):
+            self._completion.ask(lines, cursor, self._answered)
+        else:
             self.close()
-            return
-        files = force and self._completion.completes_files(lines, cursor)
-        self._completion.ask(lines, cursor, self._tabbed if force else self._show, force=files)
+
+    def complete(self) -> None:
+        """Look for suggestions even where none come unasked; if just one fits, put it in."""
+        self._look_further(self._completed)
 
     def handle_input(self, data: str, actions: Sequence[str]) -> Outcome:
         """Go through the suggestions, take one, or close them."""
@@ -101,14 +105,14 @@ class Suggesting:
         if _MOVES.intersection(actions):
             shown.rows.handle_input(data)
             return "handled"
-        if shown.version != self._document.version:  # the text went on: not meant for these
-            return "ignored"
-        if "tui.input.tab" in actions:
+        is_current = shown.version == self._document.version  # else the text went on meanwhile
+        if is_current and "tui.input.tab" in actions:
             self._take(shown.selected, shown.found.prefix)
             return "handled"
-        if "tui.select.confirm" in actions:
-            is_command = shown.found.prefix.startswith("/") and self._is_whole_text(shown)
-            self._take(shown.selected, shown.found.prefix)
+        if is_current and "tui.select.confirm" in actions:
+            prefix = shown.found.prefix
+            is_command = prefix.startswith("/") and prefix == self._document.text
+            self._take(shown.selected, prefix)
             return "submit" if is_command else "handled"
         return "ignored"
 
@@ -121,20 +125,23 @@ class Suggesting:
         """The suggestions, or nothing."""
         return self._shown.rows.render(width) if self._shown else []
 
-    def _is_whole_text(self, shown: _Shown) -> bool:
-        return self._document.text == shown.found.prefix
+    def _look_further(self, answered: Callable[[Suggestions | None], None]) -> None:
+        if self._completion:
+            lines, cursor = self._document.lines, self._document.cursor
+            files = self._completion.completes_files(lines, cursor)
+            self._completion.ask(lines, cursor, answered, force=files)
+
+    def _answered(self, found: Suggestions | None) -> None:
+        self._deliver(lambda: self._show(found))
+
+    def _completed(self, found: Suggestions | None) -> None:
+        if found and len(found.items) == 1:
+            self._deliver(lambda: self._take(found.items[0], found.prefix))
+        else:
+            self._answered(found)
 
     def _show(self, found: Suggestions | None) -> None:
         self._shown = self._popup(found) if found else None
-        self._arrived()
-
-    def _tabbed(self, found: Suggestions | None) -> None:
-        """After Tab, what is the only thing that fits goes in at once."""
-        if found and len(found.items) == 1:
-            self._take(found.items[0], found.prefix)
-            self._arrived()
-        else:
-            self._show(found)
 
     def _popup(self, found: Suggestions) -> _Shown:
         items = [
@@ -153,4 +160,4 @@ class Suggesting:
         done = self._completion.take(self._document.lines, self._document.cursor, item, prefix)
         self._document.set_text("\n".join(done.lines), Position(done.row, done.col))
         if item.value.endswith("/"):  # a directory: go on inside
-            self.ask(force=True)
+            self._look_further(self._answered)

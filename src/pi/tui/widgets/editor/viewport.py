@@ -14,7 +14,7 @@ class Viewport:
 
     def __init__(self, units: Units) -> None:
         self._layout = Layout(units)
-        self._lines: Sequence[str] = [""]
+        self._layout.update([""], 1)
         self._cursor = Position(0, 0)
         self._top = 0
         self._height = 1
@@ -23,11 +23,11 @@ class Viewport:
 
     def update(self, lines: Sequence[str], cursor: Position, *, width: int, height: int) -> None:
         """Lay out the text anew and bring the cursor into view."""
-        self._lines, self._cursor = lines, cursor
+        self._cursor = cursor
         self._layout.update(lines, max(width, 1))
         self._height = max(height, 1)
         row = self.cursor_row
-        lowest = max(len(self._layout.rows) - self._height, 0)
+        lowest = max(self._layout.height - self._height, 0)
         self._top = min(max(min(self._top, row), row - self._height + 1), lowest)
 
     def forget_column(self) -> None:
@@ -47,12 +47,13 @@ class Viewport:
     @property
     def on_last_row(self) -> bool:
         """Whether there is no row below the cursor."""
-        return self.cursor_row == len(self._layout.rows) - 1
+        return self.cursor_row == self._layout.height - 1
 
     @property
     def visible(self) -> list[Row]:
         """The rows in the window, from the top."""
-        return self._layout.rows[self._top : self._top + self._height]
+        end = min(self._top + self._height, self._layout.height)
+        return [self._layout.row(number) for number in range(self._top, end)]
 
     @property
     def above(self) -> int:
@@ -62,7 +63,7 @@ class Viewport:
     @property
     def below(self) -> int:
         """How many rows are below the window."""
-        return max(len(self._layout.rows) - self._top - self._height, 0)
+        return max(self._layout.height - self._top - self._height, 0)
 
     @property
     def page(self) -> int:
@@ -72,9 +73,9 @@ class Viewport:
     def moved(self, rows: int) -> Position:
         """Where the cursor is some rows further down, or up."""
         if self._wanted_column is None:
-            self._wanted_column = self._layout.column_of(self._cursor, self._lines)
-        return self._layout.position_at(self.cursor_row + rows, self._wanted_column, self._lines)
+            self._wanted_column = self._layout.column_of(self._cursor)
+        return self._layout.position_at(self.cursor_row + rows, self._wanted_column)
 
     def at(self, row: int, column: int) -> Position:
         """The place at a cell of the window."""
-        return self._layout.position_at(self._top + row, column, self._lines)
+        return self._layout.position_at(self._top + row, column)

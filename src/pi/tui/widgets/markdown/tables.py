@@ -37,20 +37,19 @@ def draw_table(table: Table, width: int, look: Look) -> list[str]:
 
 
 def shrink(widths: Sequence[int], room: int) -> list[int]:
-    """Widths that add up to at most ``room``: the widest give first, no column becomes less than 1.
+    """Widths that add up to at most ``room``: the widest give first, none becomes less than 1.
 
     Needs at least one column of room for each.
     """
-    shrunk = [max(width, 1) for width in widths]
-    while sum(shrunk) > room:
-        widest = max(shrunk)
-        wide = [index for index, width in enumerate(shrunk) if width == widest]
-        below = max((width for width in shrunk if width < widest), default=1)
-        excess = sum(shrunk) - room
-        step = min(widest - below, -(-excess // len(wide))) or 1
-        for index in wide:
-            step = min(step, sum(shrunk) - room)
-            shrunk[index] -= step
+    wanted = [max(width, 1) for width in widths]
+    limit = min(max(wanted), room)
+    while limit > 1 and sum(min(width, limit) for width in wanted) > room:
+        limit -= 1
+    shrunk = [min(width, limit) for width in wanted]
+    spare = room - sum(shrunk)
+    cut = [index for index, width in enumerate(wanted) if width > limit]
+    for index in cut[:spare]:
+        shrunk[index] += 1
     return shrunk
 
 

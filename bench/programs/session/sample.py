@@ -1,0 +1,55 @@
+"""A session file of some thousand entries, about 1 KB each, like one of a long conversation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from pi.ai.messages import (
+    AssistantMessage,
+    Cost,
+    Text,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from pi.coding.session.entries import MessageEntry
+from pi.coding.session.messages import SessionMessage
+from pi.coding.session.opening import Shelf, new_session
+
+WORDS = ("the", "function", "returns", "x", "{", "}", "\n    ", '"quoted"', "über", "path/to.py")
+USAGE = Usage(input=60, output=20, cache_read=40, total_tokens=120, cost=Cost(input=6e-05))
+
+
+def messages() -> Iterator[SessionMessage]:
+    """A person asks, the model calls a tool and answers, for ever."""
+    chance = random.Random(1)
+
+    def words(count: int) -> Text:
+        return Text(text=" ".join(chance.choices(WORDS, k=count)))
+
+    def said(*content: Text | ToolCall) -> AssistantMessage:
+        return AssistantMessage(
+            content=content, api="openai-completions", provider="mock", model="m", usage=USAGE
+        )
+
+    while True:
+        yield UserMessage(content=(words(130),))
+        yield said(words(70), ToolCall(id="call_1", name="read", arguments={"path": "a.py"}))
+        yield ToolResultMessage(tool_call_id="call_1", tool_name="read", content=(words(120),))
+        yield said(words(80))
+
+
+def make_session(folder: Path, entries: int) -> Path:
+    """A file with that many entries."""
+    memory = new_session(Shelf(None, "/work", print))
+    made = messages()
+    for _ in range(entries):
+        memory.append(MessageEntry(message=next(made)))
+    lines = [memory.line(place) for place in range(entries)]
+    log = new_session(Shelf(folder, "/work", print), lines=lines)
+    log.close()
+    assert log.file is not None
+    return log.file

@@ -1,0 +1,133 @@
+"""``artifact://3`` and ``agent://Anna/findings/0`` → the texts that they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+from urllib.parse import parse_qs, unquote
+
+import msgspec
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.folder import TextFolder
+from pi.coding.blobs.outputs import AgentOutputs
+
+# One step of a query such as .a["b c"][0]: a name, a quoted name, a number.
+_STEP = re.compile(r"""\.?([A-Za-z_][\w-]*)|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\[(-?[0-9]+)\]""")
+
+
+class NoSuchResource(PiError):
+    """An internal address that leads nowhere: who asked can ask for something else."""
+
+
+class Resource(Record):
+    """What was found."""
+
+    text: str
+    media_type: Literal["text/plain", "text/markdown", "application/json"]
+    is_extract: bool = False
+    """Whether it is a part of a JSON text: that is not read by lines."""
+
+
+def resolve(url: str, folders: Sequence[TextFolder]) -> Resource:
+    """The text of an address, looked for in the folders of all sessions that take part."""
+    scheme, _, rest = url.partition("://")
+    match scheme:
+        case "artifact":
+            return _artifact(rest, folders)
+        case "agent":
+            return _agent(rest, folders)
+        case _:
+            raise NoSuchResource(
+                f"Cannot resolve {url}: its scheme is unknown.", hint="Use artifact:// or agent://."
+            )
+
+
+def _artifact(id: str, folders: Sequence[TextFolder]) -> Resource:
+    if not folders:
+        raise NoSuchResource("No session - artifacts unavailable")
+    if not re.fullmatch("[0-9]+", id):
+        raise NoSuchResource(f"artifact:// ID must be numeric, got: {id}")
+    places = [Artifacts(folder) for folder in _existing(folders)]
+    for artifacts in places:
+        if (text := artifacts.read(int(id))) is not None:
+            return Resource(text=text, media_type="text/plain")
+    numbers = sorted({number for artifacts in places for number in artifacts.numbers()})
+    raise NoSuchResource(f"Artifact {id} not found. {_available(numbers)}")
+
+
+def _agent(rest: str, folders: Sequence[TextFolder]) -> Resource:
+    if not folders:
+        raise NoSuchResource("No session - agent outputs unavailable")
+    address, _, query = rest.partition("?")
+    id, *path = [unquote(part) for part in address.split("/") if part] or [""]
+    wanted = parse_qs(query).get("q")
+    if path and wanted:
+        raise NoSuchResource(
+            f"agent://{rest} has both a path and a query.", hint="Use one of them."
+        )
+    places = [AgentOutputs(folder) for folder in _existing(folders)]
+    for outputs in places:
+        if (text := outputs.read(id)) is not None:
+            if not path and not wanted:
+                return Resource(text=text, media_type="text/markdown")
+            return _extract(text, id, _steps(wanted[0]) if wanted else path)
+    ids = sorted({id for outputs in places for id in outputs.ids()})
+    raise NoSuchResource(f"Not found: {id}. {_available(ids)}")
+
+
+def _existing(folders: Sequence[TextFolder]) -> list[TextFolder]:
+    existing = [folder for folder in folders if folder.exists]
+    if not existing:
+        raise NoSuchResource("No artifacts directory found")
+    return existing
+
+
+def _available(ids: Sequence[object]) -> str:
+    return f"Available: {', '.join(map(str, ids)) or 'none'}"
+
+
+def _steps(query: str) -> list[str | int]:
+    steps: list[str | int] = []
+    at = 0
+    while at < len(query) and query != ".":
+        step = _STEP.match(query, at)
+        if step is None:
+            raise NoSuchResource(
+                f"Cannot understand the query {query!r} at {query[at:]!r}.",
+                hint='Write it as .name, ["name"] and [number].',
+            )
+        name, quoted, number = step.groups()
+        steps.append(int(number) if number else name or re.sub(r"\\(.)", r"\1", quoted))
+        at = step.end()
+    return steps
+
+
+def _extract(text: str, id: str, steps: Iterable[str | int]) -> Resource:
+    try:
+        value: object = msgspec.json.decode(text)
+    except msgspec.DecodeError as problem:
+        raise NoSuchResource(
+            f"The output of {id} is not JSON: {problem}.", hint=f"Read agent://{id} as a whole."
+        ) from problem
+    for step in steps:
+        value = _inside(value, step, id)
+    if isinstance(value, str):
+        return Resource(text=value, media_type="application/json", is_extract=True)
+    shown = msgspec.json.format(msgspec.json.encode(value)).decode()
+    return Resource(text=shown, media_type="application/json", is_extract=True)
+
+
+def _inside(value: object, step: str | int, id: str) -> object:
+    try:
+        match value:
+            case dict():
+                return value[step]
+            case list():
+                return value[int(step)]
+    except (LookupError, ValueError):
+        pass
+    raise NoSuchResource(f"The output of {id} has no {step!r} where it was asked for.")

@@ -1,0 +1,126 @@
+"""Models as a session reaches them: its credentials, its settings, its cache identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import Network, create_models
+from pi.ai.messages import Context
+from pi.ai.models.custom import CustomModels, read_custom_models
+from pi.ai.models.model import Model
+from pi.ai.providers.rows import BUILT_IN
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.base.files import read_if_exists
+from pi.base.records import Record, replace
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.host import Host
+from pi.coding.settings.settings import Settings
+
+
+class ProviderRetry(Record):
+    """``retry.provider`` of the settings."""
+
+    timeout_ms: int | None = None
+
+
+class Asking:
+    """Adds to every request what the session knows; asks nobody by itself."""
+
+    def __init__(
+        self,
+        host: Host,
+        cwd: Path,
+        *,
+        settings: Callable[[], Settings],
+        proxy: str | None = None,
+        registry: ModelRegistry | None = None,
+    ) -> None:
+        self._host = host
+        self._settings = settings
+        self._core: Core | None = None
+        self._api_key: tuple[str, str] | None = None
+        self._owned = registry is None
+        self.registry = registry or discover_models(host, cwd, proxy=proxy)
+
+    def serve(self, core: Core, *, api_key: str | None) -> None:
+        """Ask for ``core`` from now on; the key is for the provider of its model alone."""
+        self._core = core
+        if api_key is not None:
+            self._api_key = (core.agent.model.provider, api_key)
+
+    def stream(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        """Ask ``model``, as the session's settings say."""
+        usual = self.options()
+        wanted = replace(
+            options,
+            thinking_budgets=options.thinking_budgets or usual.thinking_budgets,
+            transport=usual.transport if options.transport == "auto" else options.transport,
+            timeout_ms=usual.timeout_ms if options.timeout_ms is None else options.timeout_ms,
+            websocket_connect_timeout_ms=usual.websocket_connect_timeout_ms,
+            cache_retention=usual.cache_retention,
+            session_id=options.session_id or usual.session_id,
+            api_key=options.api_key or self._key_for(model),
+        )
+        return self.registry.models.stream_simple(model, context, wanted)
+
+    def options(self) -> StreamOptions:
+        """What every request of the session has in common."""
+        settings = self._settings()
+        values = settings.values
+        provider = settings.section(("retry", "provider"), ProviderRetry)
+        long_cache = self._host.environ.get("PI_CACHE_RETENTION") == "long"
+        budgets = values.thinking_budgets
+        return StreamOptions(
+            thinking_budgets={
+                "minimal": budgets.minimal,
+                "low": budgets.low,
+                "medium": budgets.medium,
+                "high": budgets.high,
+            },
+            transport="websocket"
+            if values.transport.startswith("websocket")
+            else ("sse" if values.transport == "sse" else "auto"),
+            timeout_ms=(
+                values.http_idle_timeout_ms if provider.timeout_ms is None else provider.timeout_ms
+            ),
+            websocket_connect_timeout_ms=values.websocket_connect_timeout_ms,
+            cache_retention="long" if long_cache else "short",
+            session_id=self._core.log.header.id if self._core else None,
+        )
+
+    async def close(self) -> None:
+        """Close connections, if they are ours."""
+        if self._owned:
+            await self.registry.models.close()
+
+    def _key_for(self, model: Model) -> str | None:
+        if self._api_key is not None and self._api_key[0] == model.provider:
+            return self._api_key[1]
+        return None
+
+
+def discover_models(host: Host, cwd: Path, *, proxy: str | None = None) -> ModelRegistry:
+    """Every model that the person's files and environment give access to."""
+    path = host.agent_dir / "models.json"
+    content = read_if_exists(path)
+    custom = CustomModels()
+    if content is not None:
+        names = [row.id for row in BUILT_IN]
+        custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
+    for problem in custom.problems:
+        host.report(f"Warning: errors loading models.json:\n{problem}")
+    models = create_models(
+        storage=AuthStorage(host.agent_dir / "auth.json"),
+        environ=host.environ,
+        clock=host.clock,
+        cwd=cwd,
+        folder=host.agent_dir,
+        custom=custom,
+        network=Network(proxy=proxy),
+        report=host.report,
+    )
+    return ModelRegistry(models)

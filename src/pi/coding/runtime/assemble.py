@@ -1,0 +1,290 @@
+"""Builds a session: the only module that knows everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi.agent.agent import Agent
+from pi.ai.messages import AssistantMessage
+from pi.ai.models.model import Model
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.coding.bus import Bus
+from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.measuring import latest_answer
+from pi.coding.compaction.policy import CompactionPolicy
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.models.starting import Start, Wishes, starting_model
+from pi.coding.retry.backoff import RetrySettings
+from pi.coding.retry.policy import RetryPolicy
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.asking import Asking
+from pi.coding.runtime.compaction import (
+    Compacting,
+    compaction_options,
+    compaction_surroundings,
+)
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.info import SessionFacts
+from pi.coding.runtime.model_selection import ModelSelection
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.prompting import Prompting
+from pi.coding.runtime.replacing import Replacing
+from pi.coding.runtime.summaries import Summaries
+from pi.coding.runtime.toolbox import Toolbox
+from pi.coding.runtime.tree_moves import TreeMoves
+from pi.coding.runtime.user_shell import UserShell
+from pi.coding.runtime.workspace import Workspace, open_workspace
+from pi.coding.session.context import chosen_model, chosen_thinking_level
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.conversion import convert_to_llm
+from pi.coding.session.entries import ContextEdit
+from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import session_directory
+from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.resolving import check_directory
+from pi.coding.session.stamps import Stamps
+from pi.coding.settings.settings import Settings
+from pi.coding.trust.trust import AskPerson
+
+NOBODY = Model(id="none", name="none", api="none", provider="none", input=("text",))
+"""Stands for the model when there is nobody to ask."""
+
+OpenLog = Callable[[Shelf], SessionLog]
+"""Makes or opens the session that is wanted."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is given instead of being discovered; ``None`` means discover it."""
+
+    registry: ModelRegistry | None = None
+    settings: Settings | None = None
+    open_log: OpenLog = new_session
+    session_dir: Path | None = None
+    persistent: bool = True
+    ask_trust: AskPerson | None = None
+    bus: Bus | None = None
+
+
+class Assembled(Record):
+    """A session, and what the person should know about how it began."""
+
+    session: AgentSession
+    note: str = ""
+
+
+async def assemble(
+    cwd: Path, host: Host, options: SessionOptions, parts: Parts | None = None
+) -> Assembled:
+    """A session of ``cwd`` that is ready to be prompted. Its owner closes it."""
+    build = _Build(cwd, host, options, parts or Parts())
+    await build.find()
+    return await build.put_together()
+
+
+class _Build:
+    """The steps, in order; each needs what came before."""
+
+    def __init__(self, cwd: Path, host: Host, options: SessionOptions, parts: Parts) -> None:
+        self._cwd = cwd
+        self._host = host
+        self._options = options
+        self._parts = parts
+        self._bus = parts.bus or Bus()
+        self._variables: Callable[[], Mapping[str, str]] = dict
+
+    async def find(self) -> None:
+        """Trust, settings, the session itself, and the models that there are."""
+        self._workspace = await self._open_workspace(self._cwd)
+        self._log = self._parts.open_log(self._shelf(self._cwd))
+        home = Path(self._log.header.cwd)
+        if home != self._cwd:
+            await self._move_to(home)
+        values = self._workspace.values
+        self._asking = Asking(
+            self._host,
+            home,
+            settings=lambda: self._core.workspace.settings,
+            proxy=values.http_proxy,
+            registry=self._parts.registry,
+        )
+        self._start = self._chosen(self._asking.registry)
+
+    async def put_together(self) -> Assembled:
+        """All parts, connected."""
+        core = self._core = self._new_core()
+        self._variables = lambda: _session_variables(core)
+        summaries = Summaries(
+            core, self._asking.stream, options=self._asking.options, retry=self._retry_settings
+        )
+        retry = RetryPolicy(
+            self._retry_settings, tell=core.tell, leave_out=self._leave_out, clock=self._host.clock
+        )
+        shell = UserShell(core)
+        prompts = Prompting(core, before_run=shell.flush)
+        around, _ = compaction_surroundings(core, summaries, self._hand_off)
+        compactor = Compactor(around)
+        core.agent.policies = (CompactionPolicy(compactor, around), retry)
+        tree = TreeMoves(core, summaries, quiet=self._quiet)
+        compaction = Compacting(core, compactor, quiet=self._stop_run, resume=self._resume)
+        self._session = AgentSession(
+            core,
+            prompts=prompts,
+            models=ModelSelection(core),
+            sessions=Replacing(
+                core,
+                shelf=self._shelf,
+                quiet=self._quiet,
+                open_workspace=self._open_workspace,
+                note_choices=prompts.note_choices,
+            ),
+            tree=tree,
+            shell=shell,
+            facts=SessionFacts(
+                core,
+                compacting=lambda: compactor.busy,
+                auto=lambda: compaction_options(core).enabled,
+            ),
+            compaction=compaction,
+            retry=retry,
+            close=self._asking.close,
+        )
+        core.agent.subscribe(shell.settled)
+        if self._options.name is not None:
+            await self._session.facts.rename(self._options.name)
+        if not len(core.log.tree) or self._is_new:
+            await prompts.note_choices()
+        return Assembled(session=self._session, note=self._start.note)
+
+    # Before there is a core -----------------------------------------------------------------------
+
+    async def _open_workspace(self, cwd: Path) -> Workspace:
+        return await open_workspace(
+            cwd,
+            self._host,
+            self._options,
+            self._bus,
+            session_variables=lambda: self._variables(),
+            ask_trust=self._parts.ask_trust,
+            settings=self._parts.settings,
+        )
+
+    async def _move_to(self, home: Path) -> None:
+        try:
+            check_directory(str(home), self._log.file, str(self._cwd))
+        except PiError:
+            self._log.close()
+            raise
+        await self._workspace.close()
+        self._workspace = await self._open_workspace(home)
+
+    def _shelf(self, cwd: Path) -> Shelf:
+        stamps = Stamps(self._host.clock, self._host.random_bytes)
+        directory = None
+        if self._parts.persistent:
+            directory = self._session_directory(cwd)
+        return Shelf(directory=directory, cwd=str(cwd), report=self._host.report, stamps=stamps)
+
+    def _session_directory(self, cwd: Path) -> Path:
+        custom = self._parts.session_dir
+        if custom is None and (listed := self._workspace.values.session_dir):
+            custom = cwd / Path(listed).expanduser()
+        return session_directory(self._host.agent_dir, str(cwd), custom=custom)
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nobody has spoken in the session yet."""
+        return not self._log.is_saved and self._log.leaf is None
+
+    def _chosen(self, registry: ModelRegistry) -> Start:
+        options, values = self._options, self._workspace.values
+        known = chosen_model(self._log)
+        wishes = Wishes(
+            pattern=options.model,
+            provider=options.provider,
+            thinking=options.thinking,
+            scope=options.models if options.models is not None else values.enabled_models or (),
+            session=(known.provider, known.model_id) if known else None,
+            session_thinking=chosen_thinking_level(self._log) if known else None,  # type: ignore[arg-type]
+            default=(values.default_provider, values.default_model),
+            default_thinking=values.default_thinking_level,
+            model_thinking=values.model_thinking_levels,
+        )
+        return starting_model(wishes, registry)
+
+    def _new_core(self) -> Core:
+        host, values = self._host, self._workspace.values
+        conversation = SessionConversation(self._log)
+        model = self._start.model
+        agent = Agent(
+            self._asking.stream,
+            model=model or NOBODY,
+            thinking_level=self._start.thinking if model else "off",
+            conversation=conversation,
+            convert_to_llm=convert_to_llm,
+            steering_mode=values.steering_mode,
+            follow_up_mode=values.follow_up_mode,
+            clock=host.clock,
+        )
+        core = Core(
+            host=host,
+            bus=self._bus,
+            agent=agent,
+            registry=self._asking.registry,
+            workspace=self._workspace,
+            conversation=conversation,
+            toolbox=Toolbox(self._workspace, self._options.tools),
+            began=host.clock.monotonic(),
+            scope=self._start.scope,
+            has_model=model is not None,
+        )
+        self._asking.serve(core, api_key=self._options.api_key)
+        return core
+
+    # Once there is one ----------------------------------------------------------------------------
+
+    def _retry_settings(self) -> RetrySettings:
+        return self._core.workspace.settings.section(("retry",), RetrySettings)
+
+    async def _leave_out(self, failed: AssistantMessage) -> None:
+        target = latest_answer(self._core.log)
+        if target is not None:
+            await self._core.add(ContextEdit(target_id=target, replacement=None))
+
+    async def _stop_run(self) -> None:
+        self._core.agent.abort()
+        await self._core.agent.wait_for_idle()
+
+    async def _quiet(self) -> None:
+        """End everything that the session does, and put into its log what came of it."""
+        self._session.shell.stop()
+        await self._session.abort()
+        self._session.shell.flush()
+
+    async def _resume(self) -> None:
+        """Deliver what was queued while nobody could take it."""
+        inbox = self._core.agent.inbox
+        if inbox and not self._core.agent.state.is_streaming:
+            await self._session.prompts.prepare()
+            messages = tuple(inbox.drain_steering()) or tuple(inbox.drain_follow_up())
+            await self._core.agent.prompt(messages)
+
+    async def _hand_off(self, document: str) -> None:
+        raise PiError("A hand-off needs the session to be idle.", hint="Use /handoff.")
+
+
+def _session_variables(core: Core) -> dict[str, str]:
+    """What the bash tool tells its commands about the session."""
+    variables = {
+        "PI_SESSION_ID": core.log.header.id,
+        "PI_PROVIDER": core.agent.model.provider,
+        "PI_MODEL": core.agent.model.id,
+        "PI_REASONING_LEVEL": core.agent.thinking_level,
+    }
+    if core.log.file is not None:
+        variables["PI_SESSION_FILE"] = str(core.log.file)
+    return variables

@@ -1,0 +1,42 @@
+"""What can be typed behind a slash, as RPC tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pi.base.records import UNSET, Record, UnsetType
+from pi.coding.resources.source import SourceInfo
+from pi.coding.runtime.core import Core
+
+
+class Command(Record):
+    """One command."""
+
+    name: str
+    description: str | UnsetType = UNSET
+    source: Literal["extension", "prompt", "skill"]
+    source_info: SourceInfo
+
+
+def listed_commands(core: Core) -> list[Command]:
+    """Templates and skills of the session; extensions add theirs."""
+    return list(_commands(core))
+
+
+def _commands(core: Core) -> Iterator[Command]:
+    resources = core.workspace.resources
+    for template in resources.prompts:
+        yield Command(
+            name=template.name,
+            description=template.description or UNSET,
+            source="prompt",
+            source_info=template.source,
+        )
+    for found in resources.skills:
+        yield Command(
+            name=f"skill:{found.skill.name}",
+            description=found.skill.description,
+            source="skill",
+            source_info=found.source,
+        )

@@ -1,0 +1,99 @@
+"""Compaction as the person asks for it, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from pi.ai.models.model import Model
+from pi.coding.compaction.compactor import Compactor
+from pi.coding.compaction.events import CompactionResult
+from pi.coding.compaction.inspecting import dropped
+from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.strategies.shake import ShakeStrategy
+from pi.coding.compaction.strategies.strategy import Strategy
+from pi.coding.compaction.strategies.summary import SummaryStrategy
+from pi.coding.compaction.surroundings import Surroundings, Wish
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.summaries import Summaries
+from pi.coding.session.entries import Entry
+
+
+def compaction_surroundings(
+    core: Core, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
+) -> tuple[Surroundings, dict[str, Strategy]]:
+    """What a compaction of this session works with, and where strategies are added."""
+    strategies: dict[str, Strategy] = {
+        "context-full": SummaryStrategy(),
+        "shake": ShakeStrategy(),
+    }
+    around = Surroundings(
+        conversation=lambda: core.conversation,
+        add=core.add,
+        bus=core.bus,
+        tell=core.tell,
+        clock=core.host.clock,
+        options=lambda: compaction_options(core),
+        model=lambda: core.agent.model,
+        fallbacks=lambda: _fallbacks(core),
+        ask=lambda model, reason: summaries.ask(model, "compaction", reason),
+        hand_off=hand_off,
+        strategies=strategies,
+    )
+    return around, strategies
+
+
+def compaction_options(core: Core) -> CompactionOptions:
+    """The settings of compaction, as they are now."""
+    return core.workspace.settings.section(("compaction",), CompactionOptions)
+
+
+def _fallbacks(core: Core) -> Sequence[Model]:
+    wanted = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
+    return [choice.model for choice in wanted if choice is not None]
+
+
+class Compacting:
+    """What modes may do about compaction."""
+
+    def __init__(
+        self,
+        core: Core,
+        compactor: Compactor,
+        *,
+        quiet: Callable[[], Awaitable[None]],
+        resume: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._core = core
+        self._compactor = compactor
+        self._quiet = quiet
+        self._resume = resume
+
+    @property
+    def busy(self) -> bool:
+        """Whether a compaction is under way."""
+        return self._compactor.busy
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it happens by itself."""
+        return compaction_options(self._core).enabled
+
+    async def compact(self, instructions: str = "") -> CompactionResult:
+        """Compact now; a run that is under way is ended first. ``CompactionFailed`` if in vain."""
+        await self._quiet()
+        try:
+            return await self._compactor.compact(Wish(reason="manual", instructions=instructions))
+        finally:
+            await self._resume()
+
+    def abort(self) -> None:
+        """End the compaction that is under way."""
+        self._compactor.abort()
+
+    def set_automatic(self, *, enabled: bool) -> None:
+        """Remember whether it happens by itself."""
+        self._core.workspace.settings.set({"compaction.enabled": enabled})
+
+    def dropped(self) -> Sequence[Entry]:
+        """What the model is no longer shown."""
+        return dropped(self._core.log)

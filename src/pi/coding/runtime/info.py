@@ -1,0 +1,127 @@
+"""Questions about a session, and its name and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pi.ai.messages import UserMessage
+from pi.base.errors import PiError
+from pi.base.records import UNSET
+from pi.coding.runtime.commands import Command, listed_commands
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import SessionInfoChanged
+from pi.coding.runtime.results import ContextUsage, ForkPoint, SessionState, SessionStats
+from pi.coding.runtime.stats import (
+    context_usage,
+    last_answer_text,
+    session_state,
+    session_stats,
+)
+from pi.coding.session.entries import Label, MessageEntry, SessionHeader, SessionInfo
+from pi.coding.session.messages import SessionMessage
+from pi.coding.session.naming import clean_name
+from pi.coding.session.navigation import spoken_text
+from pi.coding.session.tree_view import TreeNode, session_tree, tree_json
+
+
+class SessionFacts:
+    """Reads the session as it is; nothing here waits for the agent."""
+
+    def __init__(
+        self, core: Core, *, compacting: Callable[[], bool], auto: Callable[[], bool]
+    ) -> None:
+        self._core = core
+        self._compacting = compacting
+        self._auto = auto
+
+    @property
+    def header(self) -> SessionHeader:
+        """The first line of the session."""
+        return self._core.log.header
+
+    @property
+    def file(self) -> Path | None:
+        """Where it is kept; ``None`` in memory."""
+        return self._core.log.file
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether there is a file yet."""
+        return self._core.log.is_saved
+
+    @property
+    def problem(self) -> str | None:
+        """Why the session can no longer be stored, if so."""
+        return self._core.log.problem
+
+    def state(self) -> SessionState:
+        """What the session is at this moment."""
+        return session_state(
+            self._core, compacting=self._compacting(), auto_compaction=self._auto()
+        )
+
+    def stats(self) -> SessionStats:
+        """The session in numbers."""
+        return session_stats(self._core)
+
+    def context_usage(self) -> ContextUsage | None:
+        """How full the window is."""
+        return context_usage(self._core)
+
+    def messages(self) -> Sequence[SessionMessage]:
+        """What the model is shown, system messages included."""
+        return self._core.conversation.messages()
+
+    def entries(self, since: str | None = None) -> list[msgspec.Raw]:
+        """Every entry as the file has it, or those after ``since``."""
+        log = self._core.log
+        if since is not None and since not in log.tree:
+            raise PiError(f"Entry not found: {since}")
+        first = 0 if since is None else log.tree.place(since) + 1
+        return [msgspec.Raw(log.line(place)) for place in range(first, len(log.tree))]
+
+    def tree(self) -> list[TreeNode]:
+        """The roots of the tree."""
+        return session_tree(self._core.log)
+
+    def tree_json(self) -> msgspec.Raw:
+        """The roots of the tree with their entries, as RPC tells them."""
+        return msgspec.Raw(tree_json(self._core.log))
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry that the next one follows."""
+        return self._core.log.leaf_id
+
+    def fork_points(self) -> list[ForkPoint]:
+        """What the person said on this branch, oldest first."""
+        return [
+            ForkPoint(entry_id=entry.id, text=spoken_text(entry) or "")
+            for entry in self._core.log.branch()
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+        ]
+
+    def last_answer(self) -> str | None:
+        """The words of the newest answer that has some."""
+        return last_answer_text(self._core)
+
+    def commands(self) -> list[Command]:
+        """What can be typed behind a slash."""
+        return listed_commands(self._core)
+
+    async def rename(self, name: str) -> None:
+        """Call the session something else."""
+        name = clean_name(name)
+        if not name:
+            raise PiError("Session name cannot be empty")
+        await self._core.add(SessionInfo(name=name))
+        await self._core.tell(SessionInfoChanged(name=name))
+
+    async def label(self, id: str, label: str | None) -> None:
+        """Put a label on an entry, or take it off."""
+        if id not in self._core.log.tree:
+            raise PiError(f"Entry not found: {id}")
+        await self._core.add(Label(target_id=id, label=label or UNSET))

@@ -1,0 +1,339 @@
+"""What modes talk to: a session here, or a replica of one that runs elsewhere.
+
+Commands go in, events come out. Each part is small; together they are a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from pi.agent.env import OnOutput
+from pi.agent.listeners import Listener
+from pi.agent.policy import Next
+from pi.ai.messages import Image
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.coding.compaction.events import CompactionResult
+from pi.coding.runtime.commands import Command
+from pi.coding.runtime.events import InputSource, Streaming
+from pi.coding.runtime.prompting import Accepted
+from pi.coding.runtime.results import (
+    ContextUsage,
+    CycledModel,
+    Forked,
+    ForkPoint,
+    Navigated,
+    Queues,
+    Replaced,
+    SessionState,
+    SessionStats,
+)
+from pi.coding.session.entries import Entry, SessionHeader
+from pi.coding.session.messages import SessionMessage
+from pi.coding.session.tree_view import TreeNode
+from pi.coding.settings.settings import Settings
+from pi.coding.shell.user_commands import BashResult
+
+
+class PromptPort(Protocol):
+    """Saying something."""
+
+    async def prompt(
+        self,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        streaming: Streaming | None = None,
+        source: InputSource = "interactive",
+        accepted: Accepted | None = None,
+    ) -> Next | None:
+        """Say something and wait until the agent is idle again."""
+        ...
+
+    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Have it delivered after the tools of the current turn."""
+        ...
+
+    async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Have it delivered when the agent would stop."""
+        ...
+
+    async def clear_queue(self) -> Queues:
+        """Take back what was queued."""
+        ...
+
+
+class ModelPort(Protocol):
+    """Who answers, and how much it thinks."""
+
+    @property
+    def current(self) -> Model | None:
+        """The model that answers."""
+        ...
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """How much it thinks."""
+        ...
+
+    def available(self) -> tuple[Model, ...]:
+        """Every model that could answer."""
+        ...
+
+    def levels(self) -> tuple[ThinkingLevel, ...]:
+        """How much the model can be told to think."""
+        ...
+
+    async def choose(self, provider: str, model_id: str) -> Model:
+        """Have that model answer."""
+        ...
+
+    async def cycle(self, step: int = 1) -> CycledModel | None:
+        """The next model."""
+        ...
+
+    async def think(self, level: str) -> None:
+        """Have the model think that much."""
+        ...
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        """The next level."""
+        ...
+
+
+class SessionsPort(Protocol):
+    """Another session in the place of this one."""
+
+    async def new(self, parent_session: str | None = None) -> Replaced:
+        """Begin a new session."""
+        ...
+
+    async def switch(self, path: Path) -> Replaced:
+        """Go on with the session of a file."""
+        ...
+
+    async def fork(self, entry_id: str) -> Forked:
+        """Go on in a copy of what led to something the person said."""
+        ...
+
+    async def clone(self) -> Replaced:
+        """Go on in a copy of the branch."""
+        ...
+
+
+class TreePort(Protocol):
+    """Moving within a session."""
+
+    async def go_to(
+        self,
+        id: str,
+        *,
+        summarize: bool = False,
+        instructions: str = "",
+        replace_instructions: bool = False,
+        label: str = "",
+    ) -> Navigated:
+        """Go to an entry."""
+        ...
+
+    def abort(self) -> None:
+        """Stop the summary that is being written."""
+        ...
+
+
+class ShellPort(Protocol):
+    """Commands of the person."""
+
+    async def run(
+        self,
+        command: str,
+        *,
+        exclude_from_context: bool = False,
+        on_text: OnOutput = lambda text: None,
+    ) -> BashResult:
+        """Run a command to its end."""
+        ...
+
+    def stop(self) -> None:
+        """End every command that runs."""
+        ...
+
+
+class CompactionPort(Protocol):
+    """Making the conversation shorter."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a compaction is under way."""
+        ...
+
+    async def compact(self, instructions: str = "") -> CompactionResult:
+        """Compact now."""
+        ...
+
+    def abort(self) -> None:
+        """End the compaction that is under way."""
+        ...
+
+    def set_automatic(self, *, enabled: bool) -> None:
+        """Remember whether it happens by itself."""
+        ...
+
+    def dropped(self) -> Sequence[Entry]:
+        """What the model is no longer shown."""
+        ...
+
+
+class FactsPort(Protocol):
+    """Questions about a session, and its name and labels."""
+
+    @property
+    def header(self) -> SessionHeader:
+        """The first line of the session."""
+        ...
+
+    @property
+    def file(self) -> Path | None:
+        """Where it is kept."""
+        ...
+
+    @property
+    def problem(self) -> str | None:
+        """Why the session can no longer be stored, if so."""
+        ...
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry that the next one follows."""
+        ...
+
+    def state(self) -> SessionState:
+        """What the session is at this moment."""
+        ...
+
+    def stats(self) -> SessionStats:
+        """The session in numbers."""
+        ...
+
+    def context_usage(self) -> ContextUsage | None:
+        """How full the window is."""
+        ...
+
+    def messages(self) -> Sequence[SessionMessage]:
+        """What the model is shown."""
+        ...
+
+    def entries(self, since: str | None = None) -> list[msgspec.Raw]:
+        """Every entry as the file has it, or those after ``since``."""
+        ...
+
+    def tree(self) -> list[TreeNode]:
+        """The roots of the tree."""
+        ...
+
+    def tree_json(self) -> msgspec.Raw:
+        """The roots of the tree with their entries, as RPC tells them."""
+        ...
+
+    def fork_points(self) -> list[ForkPoint]:
+        """What the person said on this branch."""
+        ...
+
+    def last_answer(self) -> str | None:
+        """The words of the newest answer."""
+        ...
+
+    def commands(self) -> list[Command]:
+        """What can be typed behind a slash."""
+        ...
+
+    async def rename(self, name: str) -> None:
+        """Call the session something else."""
+        ...
+
+    async def label(self, id: str, label: str | None) -> None:
+        """Put a label on an entry, or take it off."""
+        ...
+
+
+class SessionPort(Protocol):
+    """A session as modes see it."""
+
+    @property
+    def prompts(self) -> PromptPort:
+        """Saying something."""
+        ...
+
+    @property
+    def models(self) -> ModelPort:
+        """Who answers."""
+        ...
+
+    @property
+    def sessions(self) -> SessionsPort:
+        """Other sessions."""
+        ...
+
+    @property
+    def tree(self) -> TreePort:
+        """Moving within the session."""
+        ...
+
+    @property
+    def shell(self) -> ShellPort:
+        """Commands of the person."""
+        ...
+
+    @property
+    def compaction(self) -> CompactionPort:
+        """Making the conversation shorter."""
+        ...
+
+    @property
+    def facts(self) -> FactsPort:
+        """Questions."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold for the session."""
+        ...
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have ``listener`` called with every public event, in order."""
+        ...
+
+    def since_session_ms(self) -> int:
+        """How long this session has been going on."""
+        ...
+
+    async def abort(self) -> None:
+        """End whatever is under way, and wait until it has ended."""
+        ...
+
+    def abort_retry(self) -> None:
+        """Give up the retry that is being waited for."""
+        ...
+
+    def set_auto_retry(self, *, enabled: bool) -> None:
+        """Remember whether failed answers are asked for again."""
+        ...
+
+    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
+        """Remember how queued messages are delivered."""
+        ...
+
+    async def export(self, output: str | None = None) -> Path:
+        """Write the session as a page, or as what the name of ``output`` says."""
+        ...
+
+    async def wait_for_idle(self) -> None:
+        """Until nothing is under way."""
+        ...
+
+    async def close(self) -> None:
+        """End what is under way and let everything go."""
+        ...

@@ -1,0 +1,159 @@
+"""From what somebody says to a run of the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from pi.agent.errors import AgentBusy
+from pi.agent.inbox import user_message, words
+from pi.agent.policy import Next
+from pi.agent.skills import expand_skill
+from pi.ai.messages import Image
+from pi.ai.models.model import Model
+from pi.base.errors import PiError
+from pi.coding.prompt.sections import PromptParts, prompt_sections
+from pi.coding.resources.prompts import expand_prompt
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import Input, InputSource, Streaming
+from pi.coding.runtime.results import Queues
+from pi.coding.session.context import chosen_model
+from pi.coding.session.entries import ModelChange, ThinkingLevelChange
+
+BUSY = (
+    "Agent is already processing."
+    " Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+)
+
+Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
+"""Called once a prompt is known to be good, before the run begins."""
+
+
+class NoModel(PiError):
+    """There is nobody to ask."""
+
+
+class Prompting:
+    """Prompts, queues and aborts. Texts are expanded the same way wherever they come from."""
+
+    def __init__(self, core: Core, *, before_run: Callable[[], None]) -> None:
+        self._core = core
+        self._before_run = before_run
+
+    async def prompt(
+        self,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        streaming: Streaming | None = None,
+        source: InputSource = "interactive",
+        accepted: Accepted | None = None,
+    ) -> Next | None:
+        """Say something and wait until the agent is idle again.
+
+        While it works, ``streaming`` says how to queue it; without that it is refused. ``None``
+        when no run came of it.
+        """
+        core = self._core
+        given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
+        if core.agent.state.is_streaming and streaming is None:
+            raise AgentBusy(BUSY)
+        given = await core.bus.ask(given)
+        if given.handled:
+            await _call(accepted)
+            return None
+        text = self.expanded(given.text)
+        if core.agent.state.is_streaming:
+            queue = core.agent.steer if streaming == "steer" else core.agent.follow_up
+            await queue(text, given.images)
+            await _call(accepted)
+            return None
+        self._check()
+        message = user_message(text, given.images, now_ms=core.host.clock.now_ms())
+        await self.prepare()
+        await _call(accepted)
+        return await core.agent.prompt(message)
+
+    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Have it delivered after the tools of the current turn."""
+        await self._core.agent.steer(self.expanded(text), images)
+
+    async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Have it delivered when the agent would stop."""
+        await self._core.agent.follow_up(self.expanded(text), images)
+
+    async def clear_queue(self) -> Queues:
+        """Take back what was queued."""
+        steering, follow_up = await self._core.agent.clear_queue()
+        return Queues(steering=tuple(map(words, steering)), follow_up=tuple(map(words, follow_up)))
+
+    def expanded(self, text: str) -> str:
+        """``/skill:name`` and ``/template`` as what they stand for; any other text as it is."""
+        resources = self._core.workspace.resources
+        skills = [found.skill for found in resources.skills]
+        told = expand_skill(text, skills)
+        return told if told != text else expand_prompt(text, resources.prompts)
+
+    async def prepare(self) -> None:
+        """Everything that must hold when a run begins: prompt, tools, what the log says of them."""
+        self._before_run()
+        core = self._core
+        core.agent.tools = core.toolbox.active()
+        core.agent.system_prompt = self.sections()
+        await self.note_choices()
+
+    async def note_choices(self) -> None:
+        """Let the log know the model and its level, if it does not yet."""
+        core, model = self._core, self._core.agent.model
+        if not core.has_model:
+            return
+        if chosen_model(core.log) is None:
+            await core.add(ModelChange(provider=model.provider, model_id=model.id))
+        if not _names_level(core):
+            await core.add(ThinkingLevelChange(thinking_level=core.agent.thinking_level))
+
+    def sections(self) -> dict[str, str]:
+        """The system prompt as it would be now."""
+        core, resources = self._core, self._core.workspace.resources
+        return prompt_sections(
+            PromptParts(
+                cwd=str(core.workspace.cwd),
+                date=core.log.header.timestamp[:10],
+                docs=str(core.host.docs),
+                tools=core.toolbox.notes(),
+                files=resources.prompt_files,
+                context=resources.context.files,
+                skills=tuple(found.skill for found in resources.skills),
+            )
+        )
+
+    def _check(self) -> None:
+        core = self._core
+        if not core.has_model:
+            raise NoModel("No API key found for the selected model.", hint=HOW_TO_LOG_IN)
+        if not self.may_ask(core.agent.model):
+            name = core.agent.model.provider
+            raise NoModel(
+                "No API key found for the selected model.",
+                hint=f"Set a key for {name}, or choose another model with --model. {HOW_TO_LOG_IN}",
+            )
+
+    def may_ask(self, model: Model) -> bool:
+        """Whether there are credentials for ``model``."""
+        return self._core.registry.has_auth(model.provider)
+
+
+HOW_TO_LOG_IN = (
+    "Set a variable such as ANTHROPIC_API_KEY, log in with /login,"
+    " or try --model demo/tour or, after `pi models pull`, --model local."
+)
+
+
+def _names_level(core: Core) -> bool:
+    outlines, tree = core.log.tree.outlines, core.log.tree
+    return any(outlines[p].type == "thinking_level_change" for p in tree.path(core.log.leaf))
+
+
+async def _call(accepted: Accepted | None) -> None:
+    if accepted is not None and (waiting := accepted()) is not None:
+        await waiting

@@ -1,0 +1,153 @@
+"""Another session in the place of this one: new, resumed, forked or cloned."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pi.base.errors import PiError
+from pi.coding.models.starting import Wishes, starting_model
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import (
+    BeforeFork,
+    BeforeSwitch,
+    SessionEnding,
+    SessionStarted,
+    Switched,
+)
+from pi.coding.runtime.results import Forked, Replaced
+from pi.coding.runtime.workspace import Workspace
+from pi.coding.session import forking
+from pi.coding.session.context import chosen_model, chosen_thinking_level
+from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf, new_session, open_session
+
+Reason: TypeAlias = Literal["new", "resume", "fork"]
+
+NOT_SAVED = (
+    "This session has not been saved yet."
+    " Wait for the first assistant response before cloning or forking it."
+)
+
+
+class Replacing:
+    """Ends what is under way, then swaps the log and whatever depends on its directory."""
+
+    def __init__(
+        self,
+        core: Core,
+        *,
+        shelf: Callable[[Path], Shelf],
+        quiet: Callable[[], Awaitable[None]],
+        open_workspace: Callable[[Path], Awaitable[Workspace]],
+        note_choices: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._core = core
+        self._shelf = shelf
+        self._quiet = quiet
+        """Aborts and waits for everything that the session does."""
+        self._open_workspace = open_workspace
+        self._note_choices = note_choices
+
+    async def new(self, parent_session: str | None = None) -> Replaced:
+        """Begin a new session; an ephemeral one stays ephemeral."""
+        if await self._forbidden("new"):
+            return Replaced(cancelled=True)
+        log = new_session(self.shelf, parent=parent_session)
+        await self._swap(log, "new")
+        await self._note_choices()
+        return Replaced(cancelled=False)
+
+    async def switch(self, path: Path) -> Replaced:
+        """Go on with the session of a file, or begin one there."""
+        path = self._core.workspace.cwd / path
+        if await self._forbidden("resume", path):
+            return Replaced(cancelled=True)
+        if self._core.log.file is not None and path == self._core.log.file:
+            return Replaced(cancelled=False)
+        log = open_session(path, self.shelf)
+        await self._swap(log, "resume")
+        return Replaced(cancelled=False)
+
+    async def fork(self, entry_id: str) -> Forked:
+        """Go on in a copy of what led to something the person said; gives the words."""
+        if entry_id not in self._core.log.tree:
+            raise PiError("Invalid entry ID for forking")
+        self._must_be_saved()
+        if await self._fork_forbidden(entry_id, "before"):
+            return Forked(text="", cancelled=True)
+        log, text = forking.fork_before(self._core.log, entry_id, self.shelf)
+        await self._swap(log, "fork")
+        return Forked(text=text, cancelled=False)
+
+    async def clone(self) -> Replaced:
+        """Go on in a copy of the branch."""
+        self._must_be_saved()
+        if await self._fork_forbidden(self._core.log.leaf_id, "at"):
+            return Replaced(cancelled=True)
+        await self._swap(forking.clone(self._core.log, self.shelf), "fork")
+        return Replaced(cancelled=False)
+
+    @property
+    def shelf(self) -> Shelf:
+        """Where new sessions are kept: beside this one, or in memory like this one."""
+        shelf = self._shelf(self._core.workspace.cwd)
+        if self._core.log.file is None:
+            return Shelf(directory=None, cwd=shelf.cwd, report=shelf.report, stamps=shelf.stamps)
+        return shelf
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _must_be_saved(self) -> None:
+        if self._core.log.file is not None and not self._core.log.is_saved:
+            raise PiError(NOT_SAVED)
+
+    async def _forbidden(self, reason: Reason, target: Path | None = None) -> bool:
+        question = BeforeSwitch(reason=reason, target_session_file=target)
+        return (await self._core.bus.ask(question)).cancelled
+
+    async def _fork_forbidden(self, id: str | None, position: Literal["before", "at"]) -> bool:
+        question = BeforeFork(entry_id=id, position=position)
+        if (await self._core.bus.ask(question)).cancelled:
+            return True
+        return await self._forbidden("fork")
+
+    async def _swap(self, log: SessionLog, reason: Reason) -> None:
+        core = self._core
+        await self._quiet()
+        previous = core.log.file if core.log.is_saved else None
+        await core.bus.tell(SessionEnding(reason=reason, target_session_file=log.file))
+        cwd = Path(log.header.cwd)
+        if cwd != core.workspace.cwd and cwd.is_dir():
+            workspace = await self._open_workspace(cwd)
+            await core.workspace.close()
+            core.workspace = workspace
+            core.toolbox.move_to(workspace)
+        core.log.close()
+        core.conversation = SessionConversation(log)
+        core.agent.reset(core.conversation)
+        core.began = core.host.clock.monotonic()
+        self._restore_choices()
+        await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
+        await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
+
+    def _restore_choices(self) -> None:
+        """Go on with the model and level that the log names, as far as they are there."""
+        core, known = self._core, chosen_model(self._core.log)
+        if known is None:
+            return
+        level = chosen_thinking_level(core.log)
+        wishes = Wishes(
+            session=(known.provider, known.model_id),
+            session_thinking=level,  # type: ignore[arg-type]
+            default=(core.agent.model.provider, core.agent.model.id),
+            default_thinking=core.agent.thinking_level,
+        )
+        start = starting_model(wishes, core.registry)
+        if start.model is not None:
+            core.agent.model, core.agent.thinking_level = start.model, start.thinking
+            core.has_model = True
+        if start.note:
+            core.host.report(start.note)

@@ -1,0 +1,40 @@
+"""``--mode json``: the session's header, then every event, one per line."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from pi.agent.policy import Next
+from pi.ai.messages import Image
+from pi.base.json_lines import encode_line
+from pi.base.records import Record
+from pi.coding.runtime.port import SessionPort
+from pi.modes.endings import exit_code_of
+from pi.modes.output import Output
+from pi.modes.records import event_line
+
+
+class Prompt(Record):
+    """Something to say."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output) -> int:
+    """Say everything, one after another; the exit code."""
+    output.write(encode_line(port.facts.header))
+
+    def tell(event: Any) -> Awaitable[None] | None:
+        output.write(event_line(event, port.since_session_ms()))
+        return output.drained() if output.is_behind else None
+
+    end = port.subscribe(tell)
+    ended: Next | None = None
+    try:
+        for prompt in prompts:
+            ended = await port.prompts.prompt(prompt.text, prompt.images)
+    finally:
+        end()
+    return exit_code_of(port, ended)

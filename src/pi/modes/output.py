@@ -1,0 +1,82 @@
+"""Standard output as protocols need it: in order, without waiting, without loss, without end.
+
+What is written in one turn of the event loop leaves in one piece, by a thread of its own, so that
+a slow reader never holds up the agent; a reader that is far behind is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from queue import SimpleQueue
+
+MOST_WAITING = 4_000_000
+"""Bytes that may wait for a slow reader before whoever writes has to wait too."""
+
+
+class Output:
+    """Writes to a file descriptor. ``broken`` is set when nobody reads any more."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._turn: list[bytes] = []
+        self._waiting = 0
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._room = asyncio.Event()
+        self._room.set()
+        self.broken = asyncio.Event()
+        self._thread = threading.Thread(target=self._work, name="output", daemon=True)
+        self._thread.start()
+
+    def write(self, data: bytes) -> None:
+        """Have ``data`` written after everything before it."""
+        if not self._turn:
+            self._loop.call_soon(self._hand_over)
+        self._turn.append(data)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the reader is so far behind that whoever writes should wait."""
+        return not self._room.is_set()
+
+    async def drained(self) -> None:
+        """Until the reader has caught up."""
+        await self._room.wait()
+
+    async def close(self) -> None:
+        """Until everything is written, or nobody reads it."""
+        self._hand_over()
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _hand_over(self) -> None:
+        if self._turn:
+            data = b"".join(self._turn)
+            self._turn.clear()
+            self._waiting += len(data)
+            if self._waiting > MOST_WAITING:
+                self._room.clear()
+            self._queue.put(data)
+
+    def _work(self) -> None:
+        broken = False
+        while (data := self._queue.get()) is not None:
+            size, left = len(data), memoryview(data)
+            while left and not broken:
+                try:
+                    left = left[os.write(self._fd, left) :]
+                except OSError:
+                    broken = True
+            try:
+                self._loop.call_soon_threadsafe(self._written, size, broken)
+            except RuntimeError:
+                return  # the loop has ended; nobody waits for us
+
+    def _written(self, size: int, broken: bool) -> None:  # noqa: FBT001 - called by the loop
+        self._waiting -= size
+        if self._waiting <= MOST_WAITING:
+            self._room.set()
+        if broken:
+            self.broken.set()

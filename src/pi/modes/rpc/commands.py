@@ -1,0 +1,227 @@
+"""What each command does: one row per command.
+
+Every handler gets the session and the request; what it gives back is the answer's ``data``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pi.base.errors import PiError
+from pi.base.records import UNSET
+from pi.coding.runtime.port import SessionPort
+from pi.modes.rpc.requests import Request
+
+Handler: TypeAlias = Callable[[SessionPort, Request], Awaitable[Any]]
+
+COMMANDS: dict[str, Handler] = {}
+"""By name. ``prompt``, ``abort_and_prompt`` and ``bash`` answer in their own way: in the server."""
+
+
+def _command(*names: str) -> Callable[[Handler], Handler]:
+    def add(handler: Handler) -> Handler:
+        COMMANDS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return add
+
+
+# Saying something ---------------------------------------------------------------------------------
+
+
+@_command("steer")
+async def _steer(port: SessionPort, request: Request) -> Any:
+    await port.prompts.steer(request.text("message"), request.images())
+    return UNSET
+
+
+@_command("follow_up")
+async def _follow_up(port: SessionPort, request: Request) -> Any:
+    await port.prompts.follow_up(request.text("message"), request.images())
+    return UNSET
+
+
+@_command("abort")
+async def _abort(port: SessionPort, request: Request) -> Any:
+    await port.abort()
+    return UNSET
+
+
+@_command("clear_queue")
+async def _clear_queue(port: SessionPort, request: Request) -> Any:
+    return await port.prompts.clear_queue()
+
+
+@_command("set_steering_mode")
+async def _steering_mode(port: SessionPort, request: Request) -> Any:
+    port.set_queue_modes(steering=request.text("mode"))
+    return UNSET
+
+
+@_command("set_follow_up_mode")
+async def _follow_up_mode(port: SessionPort, request: Request) -> Any:
+    port.set_queue_modes(follow_up=request.text("mode"))
+    return UNSET
+
+
+@_command("set_interrupt_mode")
+async def _interrupt_mode(port: SessionPort, request: Request) -> Any:
+    port.settings.set({"interruptMode": request.text("mode")})
+    return UNSET
+
+
+# The model ----------------------------------------------------------------------------------------
+
+
+@_command("set_model")
+async def _set_model(port: SessionPort, request: Request) -> Any:
+    provider, model = request.fields.get("provider"), request.fields.get("modelId")
+    if not isinstance(provider, str) or not isinstance(model, str):
+        raise PiError(f"Model not found: {provider or 'undefined'}/{model or 'undefined'}")
+    return await port.models.choose(provider, model)
+
+
+@_command("cycle_model")
+async def _cycle_model(port: SessionPort, request: Request) -> Any:
+    return await port.models.cycle()
+
+
+@_command("get_available_models")
+async def _available_models(port: SessionPort, request: Request) -> Any:
+    return {"models": port.models.available()}
+
+
+@_command("set_thinking_level")
+async def _set_thinking_level(port: SessionPort, request: Request) -> Any:
+    await port.models.think(request.text("level"))
+    return UNSET
+
+
+@_command("cycle_thinking_level")
+async def _cycle_thinking_level(port: SessionPort, request: Request) -> Any:
+    level = await port.models.cycle_thinking()
+    return None if level is None else {"level": level}
+
+
+@_command("get_available_thinking_levels")
+async def _thinking_levels(port: SessionPort, request: Request) -> Any:
+    return {"levels": port.models.levels()}
+
+
+# Compaction and retry -----------------------------------------------------------------------------
+
+
+@_command("compact")
+async def _compact(port: SessionPort, request: Request) -> Any:
+    return await port.compaction.compact(request.optional_text("customInstructions") or "")
+
+
+@_command("set_auto_compaction")
+async def _auto_compaction(port: SessionPort, request: Request) -> Any:
+    port.compaction.set_automatic(enabled=request.flag("enabled"))
+    return UNSET
+
+
+@_command("set_auto_retry")
+async def _auto_retry(port: SessionPort, request: Request) -> Any:
+    port.set_auto_retry(enabled=request.flag("enabled"))
+    return UNSET
+
+
+@_command("abort_retry")
+async def _abort_retry(port: SessionPort, request: Request) -> Any:
+    port.abort_retry()
+    return UNSET
+
+
+@_command("abort_bash")
+async def _abort_bash(port: SessionPort, request: Request) -> Any:
+    port.shell.stop()
+    return UNSET
+
+
+# Sessions -----------------------------------------------------------------------------------------
+
+
+@_command("new_session")
+async def _new_session(port: SessionPort, request: Request) -> Any:
+    return await port.sessions.new(request.optional_text("parentSession"))
+
+
+@_command("switch_session")
+async def _switch_session(port: SessionPort, request: Request) -> Any:
+    return await port.sessions.switch(Path(request.text("sessionPath")))
+
+
+@_command("fork")
+async def _fork(port: SessionPort, request: Request) -> Any:
+    return await port.sessions.fork(request.text("entryId"))
+
+
+@_command("branch")
+async def _branch(port: SessionPort, request: Request) -> Any:
+    return await port.tree.go_to(request.text("entryId"))
+
+
+@_command("clone")
+async def _clone(port: SessionPort, request: Request) -> Any:
+    return await port.sessions.clone()
+
+
+@_command("set_session_name")
+async def _set_session_name(port: SessionPort, request: Request) -> Any:
+    await port.facts.rename(request.text("name"))
+    return UNSET
+
+
+@_command("export_html")
+async def _export_html(port: SessionPort, request: Request) -> Any:
+    path = await port.export(request.optional_text("outputPath"))
+    return {"path": str(path)}
+
+
+# Questions ----------------------------------------------------------------------------------------
+
+
+@_command("get_state")
+async def _state(port: SessionPort, request: Request) -> Any:
+    return port.facts.state()
+
+
+@_command("get_messages")
+async def _messages(port: SessionPort, request: Request) -> Any:
+    return {"messages": port.facts.messages()}
+
+
+@_command("get_session_stats")
+async def _stats(port: SessionPort, request: Request) -> Any:
+    return port.facts.stats()
+
+
+@_command("get_fork_messages", "get_branch_messages")
+async def _fork_messages(port: SessionPort, request: Request) -> Any:
+    return {"messages": port.facts.fork_points()}
+
+
+@_command("get_entries")
+async def _entries(port: SessionPort, request: Request) -> Any:
+    entries = port.facts.entries(request.optional_text("since"))
+    return {"entries": entries, "leafId": port.facts.leaf_id}
+
+
+@_command("get_tree")
+async def _tree(port: SessionPort, request: Request) -> Any:
+    return {"tree": port.facts.tree_json(), "leafId": port.facts.leaf_id}
+
+
+@_command("get_last_assistant_text")
+async def _last_answer(port: SessionPort, request: Request) -> Any:
+    text = port.facts.last_answer()
+    return {} if text is None else {"text": text}
+
+
+@_command("get_commands")
+async def _commands(port: SessionPort, request: Request) -> Any:
+    return {"commands": port.facts.commands()}

@@ -1,0 +1,85 @@
+"""Lines that a client sent, and the answers to them. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from pi.ai.messages import Image, Json
+from pi.base.errors import PiError
+from pi.base.json_lines import BadLine, decode_line, encode_line
+from pi.base.records import UNSET, Record
+
+T = TypeVar("T")
+
+
+class BadRequest(PiError):
+    """A command that cannot be carried out as it was sent."""
+
+
+class Request(Record):
+    """One command."""
+
+    command: str
+    fields: Json
+    id: Any = UNSET
+    """Whatever the client gave, to be given back."""
+
+    def text(self, name: str) -> str:
+        """A field that must be there and be a text."""
+        return self._field(name, str)
+
+    def optional_text(self, name: str) -> str | None:
+        """A field that may be left out."""
+        return None if self.fields.get(name) is None else self._field(name, str)
+
+    def flag(self, name: str) -> bool:
+        """A field that is yes or no; no, if it is left out."""
+        return False if self.fields.get(name) is None else self._field(name, bool)
+
+    def images(self) -> tuple[Image, ...]:
+        """Pictures that come with a message."""
+        raw = self.fields.get("images") or ()
+        try:
+            return msgspec.convert(raw, tuple[Image, ...])
+        except msgspec.ValidationError as problem:
+            raise BadRequest(f"Invalid images: {problem}") from problem
+
+    def _field(self, name: str, kind: type[T]) -> T:
+        value = self.fields.get(name)
+        if not isinstance(value, kind):
+            words = "is missing" if value is None else f"must be a {kind.__name__}"
+            raise BadRequest(f'Command "{self.command}": field "{name}" {words}')
+        return value
+
+
+def parse_request(line: bytes) -> Request | bytes:
+    """The command in a line, or the answer to a line that is none."""
+    try:
+        value = decode_line(line.removesuffix(b"\r"))
+    except BadLine as problem:
+        return answer_line(UNSET, "parse", error=f"Failed to parse command: {problem.reason}")
+    if not isinstance(value, dict):
+        return answer_line(UNSET, None, error="Unknown command: undefined")
+    id = value.get("id", UNSET)
+    command = value.get("type")
+    if not isinstance(command, str):
+        return answer_line(id, None, error="Unknown command: undefined")
+    return Request(command=command, fields=value, id=id)
+
+
+def answer_line(
+    id: Any, command: str | None, *, data: Any = UNSET, error: str | None = None
+) -> bytes:
+    """The answer to a command as a line; its id comes first, if there was one."""
+    answer: dict[str, Any] = {} if id is UNSET else {"id": id}
+    answer["type"] = "response"
+    if command is not None:
+        answer["command"] = command
+    answer["success"] = error is None
+    if error is not None:
+        answer["error"] = error
+    elif data is not UNSET:
+        answer["data"] = data
+    return encode_line(answer)

@@ -1,0 +1,136 @@
+"""The loop of RPC mode: lines in, answers and events out, until the input ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
+
+from pi.base.errors import PiError
+from pi.base.json_lines import BadLine, LineSplitter
+from pi.base.records import UNSET
+from pi.base.tasks import TaskScope
+from pi.coding.runtime.port import SessionPort
+from pi.modes.output import Output
+from pi.modes.records import event_line
+from pi.modes.rpc.commands import COMMANDS
+from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
+
+log = logging.getLogger(__name__)
+
+LONGEST_LINE = 200_000_000
+"""Bytes; a client that sends more has lost count."""
+
+
+class RpcServer:
+    """Carries out the commands of one client on one session."""
+
+    def __init__(self, port: SessionPort, output: Output) -> None:
+        self._port = port
+        self._output = output
+
+    async def run(self, chunks: AsyncIterator[bytes]) -> None:
+        """Until no more input comes. Commands run side by side, in the order they came."""
+        end = self._port.subscribe(self._tell)
+        try:
+            async with TaskScope(report=_report) as scope:
+                async for line in _lines(chunks):
+                    self._begin(line, scope)
+        finally:
+            end()
+
+    def _begin(self, line: bytes, scope: TaskScope) -> None:
+        request = parse_request(line)
+        if isinstance(request, bytes):
+            self._output.write(request)
+        elif request.command == "extension_ui_response":
+            pass  # an answer to a question that nobody asks any more
+        else:
+            scope.start(self._carry_out(request), name=f"rpc {request.command}")
+
+    async def _carry_out(self, request: Request) -> None:
+        """Answer a command exactly once, whatever happens."""
+        try:
+            await self._dispatch(request)
+        except PiError as problem:
+            self._answer(request, error=problem.message)
+        except Exception as bug:
+            log.exception("the command %s failed", request.command)
+            self._answer(request, error=f"{type(bug).__name__}: {bug}")
+
+    async def _dispatch(self, request: Request) -> None:
+        match request.command:
+            case "prompt":
+                await self._prompt(request)
+            case "abort_and_prompt":
+                await self._port.abort()
+                await self._prompt(request)
+            case "bash":
+                await self._bash(request)
+            case name if name in COMMANDS:
+                self._answer(request, data=await COMMANDS[name](self._port, request))
+            case name:
+                self._answer(request, error=f"Unknown command: {name}")
+
+    async def _prompt(self, request: Request) -> None:
+        """Answered when the prompt is known to be good, before the run begins."""
+        answered = False
+
+        def accepted() -> None:
+            nonlocal answered
+            answered = True
+            self._answer(request)
+
+        streaming = request.optional_text("streamingBehavior")
+        if streaming not in (None, "steer", "followUp"):
+            raise BadRequest(f'Invalid streamingBehavior "{streaming}": use steer or followUp')
+        try:
+            await self._port.prompts.prompt(
+                request.text("message"),
+                request.images(),
+                streaming=streaming,  # type: ignore[arg-type]
+                source="rpc",
+                accepted=accepted,
+            )
+        except PiError:
+            if not answered:
+                raise
+            log.exception("a prompt that was accepted failed")
+
+    async def _bash(self, request: Request) -> None:
+        def told(text: str) -> None:
+            update = {"type": "bash_execution_update", "id": request.id, "delta": text}
+            if request.id is UNSET:
+                del update["id"]
+            self._write_event(update)
+
+        result = await self._port.shell.run(
+            request.text("command"),
+            exclude_from_context=request.flag("excludeFromContext"),
+            on_text=told,
+        )
+        self._answer(request, data=result)
+
+    def _answer(self, request: Request, *, data: Any = UNSET, error: str | None = None) -> None:
+        self._output.write(answer_line(request.id, request.command, data=data, error=error))
+
+    def _tell(self, event: Any) -> Awaitable[None] | None:
+        self._write_event(event)
+        return self._output.drained() if self._output.is_behind else None
+
+    def _write_event(self, event: Any) -> None:
+        self._output.write(event_line(event, self._port.since_session_ms()))
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines of the input; one without an end counts when nothing more comes."""
+    splitter = LineSplitter(limit=LONGEST_LINE)
+    async for chunk in chunks:
+        for line in splitter.feed(chunk):
+            yield b"" if isinstance(line, BadLine) else line
+    if rest := splitter.finish():
+        yield rest
+
+
+def _report(name: str, problem: BaseException) -> None:
+    log.error("%s failed", name, exc_info=problem)

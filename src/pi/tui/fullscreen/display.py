@@ -1,0 +1,133 @@
+"""Paints the whole alternate screen, and gives the main screen back untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from pi.tui.component import Component
+from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.input.mouse import MouseReport
+from pi.tui.overlays import OverlayHandle
+from pi.tui.screen.compositing import Layer, composite
+from pi.tui.screen.rows import Caret, RowPrinter, find_caret, without_markers
+from pi.tui.screen.screen import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR, Repaint
+from pi.tui.stacks import VStack
+from pi.tui.terminal import Size
+
+_ALTERNATE_ON, _ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
+_WRAP_OFF, _WRAP_ON = "\x1b[?7l", "\x1b[?7h"
+_MOUSE = (1000, 1002, 1003, 1004, 1006)
+"""Buttons, dragging, motion, focus of the window, and reports in the form without limits."""
+_CLEAR = "\x1b[2J\x1b[H"
+
+
+class FullscreenDisplay:
+    """The components on a screen of their own, as high as the terminal.
+
+    ``exit_rows`` says what is printed on the main screen afterwards, for its width: the transcript,
+    a hint, or nothing.
+    """
+
+    def __init__(self, size: Size, *, strict: bool = False) -> None:
+        self.root = VStack()
+        self.synchronized = False
+        self.show_cursor = False
+        self.exit_rows: Callable[[int], list[str]] | None = None
+        self._strict = strict
+        self._size = size
+        self._painted: list[str | None] = []
+        self._caret: Caret | None = None
+        self._router = MouseRouter()
+        self._is_open = False
+
+    def opening(self) -> str:
+        """Enter the alternate screen and ask for the mouse."""
+        self._is_open = True
+        self._forget()
+        mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
+        return f"{_ALTERNATE_ON}{_WRAP_OFF}{mouse}{_CLEAR}"
+
+    def closing(self) -> str:
+        """Leave the alternate screen, if it was entered, and print what is to stay."""
+        if not self._is_open:
+            return ""
+        self._is_open = False
+        mouse = "".join(f"\x1b[?{mode}l" for mode in reversed(_MOUSE))
+        rows = self.exit_rows(self._size.columns) if self.exit_rows is not None else []
+        printer = RowPrinter(self._size.columns)
+        kept = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
+        return f"{mouse}{_WRAP_ON}{_ALTERNATE_OFF}{kept}"
+
+    def paint(
+        self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint
+    ) -> str:
+        """The bytes of the rows that changed, or of all."""
+        width, height = self._size.columns, self._size.rows
+        if repaint is not Repaint.CHANGES:
+            self._forget()
+        rows = self.root.render_in(width, height)
+        if layers:
+            rows = composite(rows, layers, width=width)[:height]
+        caret = find_caret(rows)
+        rows = [without_markers(row) for row in rows]
+        output = self._changes(rows)
+        self._painted = list(rows)
+        output += self._cursor(caret, moved=bool(output))
+        if not output:
+            return ""
+        return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
+
+    def resize(self, size: Size) -> Repaint:
+        """Take another size; the screen is ours, so all of it is painted."""
+        self._size = size
+        return Repaint.WINDOW
+
+    def resume(self, size: Size) -> Repaint:
+        """Like a resize."""
+        return self.resize(size)
+
+    def reset(self) -> Repaint:
+        """Paint all of it."""
+        return Repaint.WINDOW
+
+    def handle_mouse(
+        self, report: MouseReport, overlays: Sequence[OverlayHandle]
+    ) -> Component | None:
+        """Bring a report to what is under the mouse, the overlays first."""
+        targets: list[Target] = []
+        for handle in reversed(overlays):
+            if handle.bounds is not None:
+                bounds = handle.bounds
+                top = Target(
+                    handle.component, bounds.row, bounds.column, bounds.width, bounds.height
+                )
+                targets += targets_at(top, report.x, report.y)
+        whole = Target(self.root, 0, 0, self._size.columns, self._size.rows)
+        if not targets:  # what an overlay covers does not get the event
+            targets = targets_at(whole, report.x, report.y)
+        answer, component = self._router.route(report, targets)
+        return component if answer.focus else None
+
+    def _forget(self) -> None:
+        self._painted = []
+        self._caret = None
+
+    def _changes(self, rows: Sequence[str]) -> str:
+        printer = RowPrinter(self._size.columns, strict=self._strict)
+        output: list[str] = []
+        for number, row in enumerate(rows):
+            old = self._painted[number] if number < len(self._painted) else None
+            if old == row:
+                continue
+            column, text = (0, printer.whole(row)) if old is None else printer.change(old, row)
+            output.append(f"\x1b[{number + 1};{column + 1}H{text}")
+        return "".join(output)
+
+    def _cursor(self, caret: Caret | None, *, moved: bool) -> str:
+        if caret == self._caret and not moved:
+            return ""
+        self._caret = caret
+        if caret is None:
+            return HIDE_CURSOR
+        show = SHOW_CURSOR if self.show_cursor else ""
+        return f"\x1b[{caret.row + 1};{min(caret.column, self._size.columns - 1) + 1}H{show}"

@@ -1,0 +1,189 @@
+"""A window onto something longer than the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from pi.tui.component import Component
+from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+from pi.tui.fullscreen.search import Match, find_all
+from pi.tui.fullscreen.selection import Selection, marked, selected_text
+from pi.tui.text.slicing import pad_to_width, slice_columns
+
+Follow: TypeAlias = Literal["none", "end"]
+Overscroll: TypeAlias = Literal["chain", "contain"]
+Scrollbar: TypeAlias = Literal["hidden", "auto", "always"]
+
+WHEEL_ROWS = 3
+_THUMB, _TRACK = "█", "│"
+
+
+class ScrollView:
+    """Shows a part of its child, as high as it is given.
+
+    ``follow="end"`` stays at the end while the child grows, unless the reader has scrolled up.
+    ``primary`` is the one that the keys of the fullscreen mode scroll. At its edge the wheel goes
+    to what is around, unless ``overscroll`` is ``contain``. ``on_select`` gets text that was
+    marked with the mouse.
+    """
+
+    def __init__(
+        self,
+        child: Component,
+        *,
+        follow: Follow = "none",
+        primary: bool = False,
+        overscroll: Overscroll = "chain",
+        scrollbar: Scrollbar = "auto",
+        on_select: Callable[[str], None] | None = None,
+    ) -> None:
+        self.child = child
+        self.is_primary = primary
+        self._follow = follow
+        self._overscroll = overscroll
+        self._scrollbar = scrollbar
+        self._on_select = on_select
+        self._rows: list[str] = []
+        self._height = 0
+        self._offset = 0
+        self._at_end = follow == "end"
+        self._pressed = (0, 0)
+        self._selection: Selection | None = None
+        self._search = ""
+        self._match: Match | None = None
+
+    @property
+    def children(self) -> tuple[Component, ...]:
+        """What is shown a part of."""
+        return (self.child,)
+
+    @property
+    def height(self) -> int:
+        """The rows it has."""
+        return self._height
+
+    @property
+    def anchors(self) -> list[int]:
+        """Rows of the child that are worth jumping to, if it knows any."""
+        return list(getattr(self.child, "anchors", ()))
+
+    def render(self, width: int) -> list[str]:
+        """All rows of the child: without a height there is nothing to scroll."""
+        return self.child.render(width)
+
+    def render_in(self, width: int, height: int) -> list[str]:
+        """The visible part, exactly ``height`` rows."""
+        shows_bar = self._scrollbar == "always"
+        rows = self.child.render(max(1, width - 1) if shows_bar else width)
+        if self._scrollbar == "auto" and len(rows) > height and width > 1:
+            shows_bar = True
+            rows = self.child.render(width - 1)
+        self._rows, self._height = rows, height
+        self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
+        visible = [self._decorated(number) for number in self._visible_rows()]
+        visible += [""] * (height - len(visible))
+        return self._with_bar(visible, width) if shows_bar else visible
+
+    def invalidate(self) -> None:
+        """Make the child forget what it remembers."""
+        self.child.invalidate()
+
+    def scroll_by(self, rows: int) -> bool:
+        """Scroll down, or up if negative; whether anything moved."""
+        return self.scroll_to(self._offset + rows)
+
+    def scroll_to(self, row: int) -> bool:
+        """Let ``row`` be the first visible one, as far as possible; whether anything moved."""
+        before = self._offset
+        self._offset = max(0, min(row, self._last_offset))
+        self._at_end = self._follow == "end" and self._offset == self._last_offset
+        return self._offset != before
+
+    def jump(self, direction: Literal[-1, 1]) -> bool:
+        """Scroll to the nearest anchor above or below the first visible row."""
+        if direction < 0:
+            return any(self.scroll_to(row) for row in self.anchors[::-1] if row < self._offset)
+        return any(self.scroll_to(row) for row in self.anchors if row > self._offset)
+
+    def find(self, text: str, *, direction: Literal[-1, 1] = -1) -> tuple[int, int]:
+        """Go to the next place of ``text``; its number and how many there are, or zeros.
+
+        Marks it until it is called with an empty text. The first search goes up from the end of
+        what is visible, since the newest is at the bottom.
+        """
+        matches = find_all(self._rows, text)
+        if not matches:
+            self._search, self._match = text, None
+            return 0, 0
+        places = [(match.row, match.start) for match in matches]
+        if self._match is None or self._search != text:
+            visible_end = self._offset + self._height
+            index = max(sum(row < visible_end for row, _ in places) - 1, 0)
+        else:
+            here = (self._match.row, self._match.start)
+            below = sum(place <= here for place in places)
+            index = (below if direction > 0 else sum(place < here for place in places) - 1) % len(
+                places
+            )
+        self._search, self._match = text, matches[index]
+        if not self._offset <= self._match.row < self._offset + self._height:
+            self.scroll_to(self._match.row - self._height // 2)
+        return index + 1, len(matches)
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Scroll with the wheel, mark text by dragging, unmark by clicking."""
+        match event.type:
+            case "wheel":
+                moved = self.scroll_by(event.wheel_delta * WHEEL_ROWS)
+                return MouseAnswer(handled=moved or self._overscroll == "contain", render=moved)
+            case "press" if event.button == "left":
+                self._selection, self._pressed = None, self._cell(event)
+                return MouseAnswer(handled=True, capture=True, render=True)
+            case "drag" if event.button == "left":
+                self._drag(event)
+                return MouseAnswer(handled=True, render=True)
+            case "release" if self._selection is not None:
+                if self._on_select is not None:
+                    self._on_select(selected_text(self._rows, self._selection))
+                return MouseAnswer(handled=True)
+            case _:
+                return None
+
+    @property
+    def _last_offset(self) -> int:
+        return max(0, len(self._rows) - self._height)
+
+    def _visible_rows(self) -> range:
+        return range(self._offset, min(self._offset + self._height, len(self._rows)))
+
+    def _drag(self, event: MouseEvent) -> None:
+        """Move the end of the selection; beyond the edge the text scrolls along."""
+        if event.y < 0 or event.y >= self._height:
+            self.scroll_by(-1 if event.y < 0 else 1)
+        self._selection = Selection(anchor=self._pressed, head=self._cell(event))
+
+    def _cell(self, event: MouseEvent) -> tuple[int, int]:
+        """The row and column of the child under the mouse, or the nearest that is visible."""
+        return self._offset + max(0, min(event.y, self._height - 1)), max(0, event.x)
+
+    def _decorated(self, number: int) -> str:
+        row = self._rows[number]
+        if self._selection is not None and (span := self._selection.columns(number, 1 << 16)):
+            return marked(row, *span)
+        if self._match is not None and self._match.row == number:
+            return marked(row, self._match.start, self._match.end)
+        return row
+
+    def _with_bar(self, rows: list[str], width: int) -> list[str]:
+        """The rows with a bar at the right edge that shows where they are in the whole."""
+        total = max(len(self._rows), 1)
+        size = max(1, self._height * min(self._height, total) // total)
+        free = self._height - size
+        start = free * self._offset // self._last_offset if self._last_offset else 0
+        bar = [_THUMB if start <= row < start + size else _TRACK for row in range(self._height)]
+        room = width - 1
+        return [
+            pad_to_width(slice_columns(row, 0, room), room) + part
+            for row, part in zip(rows, bar, strict=True)
+        ]

@@ -1,0 +1,55 @@
+"""A stretch of text that was marked with the mouse. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.base.records import Record
+from pi.tui.text.ansi import strip_sequences
+from pi.tui.text.slicing import slice_columns
+from pi.tui.text.width import visible_width
+
+_MARK, _UNMARK = "\x1b[7m", "\x1b[27m"
+
+
+class Selection(Record):
+    """From the cell where the mouse went down to the cell where it is now, in rows of content."""
+
+    anchor: tuple[int, int]
+    """Row and column."""
+    head: tuple[int, int]
+
+    @property
+    def ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """First and last cell, in reading order."""
+        return min(self.anchor, self.head), max(self.anchor, self.head)
+
+    def columns(self, row: int, width: int) -> tuple[int, int] | None:
+        """The columns of a row that are selected, as start and end; None if none are."""
+        (first_row, first), (last_row, last) = self.ends
+        if not first_row <= row <= last_row:
+            return None
+        start = first if row == first_row else 0
+        end = last + 1 if row == last_row else width
+        return (start, min(end, width)) if start < min(end, width) else None
+
+
+def selected_text(rows: Sequence[str], selection: Selection) -> str:
+    """What a selection holds, without styles and without spaces at the ends of rows."""
+    (first, _), (last, _) = selection.ends
+    lines: list[str] = []
+    for number in range(max(first, 0), min(last + 1, len(rows))):
+        row = rows[number]
+        span = selection.columns(number, visible_width(row))
+        lines.append(
+            strip_sequences(slice_columns(row, span[0], span[1] - span[0])) if span else ""
+        )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def marked(row: str, start: int, end: int) -> str:
+    """A row with the columns from ``start`` to ``end`` in reverse."""
+    width = visible_width(row)
+    middle = strip_sequences(slice_columns(row, start, end - start))
+    rest = slice_columns(row, end, max(0, width - end))
+    return f"{slice_columns(row, 0, start)}{_MARK}{middle}{_UNMARK}{rest}"

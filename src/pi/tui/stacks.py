@@ -1,0 +1,151 @@
+"""Components one below or beside the other, with gaps, alignment and shares of the space."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from pi.tui.component import Component
+from pi.tui.flex import Flex, share
+from pi.tui.text.slicing import pad_to_width, slice_columns
+from pi.tui.text.width import visible_width
+
+Align: TypeAlias = Literal["stretch", "start", "center", "end"]
+
+_SHARES: dict[Align, float] = {"stretch": 0.0, "start": 0.0, "center": 0.5, "end": 1.0}
+
+
+@runtime_checkable
+class Fitting(Protocol):
+    """A component that can fill a given height, such as a scroll view."""
+
+    def render_in(self, width: int, height: int) -> list[str]:
+        """Exactly ``height`` rows."""
+        ...
+
+
+class Box(NamedTuple):
+    """Where a child was drawn, counted from the stack's first cell."""
+
+    child: Component
+    row: int
+    column: int
+    width: int
+    height: int
+
+
+class _Stack:
+    """What both directions have in common: entries and where they were drawn."""
+
+    def __init__(self, *children: Component, gap: int = 0, align: Align = "stretch") -> None:
+        self.gap = gap
+        self.align: Align = align
+        self.boxes: list[Box] = []
+        """Where the visible children were drawn last."""
+        self._entries: list[tuple[Component, Flex]] = []
+        for child in children:
+            self.add_child(child)
+
+    @property
+    def children(self) -> tuple[Component, ...]:
+        """The children in order."""
+        return tuple(child for child, _ in self._entries)
+
+    def add_child(self, child: Component, flex: Flex | None = None) -> None:
+        """Put a child at the end. A scroll view fills what is left unless told otherwise."""
+        default = Flex(grow=1, basis=0) if isinstance(child, Fitting) else Flex()
+        self._entries.append((child, flex or default))
+
+    def remove_child(self, child: Component) -> None:
+        """Take a child out; nothing happens if it is not here."""
+        self._entries = [entry for entry in self._entries if entry[0] is not child]
+
+    def clear(self) -> None:
+        """Take all children out."""
+        self._entries.clear()
+
+    def invalidate(self) -> None:
+        """Make every child forget what it remembers."""
+        for child, _ in self._entries:
+            child.invalidate()
+
+    def _visible(self) -> list[tuple[Component, Flex]]:
+        return [(child, flex) for child, flex in self._entries if flex.is_visible]
+
+
+class VStack(_Stack):
+    """Children from top to bottom; ``align`` places narrower ones across the width."""
+
+    def render(self, width: int) -> list[str]:
+        """As many rows as the children need."""
+        return self._stacked(width, [(child, None) for child, _ in self._visible()])
+
+    def render_in(self, width: int, height: int) -> list[str]:
+        """Exactly ``height`` rows, shared among the children."""
+        entries = self._visible()
+        natural = [
+            0 if flex.basis is not None else len(child.render(width)) for child, flex in entries
+        ]
+        room = max(0, height - self.gap * max(0, len(entries) - 1))
+        sizes = share(room, [flex for _, flex in entries], natural)
+        children = [child for child, _ in entries]
+        return _filled(self._stacked(width, list(zip(children, sizes, strict=True))), height)
+
+    def _stacked(self, width: int, entries: list[tuple[Component, int | None]]) -> list[str]:
+        rows: list[str] = []
+        self.boxes = []
+        for number, (child, height) in enumerate(entries):
+            if number:
+                rows += [""] * self.gap
+            lines = _lines(child, width, height)
+            column = 0
+            if self.align not in ("stretch", "start"):
+                widest = max(map(visible_width, lines), default=0)
+                column = int((width - widest) * _SHARES[self.align])
+                lines = [" " * column + line for line in lines]
+            self.boxes.append(Box(child, len(rows), column, width - column, len(lines)))
+            rows += lines
+        return rows
+
+
+class HStack(_Stack):
+    """Children from left to right; ``align`` places lower ones down the height."""
+
+    def render(self, width: int) -> list[str]:
+        """As many rows as the highest child needs."""
+        entries = self._visible()
+        natural = [
+            0 if flex.basis is not None else max(map(visible_width, child.render(width)), default=0)
+            for child, flex in entries
+        ]
+        room = max(0, width - self.gap * max(0, len(entries) - 1))
+        widths = share(room, [flex for _, flex in entries], natural)
+        columns = [
+            child.render(size) if size else []
+            for (child, _), size in zip(entries, widths, strict=True)
+        ]
+        height = max(map(len, columns), default=0)
+        rows = [""] * height
+        self.boxes = []
+        column = 0
+        for (child, _), size, lines in zip(entries, widths, columns, strict=True):
+            if not size:
+                continue
+            above = int((height - len(lines)) * _SHARES[self.align])
+            self.boxes.append(Box(child, above, column, size, len(lines)))
+            for number, line in enumerate(lines, above):
+                rows[number] = pad_to_width(rows[number], column) + line
+            column += size + self.gap
+        return [slice_columns(row, 0, width) if visible_width(row) > width else row for row in rows]
+
+
+def _lines(child: Component, width: int, height: int | None) -> list[str]:
+    if height is None:
+        return child.render(width)
+    target: object = child
+    if isinstance(target, Fitting):
+        return target.render_in(width, height)
+    return _filled(child.render(width), height)
+
+
+def _filled(rows: list[str], height: int) -> list[str]:
+    return rows[:height] + [""] * (height - len(rows))

@@ -1,0 +1,130 @@
+"""Writes to a terminal device without ever blocking the program, and keeps others from it. POSIX.
+
+The device is opened a second time: whether writes block is a property of the opening, so stdin and
+the shell's own descriptor stay as they are, and what libraries and children print to the standard
+descriptors can be kept away from the screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+LARGEST_STRAY = 64_000
+"""Bytes of what others printed that are shown afterwards."""
+
+
+class TtyOutput:
+    """A queue of bytes in front of the terminal. ``on_gone`` is told when there is none any more.
+
+    With ``log`` everything that is written is appended to that file, too.
+    """
+
+    def __init__(self, fd: int, *, on_gone: Callable[[], None], log: Path | None = None) -> None:
+        self._fd = os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        self._on_gone = on_gone
+        self._log = log
+        self._waiting = b""
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that the terminal has not taken yet."""
+        return len(self._waiting)
+
+    def write(self, data: str) -> None:
+        """Send as much as the terminal takes now, and the rest when it takes more."""
+        encoded = data.encode("utf-8", "replace")
+        if self._log is not None:
+            with self._log.open("ab") as log:
+                log.write(encoded)
+        self._waiting += encoded
+        if self._loop is None:
+            self._send()
+
+    def flush(self, seconds: float) -> None:
+        """Send what is left, waiting at most so long."""
+        self._stop_waiting()
+        deadline = _now() + seconds
+        while self._waiting and (left := deadline - _now()) > 0:
+            if select.select((), (self._fd,), (), left)[1]:
+                self._send_some()
+
+    def close(self) -> None:
+        """Give the device back; what was not sent is lost."""
+        self._stop_waiting()
+        with suppress(OSError):
+            os.close(self._fd)
+
+    def _send(self) -> None:
+        self._send_some()
+        if not self._waiting:
+            self._stop_waiting()
+        elif self._loop is None:
+            with suppress(RuntimeError):  # no event loop: ``flush`` will send the rest
+                loop = asyncio.get_running_loop()
+                loop.add_writer(self._fd, self._send)
+                self._loop = loop
+
+    def _send_some(self) -> None:
+        try:
+            sent = os.write(self._fd, self._waiting)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:  # EIO, EPIPE: the window was closed or the connection is lost
+            self._waiting = b""
+            self._on_gone()
+            return
+        self._waiting = self._waiting[sent:]
+
+    def _stop_waiting(self) -> None:
+        if self._loop is not None:
+            if not self._loop.is_closed():
+                self._loop.remove_writer(self._fd)
+            self._loop = None
+
+
+class StrayOutput:
+    """Keeps what libraries, warnings and children print off the screen, and hands it over after.
+
+    Only descriptors that are the terminal are redirected; a file or a pipe gets its text as usual.
+    """
+
+    def __init__(self) -> None:
+        self._kept = tempfile.TemporaryFile()  # noqa: SIM115 - closed in ``release``
+        self._originals: dict[int, int] = {}
+        _flush_standard_streams()
+        for fd in (1, 2):
+            if os.isatty(fd):
+                self._originals[fd] = os.dup(fd)
+                os.dup2(self._kept.fileno(), fd)
+
+    def release(self) -> str:
+        """Let everybody print again; returns what was kept."""
+        _flush_standard_streams()
+        for fd, original in self._originals.items():
+            os.dup2(original, fd)
+            os.close(original)
+        self._originals.clear()
+        self._kept.seek(0)
+        text = self._kept.read(LARGEST_STRAY).decode("utf-8", "replace")
+        self._kept.close()
+        return text
+
+
+def _flush_standard_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
+def _now() -> float:
+    import time  # only where a program ends: everybody else is given the time
+
+    return time.monotonic()

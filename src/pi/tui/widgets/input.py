@@ -1,0 +1,124 @@
+"""A field for one line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.input.decoder import PASTE_END, PASTE_START
+from pi.tui.input.keymap import Keymap
+from pi.tui.input.keys import printable_text
+from pi.tui.style import Paint, unpainted
+from pi.tui.text.slicing import slice_columns, truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.editor.document import Document
+from pi.tui.widgets.editor.edits import edit
+from pi.tui.widgets.row_memory import RowMemory
+
+_MASK = "•"
+_INVERSE, _PLAIN = "\x1b[7m", "\x1b[27m"
+
+
+class Input:
+    """One line of text behind a prompt, scrolled sideways as the cursor needs it.
+
+    A ``masked`` field shows dots and keeps nothing of what was typed but the value itself: nothing
+    can be undone or yanked. ``placeholder`` is shown, painted, while the field is empty.
+    """
+
+    def __init__(
+        self,
+        *,
+        prompt: str = "> ",
+        placeholder: str = "",
+        masked: bool = False,
+        placeholder_paint: Paint = unpainted,
+        keymap: Keymap | None = None,
+        on_submit: Callable[[str], None] = lambda value: None,
+        on_cancel: Callable[[], None] = lambda: None,
+        on_change: Callable[[str], None] = lambda value: None,
+    ) -> None:
+        self._prompt = prompt
+        self._placeholder = placeholder
+        self._masked = masked
+        self._placeholder_paint = placeholder_paint
+        self._keymap = keymap or Keymap()
+        self._on_submit = on_submit
+        self._on_cancel = on_cancel
+        self._on_change = on_change
+        self._document = Document(private=masked, single_line=True)
+        self._left = 0
+        """How many columns of the text are left of the field."""
+        self._focused = False
+        self._memory = RowMemory()
+
+    @property
+    def focused(self) -> bool:
+        """Whether the cursor is shown."""
+        return self._focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._focused = focused
+        self._memory.forget()
+
+    def get_value(self) -> str:
+        """What is in the field."""
+        return self._document.text
+
+    def set_value(self, value: str) -> None:
+        """Replace what is in the field; the cursor goes to its end."""
+        self._document.set_text(value)
+        self._memory.forget()
+
+    def handle_input(self, data: str) -> None:
+        """Take one key or one paste."""
+        self._memory.forget()
+        before = self._document.version
+        actions = self._keymap.actions(data)
+        if data.startswith(PASTE_START):
+            self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
+        elif "tui.input.submit" in actions:
+            self._on_submit(self.get_value())
+        elif "tui.select.cancel" in actions:
+            self._on_cancel()
+        elif not edit(self._document, actions) and (text := printable_text(data)):
+            self._document.type(text)
+        if self._document.version != before:
+            self._on_change(self.get_value())
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """The prompt and as much of the text as fits around the cursor."""
+        return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        prompt = truncate_to_width(self._prompt, max(width - 1, 0), "")
+        room = max(width - visible_width(prompt), 1)
+        if not self._document.text and self._placeholder:
+            hint = truncate_to_width(self._placeholder, room, "…")
+            cursor = CURSOR_MARKER if self._focused else ""
+            return [f"{prompt}{cursor}{self._placeholder_paint(hint)}"]
+        before, at, behind = self._parts()
+        start, size = visible_width(before), max(visible_width(at), 1)
+        self._left = max(min(self._left, start), start + size - room, 0)
+        head = slice_columns(before, self._left, start - self._left)
+        tail = slice_columns(behind, 0, max(self._left + room - start - size, 0))
+        if not self._focused:
+            return [prompt + truncate_to_width(f"{head}{at}{tail}", room, "")]
+        shown = at if size <= room else ""
+        return [f"{prompt}{head}{CURSOR_MARKER}{_INVERSE}{shown or ' '}{_PLAIN}{tail}"]
+
+    def _parts(self) -> tuple[str, str, str]:
+        """The text before, at and behind the cursor, masked if need be."""
+        line, units = self._document.text, self._document.units
+        col = self._document.cursor.col
+        end = units.after(line, col)
+        parts = line[:col], line[col:end], line[end:]
+        if self._masked:
+            before, at, behind = (_MASK * len(units.split(part)) for part in parts)
+            return before, at, behind
+        return parts

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.agent.errors import CannotContinue
+from pi.agent.policy import Next
+from pi.agent.repetition import Repetition, RepetitionLimits, repeats
+from pi.agent.tool_forms import tool
+from pi.ai.messages import Interruption, Text, ToolCall
+from pi.testing import call, calls, says, thinks
+from tests.agent.agents import Stage
+
+LIMITS = RepetitionLimits()
+CIRCLE = "Let me check that file again. "
+
+
+@tool
+async def peek(path: str) -> str:
+    """Look at a file."""
+    return f"seen {path}"
+
+
+# Text --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(88)
+@pytest.mark.parametrize(
+    "piece",
+    ["again ", "ha ", "好的。", CIRCLE, "A paragraph of some length, with its end.\n\n" * 20],
+)
+def test_a_piece_that_is_said_over_and_over_is_a_circle(piece: str) -> None:
+    assert repeats("Well. " + piece * 400, LIMITS)
+    assert repeats("Well. " + (piece * 400)[:-1], LIMITS)  # wherever it stops
+
+
+@pytest.mark.trap(88)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"| {n} | {n * n} | 0.0 |" for n in range(500)),
+        "| 0 | 0.0 | 1e-9 |\n" * 500,
+        "0x00, 0xFF, " * 500,
+        "FF 0a bc " * 500,
+        "nan inf -1 " * 500,
+        "-" * 5000,
+        "|---|---|\n" * 500,
+        "\n" * 5000,
+    ],
+)
+def test_numbers_and_lines_that_look_alike_are_none(text: str) -> None:
+    assert not repeats(text, LIMITS)
+
+
+def test_what_is_said_a_few_times_is_none() -> None:
+    assert not repeats(CIRCLE * 7, LIMITS)
+    assert not repeats("ha " * 300, LIMITS)
+    assert not repeats("".join(f"{n}. {CIRCLE}" for n in range(100)), LIMITS)
+    assert not repeats("", LIMITS)
+
+
+@given(st.text(max_size=60), st.text(min_size=1, max_size=40), st.integers(1, 30))
+def test_only_what_ends_with_enough_repeats_is_found(start: str, piece: str, times: int) -> None:
+    limits = RepetitionLimits(repeats=5, characters=50, longest=40)
+    text = start + piece * times
+
+    if repeats(text, limits):
+        found = next(n for n in range(1, 41) if text.endswith(text[-n:] * 5))
+        assert text.endswith(text[-found:] * max(5, -(-50 // found)))
+
+
+@pytest.mark.trap(88)
+async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() -> None:
+    stage = Stage(says(CIRCLE * 500), says("There."), policies=[Repetition()])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:aborted", "assistant:stop"]
+    cut = stage.agent.state.messages[1]
+    assert cut.interrupt == Interruption(by="Repetition", reason="The answer repeated itself.")
+    assert len(cut.text) < 2000
+
+
+@pytest.mark.trap(88)
+@pytest.mark.parametrize("say", [says, thinks])
+async def test_a_model_that_only_repeats_itself_ends_its_run(say: object) -> None:
+    assert callable(say)
+    stage = Stage(lambda _: say(CIRCLE * 500), policies=[Repetition()])
+
+    ended = await stage.agent.prompt("go")
+
+    assert ended == Next(action="stop", reason="The model repeats itself over and over.")
+    assert stage.roles == ["user", "assistant:aborted", "assistant:aborted"]
+
+
+async def test_what_a_call_writes_may_repeat_itself() -> None:
+    stage = Stage(
+        calls("peek", path=CIRCLE * 500), says("ok"), tools=[peek], policies=[Repetition()]
+    )
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles[-1] == "assistant:stop"
+    assert len(stage.results) == 1
+
+
+# Calls -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(88)
+async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() -> None:
+    stage = Stage(lambda _: calls("peek", path="x"), tools=[peek], policies=[Repetition()])
+
+    ended = await stage.agent.prompt("go")
+
+    assert stage.texts[:5] == ["seen x"] * 5
+    assert [text.partition(" was made ")[0] for text in stage.texts[5:8]] == [
+        "This very call of peek"
+    ] * 3
+    reason = "The model asks for the same call of peek again and again."
+    assert stage.texts[8:] == [reason]
+    assert ended == Next(action="stop", reason=reason)
+
+
+@pytest.mark.trap(88)
+async def test_the_same_calls_in_one_answer_count_as_well() -> None:
+    many: list[Text | ToolCall] = [call("peek", id=str(n), path="x") for n in range(7)]
+    stage = Stage(says(*many), says("ok"), tools=[peek], policies=[Repetition()])
+
+    await stage.agent.prompt("go")
+
+    assert [result.is_error for result in stage.results] == [False] * 5 + [True] * 2
+
+
+async def test_another_call_or_another_result_or_another_prompt_begins_anew() -> None:
+    polled = iter(range(100))
+
+    @tool
+    async def poll() -> str:
+        """See how far it is."""
+        return f"{next(polled)} %"
+
+    alternating = [calls("peek", path=path) for path in "abab" * 3]
+    polling = [calls("poll")] * 12
+    waiting = [calls("peek", path="x")] * 5
+    stage = Stage(
+        *alternating,
+        *polling,
+        *waiting,
+        says("half"),
+        *waiting,
+        says("done"),
+        tools=[peek, poll],
+        policies=[Repetition()],
+    )
+
+    await stage.agent.prompt("go")
+    await stage.agent.prompt("on")
+
+    assert not any(result.is_error for result in stage.results)
+    assert stage.agent.state.messages[-1].text == "done"
+
+
+# Steering ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(88)
+async def test_steering_an_empty_session_does_not_loop() -> None:
+    stage = Stage(says("hello"))
+
+    await stage.agent.steer("hi")
+    with pytest.raises(CannotContinue):
+        await stage.agent.continue_()
+    assert stage.provider.requests == []
+
+    await stage.agent.prompt("go")
+    assert stage.roles == ["user", "user", "assistant:stop"]
+    assert len(stage.provider.requests) == 1

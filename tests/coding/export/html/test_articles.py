@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Image, Thinking
+from pi.base.records import replace
+from pi.coding.export.html.articles import Articles
+from pi.coding.export.html.code import Painter
+from pi.coding.export.outline import outline
+from pi.coding.export.transcript import read_transcript
+from pi.coding.session.entries import Custom, Entry, KnownEntry
+from pi.coding.session.messages import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+)
+from tests.coding.export.sessions import HEADER, PNG, answered, came, chain, message, said, sample
+
+
+def articles(entries: list[Entry], leaf: str | None = "") -> Articles:
+    transcript = read_transcript(HEADER, entries, leaf=leaf)
+    return Articles(transcript, outline(transcript), Painter(budget=0))
+
+
+def drawn(draft: KnownEntry) -> str:
+    """One entry without its header."""
+    return articles(chain([draft])).article(0).split("</header>")[1].removesuffix("</article>")
+
+
+@pytest.mark.parametrize(
+    ("draft", "markup"),
+    [
+        (
+            message(said("a *b*", Image(data=PNG, mime_type="image/png"))),
+            '<div class="words"><p>a <em>b</em></p></div>'
+            f'<img src="data:image/png;base64,{PNG}" alt="image" class="picture" loading="lazy">',
+        ),
+        (
+            message(answered(Thinking(thinking="hm"), Thinking(thinking=""), "\n\nyes\n")),
+            '<details class="thinking"><summary>Thinking</summary><div class="words"><p>hm</p>'
+            '</div></details><div class="words"><p>yes</p></div>',
+        ),
+        (
+            message(answered(Thinking(thinking="", redacted=True))),
+            '<p class="note">Thinking that the provider keeps to itself.</p>',
+        ),
+        (
+            message(replace(answered("a"), stop_reason="aborted")),
+            '<div class="words"><p>a</p></div><p class="error">The answer was stopped.</p>',
+        ),
+        (
+            message(replace(answered(), stop_reason="error", error_message="<400>")),
+            '<p class="error">&lt;400&gt;</p>',
+        ),
+        (
+            message(
+                BashExecution(
+                    command="ls",
+                    output="a\n",
+                    exit_code=2,
+                    cancelled=True,
+                    full_output_path="/log",
+                    exclude_from_context=True,
+                )
+            ),
+            '<pre class="code"><code>$ ls</code></pre><pre class="code"><code>a</code></pre>'
+            '<p class="note">exit code 2, cancelled, cut; all of it was in /log, '
+            "not shown to the model</p>",
+        ),
+        (
+            message(CustomMessage(custom_type="x", content="a")),
+            '<div class="words"><p>a</p></div>',
+        ),
+        (
+            message(BranchSummaryMessage(summary="a", from_id="")),
+            '<details class="summary"><summary>Summary of a branch that was left</summary>'
+            '<div class="words"><p>a</p></div></details>',
+        ),
+        (
+            message(CompactionSummaryMessage(summary="a", tokens_before=1000)),
+            '<details class="summary"><summary>Compacted: 1,000 tokens became this summary'
+            '</summary><div class="words"><p>a</p></div></details>',
+        ),
+        (
+            message(came("gone", "read", "a")),
+            '<details class="tool"><summary><span class="tool-name">read</span> </summary>'
+            '<pre class="code"><code>a</code></pre></details>',
+        ),
+        (
+            Custom(custom_type="x", data="<b>"),
+            '<details><summary>Data</summary><pre class="data">{\n'
+            "  &quot;type&quot;: &quot;custom&quot;,\n  &quot;customType&quot;: &quot;x&quot;,\n"
+            "  &quot;data&quot;: &quot;&lt;b&gt;&quot;,\n  &quot;id&quot;: &quot;e0&quot;,\n"
+            "  &quot;parentId&quot;: null,\n"
+            "  &quot;timestamp&quot;: &quot;2026-11-15T19:00:00.000Z&quot;\n}</pre></details>",
+        ),
+    ],
+)
+def test_every_kind_of_entry_has_its_form(draft: KnownEntry, markup: str) -> None:
+    assert drawn(draft) == markup
+
+
+def test_an_article_says_who_spoke_when_and_how_it_is_labelled() -> None:
+    assert (
+        articles(sample())
+        .article(9)
+        .startswith(
+            '<article id="n9" data-n="9" class="assistant"><header>'
+            '<span class="who">mock/mock-r</span>'
+            '<time datetime="2026-11-15T19:00:09.000Z">2026-11-15 19:00</time>'
+            '<span class="label">solved</span></header>'
+        )
+    )
+
+
+def test_where_branches_part_there_is_a_switch() -> None:
+    assert (
+        '<nav class="switch" aria-label="Branches">'
+        '<button type="button" aria-label="Previous branch" data-go="11">‹</button>'
+        "<span>2/2</span>"
+        '<button type="button" aria-label="Next branch" disabled>›</button></nav>'
+    ) in articles(sample()).article(21)
+
+
+def test_what_is_not_on_the_branch_is_hidden() -> None:
+    drawn = articles(sample(), leaf="e22")
+
+    assert "hidden" in drawn.article(11).split(">")[0]
+    assert "hidden" not in drawn.article(21).split(">")[0]
+
+
+def test_a_time_that_is_none_is_left_out() -> None:
+    entry = replace(message(said("a")), id="a", timestamp='"><script>')
+
+    assert (
+        articles([entry])
+        .article(0)
+        .startswith(
+            '<article id="n0" data-n="0" class="user"><header><span class="who">You</span></header>'
+        )
+    )

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.export.html.links import link, picture, picture_url
+from tests.coding.export.sessions import PNG
+
+
+@pytest.mark.trap(290)
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://a.example/b?c#d", "https://a.example/b?c#d"),
+        ("HTTP://a.example", "HTTP://a.example"),
+        ("mailto:ada@a.example", "mailto:ada@a.example"),
+        (" \x01https://a.example\n", "https://a.example"),
+        ("ht\ttps://a.example", "https://a.example"),
+        ("javascript:hit()", ""),
+        ("JaVaScRiPt:hit()", ""),
+        ("java\tscript:hit()", ""),
+        ("java\x00script:hit()", ""),
+        ("\u200bjavascript:hit()", ""),
+        ("\x1fjavascript:hit()", ""),
+        ("vbscript:x", ""),
+        ("data:text/html,<script>", ""),
+        ("file:///etc/passwd", ""),
+        ("//a.example/x", ""),
+        ("src/engine.py", ""),
+        ("#n3", ""),
+        ("", ""),
+    ],
+)
+def test_only_addresses_of_the_web_and_of_mail_are_links(address: str, shown: str) -> None:
+    assert link(address) == shown
+
+
+@given(st.text())
+def test_a_link_begins_with_an_allowed_scheme_or_is_none(address: str) -> None:
+    found = link(address).lower()
+
+    assert not found or found.startswith(("http:", "https:", "mailto:"))
+
+
+@pytest.mark.trap(290)
+@pytest.mark.parametrize(
+    ("data", "kind", "shown"),
+    [
+        (PNG, "image/png", f"data:image/png;base64,{PNG}"),
+        (f"{PNG[:20]}\n{PNG[20:]}", " IMAGE/PNG ", f"data:image/png;base64,{PNG}"),
+        (PNG, "image/jpeg", ""),
+        (PNG, 'image/png" onerror="hit()', ""),
+        (PNG, "image/svg+xml", ""),
+        (PNG, "text/html", ""),
+        (f'{PNG}" onerror="hit()', "image/png", ""),
+        ("blob:sha256:abc", "image/png", ""),
+        ("é", "image/png", ""),
+        ("", "image/png", ""),
+    ],
+)
+def test_a_picture_is_shown_only_if_it_is_one(data: str, kind: str, shown: str) -> None:
+    assert picture(data, kind) == shown
+
+
+def test_the_usual_kinds_of_pictures_are_shown() -> None:
+    beginnings = {"image/gif": b"GIF89a", "image/jpeg": b"\xff\xd8\xff\xe0", "image/webp": b"RIFF"}
+
+    for kind, content in beginnings.items():
+        data = base64.b64encode(content).decode()
+        assert picture(data, kind) == f"data:{kind};base64,{data}"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (f"data:image/png;base64,{PNG}", f"data:image/png;base64,{PNG}"),
+        ("data:image/svg+xml;base64,PHN2Zz4=", ""),
+        ("https://a.example/x.png", ""),
+        ("javascript:hit()", ""),
+    ],
+)
+def test_a_picture_in_an_address_is_looked_at_too(address: str, shown: str) -> None:
+    assert picture_url(address) == shown

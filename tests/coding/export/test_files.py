@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pi.ai.transcript import Instructions
+from pi.coding.export.errors import ExportFailed
+from pi.coding.export.files import (
+    IN_MEMORY,
+    NOTHING_YET,
+    branch_lines,
+    default_name,
+    destination,
+    export_file,
+    export_session,
+)
+from pi.coding.export.redaction import Redactor
+from pi.coding.session.entries import Entry, ModelChange, SessionHeader, UnknownEntry
+from pi.coding.session.errors import NotASession, SessionNotFound
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf, new_session, open_session, read_session
+from pi.coding.session.stamps import Stamps
+from tests.coding.export.sessions import HEADER, answered, message, said, sample
+from tests.coding.session.sessions import SESSIONS
+
+SECRET = "correct horse battery staple"
+
+
+def encoded(entry: Entry | SessionHeader) -> bytes:
+    return msgspec.json.encode(entry.data if isinstance(entry, UnknownEntry) else entry) + b"\n"
+
+
+@pytest.fixture
+def session_file(tmp_path: Path) -> Path:
+    file = tmp_path / "2026_id.jsonl"
+    file.write_bytes(b"".join(map(encoded, (HEADER, *sample()))))
+    return file
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[SessionLog]:
+    log = new_session(Shelf(tmp_path / "sessions", "/home/ada", lambda _: None))
+    log.append(message(said(f"My password is {SECRET}.")))
+    log.append(message(answered("I forget it.")))
+    yield log
+    log.close()
+
+
+def in_memory() -> SessionLog:
+    log = new_session(Shelf(None, "/home/ada", lambda _: None))
+    log.append(message(said("hello")))
+    return log
+
+
+def test_a_page_is_called_after_its_session_and_lies_in_the_working_directory(
+    session_file: Path, tmp_path: Path
+) -> None:
+    cwd = tmp_path / "elsewhere"
+    cwd.mkdir()
+
+    made = export_file(session_file, cwd=cwd)
+
+    assert made == cwd / "pi-session-2026_id.html"
+    assert made.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert default_name(Path("odd name.txt")) == "pi-session-odd name.txt.html"
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("out.html", "<!doctype html>"), ("out.md", "# Mending"), ("out.txt", "=== System prompt"),
+     ("out.jsonl", '{"type":"session"'), ("OUT.MD", "# Mending"),
+     ("out", "<!doctype html>")],
+)  # fmt: skip
+def test_the_name_of_the_file_decides_what_it_is(
+    session_file: Path, tmp_path: Path, name: str, begins: str
+) -> None:
+    made = export_file(session_file, Path(name), cwd=tmp_path)
+
+    assert made == tmp_path / name
+    assert made.read_text(encoding="utf-8").startswith(begins)
+
+
+def test_a_directory_gets_a_file_of_the_usual_name(session_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "shelf").mkdir()
+
+    assert export_file(session_file, Path("shelf"), cwd=tmp_path) == (
+        tmp_path / "shelf/pi-session-2026_id.html"
+    )
+
+
+@pytest.mark.trap(220)
+def test_a_missing_session_fails_and_nothing_is_created(tmp_path: Path) -> None:
+    with pytest.raises(SessionNotFound) as caught:
+        export_file(Path("gone.jsonl"), cwd=tmp_path)
+
+    assert caught.value.message == f"File not found: {tmp_path / 'gone.jsonl'}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_session_fails(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("hello\n", encoding="utf-8")
+
+    with pytest.raises(NotASession):
+        export_file(Path("a.jsonl"), cwd=tmp_path)
+
+
+def test_the_session_itself_is_never_replaced(session_file: Path, tmp_path: Path) -> None:
+    before = session_file.read_bytes()
+
+    with pytest.raises(ExportFailed, match="is the session itself"):
+        export_file(session_file, Path(session_file.name), cwd=tmp_path)
+    export_file(session_file, cwd=tmp_path)
+
+    assert session_file.read_bytes() == before
+
+
+@pytest.mark.trap(293)
+@pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
+def test_recorded_sessions_are_exported_with_prompt_and_tools(file: Path, tmp_path: Path) -> None:
+    page = export_file(file, cwd=tmp_path).read_text(encoding="utf-8")
+
+    has_prompt = b'"role":"system"' in file.read_bytes() or b'"systemMessage"' in file.read_bytes()
+    assert ('<details id="prompt">' in page, '<details id="tools">' in page) == (
+        has_prompt,
+        has_prompt,
+    )
+
+
+def test_an_open_session_is_exported_without_its_secrets(live: SessionLog, tmp_path: Path) -> None:
+    told = Instructions(prompt=f"You know {SECRET} and more.", tools=())
+
+    page = export_session(live, cwd=tmp_path, secrets=[SECRET], instructions=told)
+
+    text = page.read_text(encoding="utf-8")
+    assert SECRET not in text
+    assert "My password is [redacted]." in text
+    assert "You know [redacted] and more." in text
+
+
+def test_an_open_session_is_exported_as_it_stands(live: SessionLog, tmp_path: Path) -> None:
+    live.move_to(live.tree.outlines[0].id)
+
+    text = export_session(live, Path("a.txt"), cwd=tmp_path).read_text(encoding="utf-8")
+
+    assert "I forget it." not in text
+
+
+def test_the_reasons_are_those_of_the_protocol() -> None:
+    assert IN_MEMORY == "Cannot export in-memory session to HTML"
+    assert NOTHING_YET == "Nothing to export yet - start a conversation first"
+
+
+def test_a_session_in_memory_cannot_be_exported(tmp_path: Path) -> None:
+    with pytest.raises(ExportFailed, match=IN_MEMORY):
+        export_session(in_memory(), cwd=tmp_path)
+
+
+def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) -> None:
+    log = new_session(Shelf(tmp_path, "/home/ada", lambda _: None))
+    log.append(ModelChange(provider="mock", model_id="m"))
+
+    with pytest.raises(ExportFailed, match=NOTHING_YET):
+        export_session(log, cwd=tmp_path)
+
+
+def test_a_branch_is_a_session_file_that_opens(session_file: Path, tmp_path: Path) -> None:
+    whole = SessionLog(read_session(session_file, Stamps()), Stamps())
+    whole.move_to("e22")
+    (tmp_path / "branch.jsonl").write_bytes(branch_lines(whole, Redactor()))
+
+    branch = open_session(tmp_path / "branch.jsonl", Shelf(tmp_path, "/home/ada", lambda _: None))
+    branch.close()
+
+    assert list(branch.entries()) == [sample()[n] for n in (*range(10), 21, 22)]
+    assert branch.header == HEADER
+
+
+def test_a_branch_keeps_what_this_version_does_not_know(tmp_path: Path) -> None:
+    line = {
+        "type": "custom",
+        "customType": "x",
+        "new": [1],
+        "key": SECRET,
+        "id": "a",
+        "parentId": None,
+    }
+    file = tmp_path / "s.jsonl"
+    file.write_bytes(encoded(HEADER) + json.dumps(line).encode() + b"\n")
+
+    made = export_file(file, Path("b.jsonl"), cwd=tmp_path, secrets=[SECRET])
+
+    assert json.loads(made.read_bytes().splitlines()[1]) == line | {"key": "[redacted]"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "file"),
+    [
+        ("", None),
+        ("   ", None),
+        (" a b.html ", "cwd/a b.html"),
+        ('"a b.html"', "cwd/a b.html"),
+        ("'a b.html' more", "cwd/a b.html"),
+        ("~/a.html", "home/a.html"),
+        ("/x/a.html", "/x/a.html"),
+    ],
+)
+def test_the_words_after_the_command_name_a_file(
+    tmp_path: Path, argument: str, file: str | None
+) -> None:
+    found = destination(argument, cwd=tmp_path / "cwd", home=tmp_path / "home")
+
+    assert found == (None if file is None else tmp_path / file)
+
+
+@pytest.mark.parametrize("argument", ["copy", "--copy", "clipboard"])
+def test_export_does_not_copy(tmp_path: Path, argument: str) -> None:
+    with pytest.raises(ExportFailed) as caught:
+        destination(argument, cwd=tmp_path, home=tmp_path)
+
+    assert caught.value.hint == "Use /dump to copy the session."
+
+
+def test_a_quote_without_an_end_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(ExportFailed, match="No closing quotation"):
+        destination('"a b', cwd=tmp_path, home=tmp_path)

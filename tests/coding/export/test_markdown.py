@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pyromark
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.export.markdown import render_markdown
+from pi.coding.export.transcript import read_transcript
+from tests.coding.export.sessions import HEADER, answered, called, came, chain, message, said
+from tests.coding.export.snapshots import actual, recorded
+
+
+def written(text: str) -> str:
+    """What becomes of a text that is followed by another one."""
+    entries = chain([message(said(text)), message(said("the end"))])
+    whole = render_markdown(read_transcript(HEADER, entries))
+    return whole.split("## User\n\n", 1)[1].removesuffix("\n\n## User\n\nthe end\n")
+
+
+def test_the_sample_as_markdown() -> None:
+    assert actual("sample.md") == recorded("sample.md")
+
+
+@pytest.mark.trap(291)
+@pytest.mark.parametrize(
+    ("text", "harmless"),
+    [
+        ("é <b>x</b>", "é &lt;b>x&lt;/b>"),
+        ("<script>\nhit()\n</script>", "&lt;script>\nhit()\n&lt;/script>"),
+        ("`<b>` stays", "`<b>` stays"),
+        ("```\n<b>\n```", "```\n<b>\n```"),
+        ("1 < 2", "1 < 2"),
+    ],
+)
+def test_what_looks_like_html_is_text(text: str, harmless: str) -> None:
+    assert written(text) == harmless
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("```py\nx = 1", "```py\nx = 1\n```"),
+        ("a\n\n~~~~\nx", "a\n\n~~~~\nx\n~~~~"),
+        ("- a\n  ```\n  x", "- a\n  ```\n  x"),
+    ],
+)
+def test_code_that_was_cut_off_does_not_swallow_the_rest(text: str, closed: str) -> None:
+    assert written(text) == closed
+
+
+def test_a_fence_is_longer_than_those_inside_it() -> None:
+    call = answered(called("c", "bash", command="echo '````'"))
+    whole = render_markdown(
+        read_transcript(HEADER, chain([message(call), message(came("c", "bash", "```\nx\n```"))]))
+    )
+
+    assert "`````bash\necho '````'\n`````\n\n````\n```\nx\n```\n````\n" in whole
+
+
+@given(st.text(alphabet="<>ab/!-`~\n *[]()&é?\"'= ", max_size=60))
+def test_no_text_brings_html_along(text: str) -> None:
+    events = pyromark.events(written(text))
+
+    assert [event for event in events if "Html" in event or "InlineHtml" in event] == []

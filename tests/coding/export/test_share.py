@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import asyncio
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.coding.export.errors import ExportFailed, ShareFailed
+from pi.coding.export.share import Shared, command_handler, share_session
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf, new_session
+from tests.coding.export.sessions import answered, message, said
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gh is played by a shell script")
+
+SECRET = "correct horse battery staple"
+ID = "0123456789abcdef0123456789abcdef"
+GIST = f"https://gist.github.com/ada/{ID}"
+
+GH = f"""\
+#!/bin/sh
+case "$1" in
+auth) exit 0 ;;
+gist) cp "$4" "$KEPT/$$.html"; echo "- Creating gist..." >&2; echo "{GIST}" ;;
+esac
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[SessionLog]:
+    log = new_session(Shelf(tmp_path / "sessions", "/home/ada", lambda _: None))
+    log.append(message(said(f"My password is {SECRET}.")))
+    log.append(message(answered("I forget it.")))
+    yield log
+    log.close()
+
+
+class Place:
+    """A machine: programs that can be started, temporary files, what was handed over."""
+
+    def __init__(self, root: Path) -> None:
+        self.programs, self.temporary, self.kept = (root / name for name in ("bin", "tmp", "kept"))
+        for folder in (self.programs, self.temporary, self.kept):
+            folder.mkdir()
+        for tool in ("cp", "cat"):
+            (self.programs / tool).symlink_to(shutil.which(tool) or tool)
+        self.cwd = root
+        self.env = {
+            "PATH": str(self.programs),
+            "TMPDIR": str(self.temporary),
+            "KEPT": str(self.kept),
+        }
+
+    def install(self, name: str, script: str) -> str:
+        file = self.programs / name
+        file.write_text(script, encoding="utf-8")
+        file.chmod(0o755)
+        return str(file)
+
+    def pages(self) -> list[str]:
+        return [file.read_text(encoding="utf-8") for file in self.kept.glob("*.html")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def test_a_session_becomes_a_secret_gist_without_its_secrets(
+    session: SessionLog, place: Place
+) -> None:
+    place.install("gh", GH)
+
+    shared = await share_session(session, cwd=place.cwd, env=place.env, secrets=[SECRET])
+
+    assert shared == Shared(url=f"https://pi.dev/session/{ID}", gist_url=GIST)
+    [page] = place.pages()
+    assert (SECRET in page, "My password is [redacted]." in page) == (False, True)
+    assert list(place.temporary.iterdir()) == []
+
+
+@pytest.mark.trap(295)
+async def test_two_shares_at_once_have_files_of_their_own(
+    session: SessionLog, place: Place
+) -> None:
+    files: list[Path] = []
+    both_there = asyncio.Barrier(2)
+
+    async def handler(file: Path) -> str:
+        files.append(file)
+        async with asyncio.timeout(20):
+            await both_there.wait()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        return f"https://example.org/{file.parent.name}/{'x' * 300}"
+
+    both = await asyncio.gather(
+        *(share_session(session, cwd=place.cwd, env=place.env, handler=handler) for _ in range(2))
+    )
+
+    assert len(set(files)) == 2
+    assert {shared.url for shared in both} == {
+        f"https://example.org/{file.parent.name}/{'x' * 300}" for file in files
+    }
+    assert list(place.temporary.iterdir()) == []
+
+
+async def test_the_viewer_can_be_chosen(session: SessionLog, place: Place) -> None:
+    place.install("gh", GH)
+    env = place.env | {"PI_SHARE_VIEWER_URL": "https://view.example/?gist="}
+
+    shared = await share_session(session, cwd=place.cwd, env=env)
+
+    assert shared.url == f"https://view.example/?gist={ID}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "shared"),
+    [
+        ("https://a.example/1", Shared(url="https://a.example/1")),
+        (None, Shared(message="Session shared")),
+        (Shared(message="in the drawer"), Shared(message="in the drawer")),
+    ],
+)
+async def test_a_handler_says_where_the_page_is(
+    session: SessionLog, place: Place, answer: Shared | str | None, shared: Shared
+) -> None:
+    async def handler(file: Path) -> Shared | str | None:
+        return answer
+
+    assert await share_session(session, cwd=place.cwd, env=place.env, handler=handler) == shared
+
+
+async def test_a_handler_that_fails_is_replaced_by_a_gist(
+    session: SessionLog, place: Place
+) -> None:
+    place.install("gh", GH)
+
+    async def handler(file: Path) -> str:
+        raise RuntimeError("out\nof order")
+
+    shared = await share_session(session, cwd=place.cwd, env=place.env, handler=handler)
+
+    assert shared == Shared(
+        url=f"https://pi.dev/session/{ID}",
+        gist_url=GIST,
+        warning="The share handler failed: out of order",
+    )
+
+
+async def test_when_nothing_works_both_reasons_are_told(session: SessionLog, place: Place) -> None:
+    handler = command_handler(["no-such-program"], cwd=place.cwd, env=place.env)
+
+    with pytest.raises(ShareFailed) as caught:
+        await share_session(session, cwd=place.cwd, env=place.env, handler=handler)
+
+    assert caught.value.message == (
+        "The share handler failed: Cannot start no-such-program: there is no such program. "
+        "GitHub CLI (gh) is not installed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "shared"),
+    [
+        ('cat "$1" > "$KEPT/1.html"; echo https://a.example/1', Shared(url="https://a.example/1")),
+        ('echo "kept in the drawer"', Shared(message="kept in the drawer")),
+        ("exit 0", Shared()),
+    ],
+)
+async def test_a_command_can_be_the_handler(
+    session: SessionLog, place: Place, script: str, shared: Shared
+) -> None:
+    command = place.install("hand-over", f"#!/bin/sh\n{script}\n")
+    handler = command_handler([command], cwd=place.cwd, env=place.env)
+
+    assert await share_session(session, cwd=place.cwd, env=place.env, handler=handler) == shared
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ('[ "$1" = auth ] && exit 1', "GitHub CLI is not logged in."),
+        (
+            '[ "$1" = auth ] && exit 0; echo "HTTP 413: too large" >&2; exit 1',
+            "Cannot create a gist: HTTP 413: too large",
+        ),
+        ('[ "$1" = auth ] && exit 0; exit 3', "Cannot create a gist: it ended with code 3."),
+        ("echo done", "gh created a gist but did not say where it is."),
+    ],
+)
+async def test_what_gh_complains_about_is_told(
+    session: SessionLog, place: Place, script: str, message: str
+) -> None:
+    place.install("gh", f"#!/bin/sh\n{script}\n")
+
+    with pytest.raises(ShareFailed) as caught:
+        await share_session(session, cwd=place.cwd, env=place.env)
+
+    assert caught.value.message == message
+    assert list(place.temporary.iterdir()) == []
+
+
+async def test_without_a_place_for_the_page_nothing_is_shared(
+    session: SessionLog, place: Place
+) -> None:
+    env = place.env | {"TMPDIR": str(place.cwd / "gone")}
+
+    with pytest.raises(ShareFailed, match="Cannot create a temporary folder"):
+        await share_session(session, cwd=place.cwd, env=env)
+
+
+async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
+    session: SessionLog, place: Place
+) -> None:
+    started = asyncio.Event()
+    ended = asyncio.Event()
+
+    async def handler(file: Path) -> str:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return ""
+
+    task = asyncio.create_task(
+        share_session(session, cwd=place.cwd, env=place.env, handler=handler)
+    )
+    async with asyncio.timeout(20):
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert ended.is_set()
+    assert list(place.temporary.iterdir()) == []
+
+
+@pytest.mark.trap(220)
+async def test_a_session_without_a_file_is_not_shared(place: Place) -> None:
+    log = new_session(Shelf(None, "/home/ada", lambda _: None))
+    log.append(message(said("hello")))
+
+    with pytest.raises(ExportFailed, match="Cannot export in-memory session to HTML"):
+        await share_session(log, cwd=place.cwd, env=place.env)

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.agent.env import FileInfo, FileSystem
+from pi.agent.error_codes import FileErrorCode, FileFailed
+from pi.coding.files.local import LocalFiles
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LocalFiles:
+    return LocalFiles(lambda: tmp_path, home=str(tmp_path / "home"))
+
+
+def is_a_file_system(files: LocalFiles) -> FileSystem:
+    return files
+
+
+# Which file is meant -----------------------------------------------------------------------------
+
+
+@pytest.mark.trap(122)
+def test_references_are_resolved_from_the_sessions_folder(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    assert [
+        files.resolve(reference)
+        for reference in ("a", "@a", "~/a", "/x/../y", "b/./c/../d", f"file://{tmp_path}/a%20b")
+    ] == [
+        tmp_path / "a",
+        tmp_path / "a",
+        tmp_path / "home/a",
+        Path("/y"),
+        tmp_path / "b/d",
+        tmp_path / "a b",
+    ]
+
+
+def test_an_at_sign_stays_if_only_a_file_with_it_exists(files: LocalFiles, tmp_path: Path) -> None:
+    (tmp_path / "@types").mkdir()
+    (tmp_path / "@both").touch()
+    (tmp_path / "both").touch()
+
+    assert files.resolve("@types") == tmp_path / "@types"
+    assert files.resolve("@both") == tmp_path / "both"
+
+
+@pytest.mark.trap(126)
+async def test_files_follow_the_sessions_folder_and_not_the_processs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    monkeypatch.chdir(tmp_path)
+    here = [tmp_path / "one"]
+    files = LocalFiles(lambda: here[0], home="/")
+
+    await files.write_file("f", b"1")
+    here[0] = tmp_path / "two"
+    await files.write_file("f", b"2")
+
+    assert [(tmp_path / name / "f").read_bytes() for name in ("one", "two")] == [b"1", b"2"]
+    assert files.cwd == str(tmp_path / "two")
+
+
+@pytest.mark.trap(115)
+def test_every_name_of_a_file_is_the_same_file(files: LocalFiles, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/f").touch()
+    (tmp_path / "link").symlink_to("real", target_is_directory=True)
+
+    assert {files.real(name) for name in ("real/f", "link/f", "@real/../link/f")} == {
+        str(tmp_path / "real/f")
+    }
+
+
+# What is done to it ------------------------------------------------------------------------------
+
+
+async def test_a_file_is_written_with_the_folders_above_it(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    await files.write_file("a/b/c.txt", b"one")
+    await files.write_file("a/b/c.txt", b"two")
+
+    assert await files.read_file("a/b/c.txt") == b"two"
+    assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["c.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")
+async def test_a_file_keeps_its_mode_and_a_link_stays_a_link(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    (tmp_path / "run.sh").write_text("old")
+    (tmp_path / "run.sh").chmod(0o751)
+    (tmp_path / "link").symlink_to("run.sh")
+
+    await files.write_file("link", b"new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "run.sh").read_text() == "new"
+    assert stat.S_IMODE((tmp_path / "run.sh").stat().st_mode) == 0o751
+
+
+@pytest.fixture
+def as_nobody() -> Iterator[Path]:
+    """A folder of somebody who may not write everything, as root may."""
+    with tempfile.TemporaryDirectory() as name:
+        if os.getuid() != 0:
+            yield Path(name)
+            return
+        os.chown(name, 65534, 65534)
+        os.seteuid(65534)
+        try:
+            yield Path(name)
+        finally:
+            os.seteuid(0)
+
+
+async def test_a_protected_file_is_not_replaced(as_nobody: Path) -> None:
+    file = as_nobody / "f"
+    file.write_text("old")
+    file.chmod(0o444)
+
+    with pytest.raises(FileFailed) as failed:
+        await LocalFiles(lambda: as_nobody, home="/").write_file("f", b"new")
+
+    assert (failed.value.error.code, file.read_text()) == ("permission_denied", "old")
+
+
+async def test_a_file_in_a_closed_folder_is_written_in_place(as_nobody: Path) -> None:
+    file = as_nobody / "closed/f"
+    file.parent.mkdir()
+    file.write_text("old")
+    file.parent.chmod(0o555)
+    try:
+        await LocalFiles(lambda: as_nobody, home="/").write_file("closed/f", b"new")
+    finally:
+        file.parent.chmod(0o755)
+
+    assert file.read_text() == "new"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+async def test_what_is_no_regular_file_is_not_written(files: LocalFiles) -> None:
+    with pytest.raises(FileFailed, match="not a regular file"):
+        await files.write_file("/dev/full", b"x")
+
+
+async def test_files_and_folders_are_described(files: LocalFiles, tmp_path: Path) -> None:
+    await files.write_file("b.txt", b"12345")
+    await files.mkdir("a")
+    os.utime(tmp_path / "b.txt", ns=(0, 1_700_000_000_123_000_000))
+    (tmp_path / "broken").symlink_to("nowhere")
+
+    assert await files.stat("a/../b.txt") == FileInfo(
+        name="b.txt",
+        path=str(tmp_path / "b.txt"),
+        kind="file",
+        size=5,
+        modified_ms=1_700_000_000_123,
+    )
+    assert [(found.name, found.kind) for found in await files.list_dir("")] == [
+        ("a", "directory"),
+        ("b.txt", "file"),
+        ("broken", "other"),
+    ]
+    assert await files.exists("broken")
+    assert await files.real_path("a/../b.txt") == str(tmp_path / "b.txt")
+
+
+async def test_removing_takes_links_and_not_what_they_lead_to(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    await files.write_file("folder/f", b"")
+    (tmp_path / "link").symlink_to("folder", target_is_directory=True)
+
+    await files.remove("link", recursive=True)
+    with pytest.raises(FileFailed) as failed:
+        await files.remove("folder")
+    await files.remove("folder", recursive=True)
+    await files.mkdir("empty")
+    await files.remove("empty")
+
+    assert failed.value.error.code == "not_empty"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("attempt", "code"),
+    [
+        (lambda files: files.read_file("missing"), "not_found"),
+        (lambda files: files.read_file("folder"), "is_a_directory"),
+        (lambda files: files.write_file("folder", b""), "is_a_directory"),
+        (lambda files: files.write_file("file/below", b""), "already_exists"),
+        (lambda files: files.list_dir("file"), "not_a_directory"),
+        (lambda files: files.stat("missing"), "not_found"),
+        (lambda files: files.read_file("loop"), "invalid_path"),
+        (lambda files: files.read_file("a\0b"), "invalid_path"),
+        (lambda files: files.read_file("x" * 5000), "invalid_path"),
+    ],
+)
+async def test_what_cannot_be_done_has_a_code(
+    files: LocalFiles,
+    tmp_path: Path,
+    attempt: Callable[[LocalFiles], Awaitable[object]],
+    code: FileErrorCode,
+) -> None:
+    await files.mkdir("folder")
+    await files.write_file("file", b"")
+    (tmp_path / "loop").symlink_to("loop")
+
+    with pytest.raises(FileFailed) as failed:
+        await attempt(files)
+
+    assert failed.value.error.code == code

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from pi.coding.files.lookalikes import existing, look
+
+
+@pytest.mark.trap(122)
+@pytest.mark.parametrize(
+    ("real", "asked"),
+    [
+        ("Screenshot 2024-01-01 at 1.02.03\u202fPM.png", "Screenshot 2024-01-01 at 1.02.03 PM.png"),
+        (unicodedata.normalize("NFD", "Übersicht é.txt"), "Übersicht é.txt"),
+        ("Capture d\u2019écran.png", "Capture d'écran.png"),
+        (unicodedata.normalize("NFD", "Capture d\u2019écran.png"), "Capture d'écran.png"),
+        ("a b.txt", "a\u00a0b.txt"),
+    ],
+)
+def test_a_name_is_found_although_it_is_written_otherwise(
+    tmp_path: Path, real: str, asked: str
+) -> None:
+    (tmp_path / "föld er").mkdir()
+    (tmp_path / "föld er" / real).touch()
+
+    found = existing(tmp_path / unicodedata.normalize("NFD", "föld er") / asked)
+
+    assert found == tmp_path / "föld er" / real
+
+
+def test_the_very_name_is_always_preferred(tmp_path: Path) -> None:
+    for name in ("it's", "it’s"):
+        (tmp_path / name).touch()
+
+    assert [existing(tmp_path / name).name for name in ("it's", "it’s")] == ["it's", "it’s"]
+
+
+def test_what_could_be_several_files_or_none_stays_as_it_is(tmp_path: Path) -> None:
+    for name in ("it’s", "it‘s"):
+        (tmp_path / name).touch()
+
+    assert existing(tmp_path / "it's") == tmp_path / "it's"
+    assert existing(tmp_path / "no/such") == tmp_path / "no/such"
+
+
+def test_names_look_the_same_in_every_unicode_form() -> None:
+    assert look("e\u0301\u202f“x”—y") == look('é "x"-y')

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import errno
+
+from pi.base.errors import PiError
+from pi.coding.files.node_errors import cause_of, node_code, node_text
+
+
+def test_errors_are_told_in_nodes_words() -> None:
+    missing = OSError(errno.ENOENT, "No such file or directory")
+
+    assert node_text(missing, "access", "/a") == ("ENOENT: no such file or directory, access '/a'")
+    assert node_text(OSError(errno.EISDIR, "x"), "read") == (
+        "EISDIR: illegal operation on a directory, read"
+    )
+    assert node_code(OSError("odd")) == "UNKNOWN"
+
+
+def test_errors_that_node_has_no_words_for_keep_theirs() -> None:
+    assert node_text(OSError(errno.EDOM, "Out Of Domain"), "open") == "EDOM: out of domain, open"
+
+
+def test_the_systems_error_is_found_behind_ours() -> None:
+    system, ours, more = OSError(1, "x"), PiError("ours"), PiError("more")
+    ours.__cause__ = system
+    more.__cause__ = ours
+
+    assert cause_of(more) is system
+    assert cause_of(PiError("alone")) is None

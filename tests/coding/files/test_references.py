@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.files.references import System, expanded, shown, without_mention
+
+
+@pytest.mark.trap(122)
+@pytest.mark.parametrize(
+    ("reference", "system", "path"),
+    [
+        ("a/b.txt", "posix", "a/b.txt"),
+        ("~", "posix", "/home/me"),
+        ("~/a", "posix", "/home/me/a"),
+        ("~other/a", "posix", "~other/a"),
+        ("file:///a/b%20c", "posix", "/a/b c"),
+        ("file://localhost/a", "posix", "/a"),
+        ("file://elsewhere/a", "posix", "file://elsewhere/a"),
+        ("file:///C:/a", "windows", "C:/a"),
+        (r"C:\Users\me\a.txt", "wsl", "/mnt/c/Users/me/a.txt"),
+        ("d:/x", "wsl", "/mnt/d/x"),
+        (r"C:\a", "posix", r"C:\a"),
+        ("/c/Users/me", "windows", "C:/Users/me"),
+        ("/mnt/c/a", "windows", "C:/a"),
+        ("/cygdrive/d/a", "windows", "D:/a"),
+        ("/mnt/c/a", "posix", "/mnt/c/a"),
+    ],
+)
+def test_references_become_paths_of_the_system(reference: str, system: System, path: str) -> None:
+    assert expanded(reference, home="/home/me", system=system) == path
+
+
+def test_a_mention_is_the_file_that_it_names() -> None:
+    assert [without_mention(each) for each in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]
+
+
+def test_paths_are_shown_from_where_one_stands() -> None:
+    assert [shown("/a/b/c", start=start) for start in ("/a", "/", "/x")] == [
+        "b/c",
+        "a/b/c",
+        "../a/b/c",
+    ]

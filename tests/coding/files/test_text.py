@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.files.text import NotText, TextForm, decode
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "form"),
+    [
+        (b"a\nb\n", "a\nb\n", TextForm()),
+        (b"", "", TextForm()),
+        (b"a\r\nb\r\nc\n", "a\r\nb\r\nc\n", TextForm(line_end="\r\n")),
+        (b"a\r\nb\nc\n", "a\r\nb\nc\n", TextForm(line_end="\n")),
+        (b"\xef\xbb\xbfa", "a", TextForm(mark=codecs.BOM_UTF8)),
+        (
+            codecs.BOM_UTF16_LE + "€\r\n".encode("utf-16-le"),
+            "€\r\n",
+            TextForm(encoding="utf-16-le", mark=codecs.BOM_UTF16_LE, line_end="\r\n"),
+        ),
+        (
+            codecs.BOM_UTF16_BE + "€".encode("utf-16-be"),
+            "€",
+            TextForm(encoding="utf-16-be", mark=codecs.BOM_UTF16_BE),
+        ),
+    ],
+)
+def test_a_text_is_read_in_its_form_and_written_back_the_same(
+    data: bytes, text: str, form: TextForm
+) -> None:
+    assert decode(data) == (text, form)
+    assert form.encode(text) == data
+
+
+@given(st.binary())
+def test_whatever_is_read_is_written_back_the_same(data: bytes) -> None:
+    try:
+        text, form = decode(data)
+    except NotText:
+        return
+    assert form.encode(text) == data
+
+
+@pytest.mark.trap(112)
+def test_what_is_no_text_is_refused_with_its_place() -> None:
+    with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 2"):
+        decode(b"ab\xffc")

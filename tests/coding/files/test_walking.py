@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from pi.coding.files.walking import Entry, walk
+
+
+def nothing(entry: Entry) -> bool:
+    return False
+
+
+def found(root: Path, stop: threading.Event | None = None) -> list[str]:
+    entries = walk(root, ignores=nothing, stop=stop or threading.Event())
+    return [f"{each.path}{'/' * each.is_folder}{'@' * each.is_link}" for each in entries]
+
+
+def test_everything_is_found_in_order_and_loops_of_links_end(tmp_path: Path) -> None:
+    (tmp_path / "b/c").mkdir(parents=True)
+    (tmp_path / "b/c/f").touch()
+    (tmp_path / "a").touch()
+    (tmp_path / "b/loop").symlink_to("..", target_is_directory=True)
+
+    assert found(tmp_path) == ["a", "b/", "b/c/", "b/loop@", "b/c/f"]
+
+
+def test_what_is_ignored_is_not_entered(tmp_path: Path) -> None:
+    (tmp_path / "skip/inner").mkdir(parents=True)
+    (tmp_path / "keep").mkdir()
+    entries = walk(tmp_path, ignores=lambda entry: entry.path == "skip", stop=threading.Event())
+
+    assert [entry.path for entry in entries] == ["keep"]
+
+
+def test_a_walk_stops_when_it_is_told_to_and_passes_over_what_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    stop = threading.Event()
+    stop.set()
+
+    assert found(tmp_path, stop) == []
+    assert found(tmp_path / "gone") == []

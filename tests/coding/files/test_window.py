@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.files import window
+from pi.coding.files.window import Window, read_window
+
+
+def read(path: Path, skip: int = 0, limit: int | None = None, keep: int = 1000) -> Window:
+    return read_window(path, skip=skip, limit=limit, keep=keep, stop=threading.Event())
+
+
+@given(
+    st.text(alphabet="ab€\n", max_size=60),
+    st.integers(0, 8),
+    st.none() | st.integers(1, 8),
+    st.integers(1, 7),
+)
+def test_a_window_is_the_lines_that_splitting_the_whole_text_gives(
+    tmp_path_factory: pytest.TempPathFactory, text: str, skip: int, limit: int | None, chunk: int
+) -> None:
+    path = tmp_path_factory.mktemp("window") / "file"
+    path.write_text(text, encoding="utf-8")
+    lines = text.split("\n")
+    chosen = "\n".join(lines[skip : None if limit is None else skip + limit])
+    usual, window.CHUNK = window.CHUNK, chunk
+    try:
+        seen = read(path, skip, limit)
+    finally:
+        window.CHUNK = usual
+
+    assert seen.total == len(lines)
+    if skip < len(lines):
+        assert seen.data.decode() == chosen
+        assert seen.size == len(chosen.encode())
+        assert seen.lines == (len(chosen.removesuffix("\n").split("\n")) if chosen else 0)
+        assert seen.first_line_size == len(chosen.split("\n")[0].encode())
+
+
+def test_only_the_beginning_is_kept_but_everything_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"0123456789\n" * 1000)
+
+    assert read(tmp_path / "f", skip=1, keep=15) == Window(
+        data=b"0123456789\n0123",
+        size=11 * 999,
+        lines=999,
+        first_line_size=10,
+        total=1001,
+    )
+
+
+@pytest.mark.trap(123)
+def test_a_total_that_was_not_counted_to_the_end_is_not_called_exact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "f").write_bytes(b"x\n" * 1000)
+    monkeypatch.setattr(window, "MOST_SCANNED", 100)
+    monkeypatch.setattr(window, "CHUNK", 50)
+
+    seen = read(tmp_path / "f")
+
+    assert (seen.exact, seen.total < 1000) == (False, True)
+
+
+def test_reading_stops_when_it_is_told_to(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x\n" * 3_000_000)
+    stop = threading.Event()
+    stop.set()
+
+    seen = read_window(tmp_path / "f", skip=0, limit=None, keep=10, stop=stop)
+
+    assert (seen.exact, seen.total < 3_000_000) == (False, True)
+
+
+def test_bytes_that_are_no_text_are_marked_and_utf16_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(b"a\xffb\0")
+    (tmp_path / "wide").write_bytes("ä\nb".encode("utf-16"))
+
+    assert read(tmp_path / "bad").data.decode() == "a\ufffdb\0"
+    assert read(tmp_path / "wide").data.decode() == "\ufeffä\nb"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(OSError, match="not a regular file"):
+            read(path)

@@ -1,0 +1,39 @@
+"""Sessions on disk for tests: made with the real log, at a time of the test's choice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.session.entries import SessionInfo
+from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import session_directory
+from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.stamps import Stamps
+from pi.testing import FakeClock
+from tests.coding.session.sessions import Counted, Reports, user
+
+HERE, THERE = "/work/here", "/work/there"
+
+
+def shelf(agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None) -> Shelf:
+    """Where the sessions of ``cwd`` are kept, ``at`` seconds after some moment."""
+    stamps = Stamps(clock=FakeClock(1_700_000_000_000 + at * 1000), random_bytes=Counted())
+    return Shelf(session_directory(agent_dir, cwd, custom=custom), cwd, Reports(), stamps)
+
+
+def begin(place: Shelf, *words: str, id: str | None = None, name: str = "") -> SessionLog:
+    """A session that is open, in which the person said some words."""
+    log = new_session(place, id=id)
+    for text in words:
+        log.append(user(text))
+    if name:
+        log.append(SessionInfo(name=name))
+    return log
+
+
+def keep(place: Shelf, *words: str, id: str | None = None, name: str = "") -> Path:
+    """The file of such a session, which nobody has open."""
+    log = begin(place, *words, id=id, name=name)
+    log.close()
+    assert log.file is not None
+    return log.file

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from pi.coding.session.breadcrumbs import (
+    FOLDER,
+    KEPT_DAYS,
+    Breadcrumb,
+    find_breadcrumb,
+    leave_breadcrumb,
+    terminal_key,
+)
+from pi.testing import FakeClock
+
+CRUMB = Breadcrumb(cwd="/x", session="/s/a.jsonl")
+
+
+def test_a_terminal_finds_what_it_used_last_and_others_do_not(tmp_path: Path) -> None:
+    leave_breadcrumb(tmp_path, "mine", Breadcrumb(cwd="/x", session="/s/old"), FakeClock())
+    leave_breadcrumb(tmp_path, "mine", CRUMB, FakeClock())
+
+    assert find_breadcrumb(tmp_path, "mine") == CRUMB
+    assert find_breadcrumb(tmp_path, "other") is None
+    assert stat.S_IMODE((tmp_path / FOLDER / "mine.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / FOLDER).stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff"])
+def test_a_damaged_breadcrumb_is_none(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "mine.json").write_bytes(damage)
+
+    assert find_breadcrumb(tmp_path, "mine") is None
+
+
+def test_where_none_can_be_left_none_is(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).touch()
+
+    leave_breadcrumb(tmp_path, "mine", CRUMB, FakeClock())
+
+    assert find_breadcrumb(tmp_path, "mine") is None
+
+
+def test_breadcrumbs_of_terminals_that_are_long_closed_are_swept_up(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for days, key in ((KEPT_DAYS + 1, "old"), (KEPT_DAYS - 1, "recent")):
+        leave_breadcrumb(tmp_path, key, CRUMB, FakeClock(0))
+        long_ago = clock.now_ms() / 1000 - days * 24 * 3600
+        os.utime(tmp_path / FOLDER / f"{key}.json", (long_ago, long_ago))
+
+    leave_breadcrumb(tmp_path, "new", CRUMB, clock)
+
+    assert sorted(path.stem for path in (tmp_path / FOLDER).iterdir()) == ["new", "recent"]
+
+
+def key(
+    environ: dict[str, str] | None = None, tty: str | None = None, shell: int = 1
+) -> str | None:
+    return terminal_key(environ or {}, tty=tty, shell_pid=shell)
+
+
+def test_a_terminal_keeps_its_name_whatever_runs_in_it() -> None:
+    pane = {"TMUX_PANE": "%1", "TMUX": "/tmp/tmux,1,0"}
+
+    assert key(pane, "/dev/pts/1", 1) == key(pane, "/dev/pts/9", 2)
+    assert key({"TERM_SESSION_ID": "w0"}, shell=1) == key({"TERM_SESSION_ID": "w0"}, shell=2)
+    assert key(tty="/dev/pts/1") == key(tty="/dev/pts/1")
+
+
+def test_no_two_terminals_have_the_same_name() -> None:
+    names = [
+        key({"TMUX_PANE": "%1", "TMUX": "one"}),
+        key({"TMUX_PANE": "%1", "TMUX": "two"}),
+        key({"TMUX_PANE": "%2", "TMUX": "one"}),
+        key({"KITTY_WINDOW_ID": "1", "KITTY_PID": "7"}),
+        key({"TERM_SESSION_ID": "1"}),
+        key({"WT_SESSION": "1"}),
+        key(tty="/dev/pts/1", shell=1),
+        key(tty="/dev/pts/1", shell=2),
+        key(tty="/dev/pts/2", shell=1),
+    ]
+
+    assert len(set(names)) == len(names)
+    assert None not in names
+
+
+def test_what_is_no_terminal_has_no_name() -> None:
+    assert key() is None

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.messages import Image, SystemMessage, UserMessage
+from pi.coding.session.entries import MessageEntry, SessionInfo
+from pi.coding.session.facts import FIRST_MESSAGE, SessionFacts, gather_facts, read_facts
+from pi.coding.session.facts import read_header as header_of
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import new_session
+from pi.coding.session.reading import read_object
+from tests.coding.session.kept import HERE, keep, shelf
+from tests.coding.session.sessions import SESSIONS, answer, append_all, make_shelf, user
+from tests.coding.session.stories import Step, play, stories
+
+HEADER = {"type": "session", "id": "one", "timestamp": "2026-11-15T19:23:06.927Z", "cwd": "/x"}
+STARTED = 1794770586927
+
+
+def facts(*entries: object) -> SessionFacts:
+    return gather_facts(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
+
+
+def test_a_session_tells_who_it_is_and_what_was_said(tmp_path: Path) -> None:
+    log = new_session(shelf(tmp_path), id="abc", parent="/other.jsonl")
+    append_all(
+        log,
+        MessageEntry(message=SystemMessage(content="You are pi.")),
+        user("first\nquestion"),
+        answer("an answer"),
+        user("second"),
+        SessionInfo(name="old"),
+        SessionInfo(name="new"),
+    )
+    log.close()
+    assert log.file is not None
+
+    assert read_facts(log.file) == SessionFacts(
+        id="abc",
+        cwd=HERE,
+        created_ms=1_700_000_000_000,
+        parent="/other.jsonl",
+        name="new",
+        first_message="first question",
+        message_count=3,
+        last_message_ms=1_700_000_000_000,
+    )
+
+
+def test_a_name_can_be_taken_away_again() -> None:
+    named = {"type": "session_info", "id": "1", "parentId": None, "name": "x"}
+
+    assert facts(named).name == "x"
+    assert facts(named, {"type": "session_info", "id": "2"}).name is None
+
+
+def test_the_first_message_is_short_and_harmless() -> None:
+    said = {"role": "user", "content": "\x1b]0;title\x07a\n\tb" + "x" * 10_000}
+    shown = facts({"type": "message", "id": "1", "message": said}).first_message
+
+    assert shown.startswith("a bxx")
+    assert len(shown) == FIRST_MESSAGE
+
+
+def test_pictures_are_a_message_without_words() -> None:
+    log = new_session(make_shelf(None))
+    log.append(MessageEntry(message=UserMessage(content=(Image(data="", mime_type="image/png"),))))
+
+    found = gather_facts(HEADER, [log.line(0)])
+
+    assert (found.first_message, found.message_count) == ("", 1)
+
+
+def test_the_time_of_a_session_is_that_of_its_last_message_or_its_birth() -> None:
+    later = {"type": "message", "id": "1", "timestamp": "2026-11-15T19:23:07.927Z"}
+    earlier = later | {"timestamp": "2020-01-01T00:00:00.000Z"}
+    said = {"message": {"role": "user", "content": "x"}}
+    no_time = {"type": "message", "id": "1", "timestamp": "yesterday", **said}
+
+    assert facts(later | said).active_ms == STARTED + 1000
+    assert facts(earlier | said).active_ms == STARTED
+    assert facts(no_time).active_ms == STARTED
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n",
+        b"not json\n",
+        b'{"type":"message"}\n',
+        b'{"type":"session"}\n',
+        b"[1]\n",
+        b"\xff",
+    ],
+)
+def test_a_file_that_begins_with_no_header_is_no_session(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(content)
+
+    assert read_facts(path) is None
+    assert header_of(path) is None
+
+
+def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    message = {"message": {"content": "hello", "role": "user"}, "id": "1", "type": "message"}
+    path.write_text(f'garbage\n{json.dumps(HEADER)}\n{json.dumps(message, indent=None)}\n{{"ty')
+
+    found = read_facts(path)
+
+    assert found is not None
+    assert (found.first_message, found.message_count) == ("hello", 1)
+
+
+def slowly(log: SessionLog) -> tuple[int, str | None]:
+    """How many messages there are, and the name, by decoding every line."""
+    messages = [read_object(log.line(place)) or {} for place in range(len(log.tree))]
+    said = [entry for entry in messages if entry["type"] == "message"]
+    return sum(entry["message"]["role"] != "system" for entry in said), log.name
+
+
+@given(stories)
+def test_counting_by_how_lines_begin_is_right(story: list[Step]) -> None:
+    log = new_session(make_shelf(None))
+    for step in story:
+        play(log, step)
+
+    found = gather_facts(HEADER, map(log.line, range(len(log.tree))))
+
+    assert (found.message_count, found.name) == slowly(log)
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_sessions_of_pi_are_listed(path: Path) -> None:
+    found = read_facts(path)
+
+    assert found is not None
+    assert found.message_count > 0
+    assert found.first_message
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_at_all_make_it_fail(junk: bytes) -> None:
+    gather_facts(HEADER, junk.splitlines(keepends=True))
+
+
+def test_a_file_of_a_session_is_read_by_its_path(tmp_path: Path) -> None:
+    path = keep(shelf(tmp_path), "hello", id="abc")
+
+    assert (header_of(path) or {})["id"] == "abc"

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from pi.coding.session.facts import SessionFacts
+from pi.coding.session.index import FILE_NAME, Row, load_index, save_index
+
+FACTS = SessionFacts(
+    id="a",
+    cwd="/x",
+    created_ms=1,
+    parent=None,
+    name=None,
+    first_message="hello",
+    message_count=1,
+    last_message_ms=2,
+)
+ROWS = {
+    "/s/a.jsonl": Row(size=1, modified_ns=2, facts=FACTS),
+    "/s/no.jsonl": Row(size=3, modified_ns=4, facts=None),
+}
+
+
+def test_what_is_saved_is_loaded_and_is_nobody_elses_business(tmp_path: Path) -> None:
+    save_index(tmp_path, ROWS)
+
+    assert load_index(tmp_path) == ROWS
+    assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b'{"version":0,"rows":{}}'])
+def test_a_damaged_index_or_one_of_another_version_is_empty(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / FILE_NAME).write_bytes(damage)
+
+    assert load_index(tmp_path) == {}
+
+
+def test_where_no_index_can_be_it_is_done_without(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+
+    save_index(tmp_path, ROWS)
+
+    assert load_index(tmp_path) == {}
+
+
+def test_a_path_that_is_no_text_does_not_stop_the_rest(tmp_path: Path) -> None:
+    save_index(tmp_path, {"/s/\udcff.jsonl": ROWS["/s/a.jsonl"]})
+
+    assert load_index(tmp_path) == {}

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.files import FileProblem
+from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound
+from pi.coding.session.facts import read_facts
+from pi.coding.session.renaming import rename_session
+from tests.coding.session.kept import begin, keep, shelf
+from tests.coding.session.sessions import make_stamps
+
+
+def name_of(path: Path) -> str | None:
+    facts = read_facts(path)
+    assert facts is not None
+    return facts.name
+
+
+def test_a_name_is_added_at_the_end_and_nothing_else_changes(tmp_path: Path) -> None:
+    path = keep(shelf(tmp_path), "x")
+    before = path.read_bytes()
+
+    rename_session(path, " a\nname ", make_stamps())
+    added = path.read_bytes().removeprefix(before)
+    assert added.count(b"\n") == 1
+    assert name_of(path) == "a name"
+
+    rename_session(path, "  ", make_stamps())
+    assert name_of(path) is None
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.trap(224)
+def test_a_session_that_is_open_elsewhere_is_left_alone(tmp_path: Path) -> None:
+    log = begin(shelf(tmp_path), "x")
+    assert log.file is not None
+    before = log.file.read_bytes()
+
+    with pytest.raises(SessionInUse):
+        rename_session(log.file, "name", make_stamps())
+    log.close()
+
+    assert log.file.read_bytes() == before
+
+
+def test_what_is_no_session_gets_no_name(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text("{}\n")
+
+    with pytest.raises(NotASession):
+        rename_session(tmp_path / "notes.jsonl", "name", make_stamps())
+    with pytest.raises(SessionNotFound):
+        rename_session(tmp_path / "none.jsonl", "name", make_stamps())
+
+    assert (tmp_path / "notes.jsonl").read_text() == "{}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
+
+
+def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem):
+        rename_session(tmp_path, "name", make_stamps())

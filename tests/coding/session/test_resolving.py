@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.coding.session.breadcrumbs import Breadcrumb
+from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.forking import clone
+from pi.coding.session.opening import new_session
+from pi.coding.session.resolving import (
+    DirectoryGone,
+    Elsewhere,
+    Here,
+    NoMatchingSession,
+    check_directory,
+    check_persistent,
+    find_by_id,
+    new_id_warning,
+    resolve_session,
+    session_to_continue,
+)
+from tests.coding.session.kept import HERE, THERE, keep, shelf
+from tests.coding.session.sessions import make_shelf, user
+
+
+def test_a_path_is_taken_as_it_is_whether_it_exists_or_not(tmp_path: Path) -> None:
+    catalog = SessionCatalog(tmp_path)
+
+    assert resolve_session("/s/a.jsonl", catalog, HERE) == Here(path=Path("/s/a.jsonl"))
+    assert resolve_session("a.jsonl", catalog, HERE) == Here(path=Path(HERE, "a.jsonl"))
+    assert resolve_session("sub/a", catalog, HERE) == Here(path=Path(HERE, "sub/a"))
+
+
+def test_an_id_is_found_whole_or_by_its_beginning_and_the_latest_wins(tmp_path: Path) -> None:
+    exact = keep(shelf(tmp_path, at=1), "x", id="abc")
+    keep(shelf(tmp_path, at=2), "x", id="abcd")
+    latest = keep(shelf(tmp_path, at=3), "x", id="abce")
+    catalog = SessionCatalog(tmp_path)
+
+    assert resolve_session("abc", catalog, HERE) == Here(path=exact)
+    assert resolve_session("ab", catalog, HERE) == Here(path=latest)
+
+
+def test_a_session_of_another_project_is_told_apart(tmp_path: Path) -> None:
+    keep(shelf(tmp_path, THERE), "x", id="abc")
+    near = keep(shelf(tmp_path, HERE), "x", id="abd")
+    catalog = SessionCatalog(tmp_path)
+
+    found = resolve_session("abc", catalog, HERE)
+
+    assert isinstance(found, Elsewhere)
+    assert (found.session.facts.id, found.session.facts.cwd) == ("abc", THERE)
+    assert resolve_session("ab", catalog, HERE) == Here(path=near)
+
+
+def test_an_id_of_no_session_is_told_in_pis_words(tmp_path: Path) -> None:
+    with pytest.raises(NoMatchingSession) as problem:
+        resolve_session("abc", SessionCatalog(tmp_path), HERE)
+
+    assert problem.value.explain() == "No session found matching 'abc'"
+
+
+def test_a_custom_directory_is_the_only_one_searched(tmp_path: Path) -> None:
+    keep(shelf(tmp_path), "x", id="abc")
+
+    with pytest.raises(NoMatchingSession):
+        resolve_session("abc", SessionCatalog(tmp_path, custom=tmp_path / "custom"), HERE)
+
+
+def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
+    path = keep(shelf(tmp_path), "x", id="abc")
+    keep(shelf(tmp_path, THERE), "x", id="abd")
+    catalog = SessionCatalog(tmp_path)
+
+    assert find_by_id("abc", catalog, HERE) == path
+    assert find_by_id("ab", catalog, HERE) is None
+    assert find_by_id("abd", catalog, HERE) is None
+    assert new_id_warning("ab") == (
+        "No project session found with id 'ab'; creating a new session with that id."
+    )
+
+
+@pytest.mark.trap(226)
+def test_continuing_takes_the_latest_session_of_this_directory(tmp_path: Path) -> None:
+    catalog = SessionCatalog(tmp_path)
+    assert session_to_continue(catalog, HERE) is None
+    keep(shelf(tmp_path, at=1), "x")
+    latest = keep(shelf(tmp_path, at=2), "x")
+    keep(shelf(tmp_path, THERE, at=3), "x")
+    (latest.parent / "9999.jsonl").write_text("{}\n")
+
+    assert session_to_continue(catalog, HERE) == latest
+
+
+def test_continuing_takes_what_this_terminal_used_last(tmp_path: Path) -> None:
+    mine = keep(shelf(tmp_path, at=1), "x")
+    latest = keep(shelf(tmp_path, at=2), "x")
+    theirs = keep(shelf(tmp_path, THERE, at=3), "x")
+    catalog = SessionCatalog(tmp_path)
+
+    def go_on(cwd: str, session: Path) -> Path | None:
+        return session_to_continue(catalog, HERE, Breadcrumb(cwd=cwd, session=str(session)))
+
+    assert go_on(HERE, mine) == mine
+    assert go_on(THERE, mine) == latest
+    assert go_on(HERE, theirs) == latest
+    assert go_on(HERE, tmp_path / "gone.jsonl") == latest
+
+
+def test_with_a_custom_directory_a_breadcrumb_that_leads_elsewhere_is_ignored(
+    tmp_path: Path,
+) -> None:
+    custom = tmp_path / "custom"
+    outside = keep(shelf(tmp_path, at=9), "x")
+    old = keep(shelf(tmp_path, at=1, custom=custom), "x")
+    latest = keep(shelf(tmp_path, at=2, custom=custom), "x")
+    catalog = SessionCatalog(tmp_path, custom=custom)
+
+    found = [
+        session_to_continue(catalog, HERE, Breadcrumb(cwd=HERE, session=str(path)))
+        for path in (outside, old)
+    ]
+
+    assert found == [latest, old]
+
+
+@pytest.mark.trap(218)
+def test_a_working_directory_that_is_gone_is_told_in_three_lines(tmp_path: Path) -> None:
+    check_directory(str(tmp_path), Path("/s.jsonl"), "/now")
+    check_directory("", Path("/s.jsonl"), "/now")
+
+    with pytest.raises(DirectoryGone) as problem:
+        check_directory("/gone/for/good", Path("/s.jsonl"), "/now")
+
+    assert problem.value.explain().splitlines() == [
+        "Stored session working directory does not exist: /gone/for/good",
+        "Session file: /s.jsonl",
+        "Current working directory: /now",
+    ]
+    assert problem.value.stored == "/gone/for/good"
+
+
+@pytest.mark.trap(222)
+def test_resuming_without_saved_sessions_fails_and_what_comes_of_memory_stays_there(
+    tmp_path: Path,
+) -> None:
+    check_persistent(tmp_path, "--resume")
+    with pytest.raises(PiError, match="--resume needs sessions that are saved"):
+        check_persistent(None, "--resume")
+
+    log = new_session(make_shelf(None))
+    log.append(user("x"))
+    assert clone(log, make_shelf(None)).file is None

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.session.catalog import ListedSession, SessionCatalog
+from pi.coding.session.entries import Compaction
+from pi.coding.session.opening import new_session
+from pi.coding.session.search import Passage, search_sessions, search_texts
+from tests.coding.session.kept import THERE, keep, shelf
+from tests.coding.session.sessions import answer, append_all, user
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> list[ListedSession]:
+    keep(shelf(tmp_path, at=1), "Fix the login page", id="s1")
+    keep(shelf(tmp_path, at=2), "unrelated", id="s2", name="Login again")
+    keep(shelf(tmp_path, THERE, at=3), "what is a monad", id="s3")
+    return SessionCatalog(tmp_path).everywhere()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["s3", "s2", "s1"]),
+        ("login", ["s2", "s1"]),
+        ("LOGIN page", ["s1"]),
+        ("work/there", ["s3"]),
+        ("s2", ["s2"]),
+        ("mnad", ["s3"]),
+        ("zebra", []),
+    ],
+)
+@pytest.mark.trap(219)
+def test_name_first_message_directory_and_id_are_searched_the_latest_first(
+    listed: list[ListedSession], query: str, found: list[str]
+) -> None:
+    assert [session.facts.id for session in search_sessions(query, listed)] == found
+
+
+def test_what_was_said_is_found_with_the_words_around_it(tmp_path: Path) -> None:
+    log = new_session(shelf(tmp_path), id="s")
+    first, second = append_all(log, user("hello"), answer('The «ÄPFEL»\nare "ripe" ' + "." * 99))
+    append_all(log, Compaction(summary="pears", first_kept_id=first, tokens_before=1))
+    log.close()
+    (session,) = listed = SessionCatalog(tmp_path).everywhere()
+    excerpt = 'The «ÄPFEL» are "ripe" ' + "." * (60 - len('» are "ripe" '))
+
+    assert search_texts("äpfel", listed) == [
+        Passage(session=session, entry_id=second, excerpt=excerpt)
+    ]
+    assert [hit.excerpt for hit in search_texts('"RIPE"', listed)] == [
+        f'The «ÄPFEL» are "ripe" {"." * 59}'
+    ]
+    assert [hit.excerpt for hit in search_texts("pears", listed)] == ["pears"]
+    assert search_texts("assistant", listed) == []
+    assert search_texts("  ", listed) == []
+
+
+def test_a_session_that_is_gone_since_is_passed_over(listed: list[ListedSession]) -> None:
+    for session in listed[1:]:
+        session.path.unlink()
+
+    assert [hit.session.facts.id for hit in search_texts("a", listed)] == ["s3"]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.coding.blobs.folder import artifact_directory
+from pi.coding.session.errors import SessionInUse, SessionNotFound
+from pi.coding.session.opening import open_session
+from pi.coding.session.trash import FOLDER, Trash
+from pi.testing import FakeClock
+from tests.coding.session.kept import begin, keep, shelf
+
+
+def trash(agent_dir: Path, **environ: str) -> Trash:
+    return Trash(agent_dir, environ, FakeClock())
+
+
+def session_with_artifacts(agent_dir: Path) -> Path:
+    path = keep(shelf(agent_dir), "x", id="abc")
+    artifact_directory(path).mkdir()
+    return path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def test_without_a_desktop_a_session_goes_to_a_folder_of_ours(tmp_path: Path) -> None:
+    path = session_with_artifacts(tmp_path)
+    content = path.read_bytes()
+
+    await trash(tmp_path).delete(path)
+
+    assert names(path.parent) == []
+    assert names(tmp_path / FOLDER) == [path.stem, path.name]
+    assert (tmp_path / FOLDER / path.name).read_bytes() == content
+
+
+async def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
+    first = keep(shelf(tmp_path), "first", id="abc")
+    await trash(tmp_path).delete(first)
+    second = keep(shelf(tmp_path), "second", id="abc")
+    await trash(tmp_path).delete(second)
+
+    assert names(tmp_path / FOLDER) == [f"{first.stem}.2.jsonl", first.name]
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
+async def test_a_desktop_finds_the_session_in_its_trash(tmp_path: Path) -> None:
+    desktop = tmp_path / "home" / ".local/share/Trash"
+    paths = [keep(shelf(tmp_path / "an agent"), text, id="abc") for text in ("first",)]
+    await trash(tmp_path, HOME=str(tmp_path / "home")).delete(paths[0])
+    paths.append(session_with_artifacts(tmp_path / "an agent"))
+    await trash(tmp_path, XDG_DATA_HOME=str(desktop.parent)).delete(paths[1])
+
+    name, stem = paths[0].name, paths[0].stem
+    assert names(desktop / "files") == [stem, f"{stem}.2.jsonl", name]
+    assert names(desktop / "info") == [
+        f"{stem}.2.jsonl.trashinfo",
+        f"{name}.trashinfo",
+        f"{stem}.trashinfo",
+    ]
+    note = (desktop / "info" / f"{name}.trashinfo").read_text().splitlines()
+    assert note[:2] == ["[Trash Info]", f"Path={str(paths[0]).replace(' ', '%20')}"]
+    assert note[2].startswith("DeletionDate=2023-11-1")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.parametrize("works", [True, False])
+async def test_the_trash_command_is_asked_first_and_need_not_work(
+    tmp_path: Path, works: bool
+) -> None:
+    path = session_with_artifacts(tmp_path)
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    command = tmp_path / "bin" / "trash"
+    command.parent.mkdir()
+    does = f'/bin/mv "$@" {taken}/' if works else "exit 1"
+    command.write_text(f"#!/bin/sh\n{does}\n")
+    command.chmod(0o755)
+
+    await trash(tmp_path, PATH=str(command.parent)).delete(path)
+
+    there, empty = (taken, tmp_path / FOLDER) if works else (tmp_path / FOLDER, taken)
+    assert names(there) == [path.stem, path.name]
+    assert not empty.exists() or names(empty) == []
+    assert names(path.parent) == []
+
+
+@pytest.mark.trap(224)
+async def test_a_session_that_another_terminal_continued_is_not_deleted(tmp_path: Path) -> None:
+    mine = begin(shelf(tmp_path), "x")
+    assert mine.file is not None
+    mine.close()
+    theirs = open_session(mine.file, shelf(tmp_path))
+
+    with pytest.raises(SessionInUse):
+        await trash(tmp_path).delete(mine.file)
+    assert mine.file.exists()
+
+    theirs.close()
+    await trash(tmp_path).delete(mine.file)
+    assert not mine.file.exists()
+
+
+async def test_what_is_not_there_cannot_be_deleted(tmp_path: Path) -> None:
+    with pytest.raises(SessionNotFound):
+        await trash(tmp_path).delete(tmp_path / "none.jsonl")
+
+    assert names(tmp_path) == []

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.shell.decoding import OutputDecoder
+
+
+def fed(decoder: OutputDecoder, *chunks: bytes) -> str:
+    return "".join(decoder.feed(chunk) for chunk in chunks) + decoder.feed(b"", final=True)
+
+
+@pytest.mark.trap(100)
+@given(st.text(), st.integers(1, 5))
+def test_a_text_is_the_same_however_it_is_cut(text: str, size: int) -> None:
+    data = text.encode("utf-8", "surrogatepass").replace(b"\xed", b"\xc3\xad")
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+
+    assert fed(OutputDecoder(), *chunks) == data.decode("utf-8", "replace")
+
+
+@pytest.mark.trap(100)
+def test_bytes_that_are_no_text_become_marks() -> None:
+    assert fed(OutputDecoder(), b"a\xffb\x00\xe2\x82") == "a\ufffdb\x00\ufffd"
+
+
+@pytest.mark.trap(100)
+def test_the_code_page_of_the_system_takes_over_where_utf8_ends() -> None:
+    page = OutputDecoder("cp437")
+
+    assert fed(page, "€ ".encode(), b"caf\x82 ", b"\x81ber") == "€ café über"
+
+
+def test_the_code_page_decodes_also_what_was_held_back() -> None:
+    assert fed(OutputDecoder("cp1252"), b"\xe2", b"ge") == "âge"

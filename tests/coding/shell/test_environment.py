@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.providers.provider import Provider
+from pi.coding.shell.environment import (
+    MARKS,
+    UNATTENDED,
+    EnvironmentRules,
+    Withheld,
+    command_environment,
+    credential_variables,
+    service_environment,
+    withheld,
+)
+
+OURS = {
+    "PATH": "/bin",
+    "HOME": "/home/me",
+    "EDITOR": "vi",
+    "ANTHROPIC_API_KEY": "secret",
+    "OPENAI_API_KEY": "secret",
+    "FROM_FILE": "secret",
+    "GIT_DIR": "/elsewhere/.git",
+    "GIT_AUTHOR_NAME": "Me",
+    "PI_SESSION_ID": "outer",
+    "MY_TOKEN": "mine",
+}
+RULES = EnvironmentRules(
+    credentials=credential_variables(), from_dotenv=frozenset({"FROM_FILE"}), deny=("MY_*",)
+)
+
+
+@pytest.mark.trap(104)
+def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> None:
+    assert command_environment(OURS, RULES) == {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "EDITOR": "vi",
+        "GIT_AUTHOR_NAME": "Me",
+        **UNATTENDED,
+        **MARKS,
+    }
+
+
+def test_what_is_withheld_is_listed_with_its_reason_and_without_its_value() -> None:
+    assert withheld(OURS, RULES) == [
+        Withheld(name="ANTHROPIC_API_KEY", reason="credential"),
+        Withheld(name="FROM_FILE", reason="dotenv"),
+        Withheld(name="GIT_DIR", reason="git"),
+        Withheld(name="MY_TOKEN", reason="denied"),
+        Withheld(name="OPENAI_API_KEY", reason="credential"),
+        Withheld(name="PI_SESSION_ID", reason="session"),
+    ]
+
+
+def test_a_person_may_let_variables_through_but_a_denial_is_stronger() -> None:
+    rules = EnvironmentRules(
+        credentials=frozenset({"A_KEY", "B_KEY"}),
+        allow=("*_KEY", "GIT_DIR"),
+        deny=("B_KEY",),
+    )
+    seen = command_environment({"A_KEY": "1", "B_KEY": "2", "GIT_DIR": "3"}, rules)
+
+    assert {name: seen.get(name) for name in ("A_KEY", "B_KEY", "GIT_DIR")} == {
+        "A_KEY": "1",
+        "B_KEY": None,
+        "GIT_DIR": "3",
+    }
+
+
+def test_credential_variables_are_those_of_the_provider_table_and_of_the_person() -> None:
+    row = Provider(id="x", name="X", key_variables=("X_KEY",), token_variables=("X_TOKEN",))
+
+    assert credential_variables([row], more=["OWN"]) == {"X_KEY", "X_TOKEN", "OWN"}
+    assert {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN"} <= credential_variables()
+
+
+def test_services_see_only_what_everybody_needs() -> None:
+    assert service_environment(OURS | {"LC_ALL": "C"}) == {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "LC_ALL": "C",
+        **MARKS,
+    }

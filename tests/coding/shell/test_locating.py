@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.shell.locating import NoShell, find_shell
+
+
+def program(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o755)
+    return str(path)
+
+
+@pytest.mark.trap(105)
+def test_bash_is_taken_from_its_usual_place() -> None:
+    found = find_shell("", environ={}, platform="linux", is_file=lambda place: True)
+
+    assert found == "/bin/bash"
+
+
+@pytest.mark.trap(105)
+def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
+    bash, sh = program(tmp_path / "a/bash"), program(tmp_path / "b/sh")
+
+    def found(path: str) -> str:
+        return find_shell("", environ={"PATH": path}, platform="linux", is_file=lambda place: False)
+
+    assert found(f"{tmp_path}/b:{tmp_path}/a") == bash
+    assert found(f"{tmp_path}/b") == sh
+    with pytest.raises(NoShell, match="no bash"):
+        found(str(tmp_path / "nowhere"))
+
+
+@pytest.mark.trap(105)
+def test_a_configured_shell_wins_and_is_not_replaced_if_it_is_missing(tmp_path: Path) -> None:
+    own = program(tmp_path / "bin/zsh")
+    environ = {"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")}
+
+    for configured in (own, "~/bin/zsh", "zsh"):
+        assert find_shell(configured, environ=environ, platform="linux") == own
+    with pytest.raises(NoShell, match="configured shell /gone does not exist"):
+        find_shell("/gone", environ=environ, platform="linux")
+
+
+@pytest.mark.trap(106)
+def test_on_windows_it_is_the_bash_of_git_and_never_the_one_of_another_system() -> None:
+    environ = {
+        "ProgramFiles": r"C:\Program Files",
+        "PATH": r"C:\Windows\System32;C:\Users\me\AppData\Local\Microsoft\WindowsApps;D:\git\bin",
+    }
+
+    def found(*files: str) -> str:
+        return find_shell("", environ=environ, platform="win32", is_file=lambda f: f in files)
+
+    legacy = r"C:\Windows\System32\bash.exe"
+    store = r"C:\Users\me\AppData\Local\Microsoft\WindowsApps\bash.exe"
+    git = r"C:\Program Files\Git\bin\bash.exe"
+    on_path = r"D:\git\bin\bash.exe"
+    assert found(legacy, store, on_path) == on_path
+    assert found(legacy, git, on_path) == git
+    with pytest.raises(NoShell, match="no bash"):
+        found(legacy, store)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pi.base.processes import SpawnFailed
+from pi.coding.shell.user_commands import BashResult, UserCommands
+from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+
+pytestmark = needs_posix_shell
+
+
+@pytest.mark.trap(101)
+async def test_what_is_shown_of_a_command_cannot_command_the_terminal(tmp_path: Path) -> None:
+    told: list[str] = []
+    script = (
+        r"printf 'a\033[31mred\033[0m \033]8;;http://x\033\\link\033]8;;\033\\ "
+        r"\033]133;A\007\033P1$r\033\\\033_apc\033\\\033^pm\033\\\033\\end\r\n"
+        r"\033]8;;unterminated\nnext'"
+    )
+
+    result = await UserCommands(Room(tmp_path).shell).run(script, on_text=told.append)
+
+    assert result == BashResult(output="ared link end\n\nnext", exit_code=0)
+    assert "".join(told) == result.output
+
+
+async def test_a_result_has_the_form_of_the_protocol(tmp_path: Path) -> None:
+    commands = UserCommands(Room(tmp_path).shell)
+
+    short = msgspec.to_builtins(await commands.run("echo one; echo two >&2; exit 3"))
+    long = msgspec.to_builtins(await commands.run("seq 1 3000"))
+
+    assert short == {"output": "one\ntwo\n", "exitCode": 3, "cancelled": False, "truncated": False}
+    assert long["output"].startswith("1001\n")
+    assert long["output"].endswith("\n3000")
+    path = Path(long.pop("fullOutputPath"))
+    assert path.read_text() == "".join(f"{n}\n" for n in range(1, 3001))
+    assert (long["truncated"], long["exitCode"]) == (True, 0)
+
+
+@pytest.mark.trap(107)
+async def test_stopping_ends_every_running_command_and_keeps_what_was_said(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        commands = UserCommands(room.shell)
+        begun = [asyncio.Event() for _ in range(3)]
+
+        async def begin(number: int) -> BashResult:
+            return await commands.run(
+                f"echo {number}; sleep 600", on_text=lambda _: begun[number].set()
+            )
+
+        running = [asyncio.create_task(begin(number)) for number in range(3)]
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(each.wait() for each in begun))
+            assert commands.running == 3
+
+            commands.stop()
+            results = await asyncio.gather(*running)
+
+        assert results == [BashResult(output=f"{n}\n", cancelled=True) for n in range(3)]
+        assert (commands.running, room.left()) == (0, [])
+
+
+async def test_cancelling_the_caller_ends_its_command(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        begun = asyncio.Event()
+        commands = UserCommands(room.shell)
+        running = asyncio.create_task(
+            commands.run("echo begun; sleep 600", on_text=lambda _: begun.set())
+        )
+        async with asyncio.timeout(10):
+            await begun.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+        assert (commands.running, room.left()) == (0, [])
+
+
+async def test_a_command_that_cannot_start_says_so(tmp_path: Path) -> None:
+    commands = UserCommands(Room(tmp_path).shell)
+
+    with pytest.raises(SpawnFailed):
+        await commands.run("true", cwd=tmp_path / "gone")
+    assert commands.running == 0

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.tools.diff import Diff
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30).map("\n".join)
+
+
+def numbered(count: int, **changed: str) -> str:
+    return "".join(f"{changed.get(f'l{n}', f'L{n}')}\n" for n in range(1, count + 1))
+
+
+def test_changes_are_shown_with_four_lines_around_them() -> None:
+    diff = Diff(numbered(30), numbered(30, l10="TEN", l25="NEW\nLINE"))
+
+    assert diff.first_changed_line == 10
+    assert diff.display() == "\n".join(
+        [
+            "    ...",
+            *[f" {n:>2} L{n}" for n in range(6, 10)],
+            "-10 L10",
+            "+10 TEN",
+            *[f" {n} L{n}" for n in range(11, 15)],
+            "    ...",
+            *[f" {n} L{n}" for n in range(21, 25)],
+            "-25 L25",
+            "+25 NEW",
+            "+26 LINE",
+            *[f" {n} L{n}" for n in range(26, 30)],
+            "    ...",
+        ]
+    )
+
+
+def test_near_changes_are_shown_together() -> None:
+    diff = Diff(numbered(12), numbered(12, l2="x", l10="y"))
+
+    assert "..." not in diff.display()
+    assert diff.patch("p").count("@@ -") == 1
+
+
+def test_a_text_without_changes_has_no_diff() -> None:
+    diff = Diff("a\n", "a\n")
+
+    assert (diff.display(), diff.changes, diff.first_changed_line) == ("", [], None)
+
+
+def test_a_missing_line_end_is_said_in_the_patch() -> None:
+    assert Diff("a\nb", "a\nc\n").patch("p") == (
+        "--- p\n+++ p\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
+    )
+
+
+def test_files_that_begin_or_end_empty_have_the_usual_numbers() -> None:
+    assert Diff("", "a\n").patch("p") == "--- p\n+++ p\n@@ -0,0 +1,1 @@\n+a\n"
+    assert Diff("a\n", "").patch("p") == "--- p\n+++ p\n@@ -1,1 +0,0 @@\n-a\n"
+
+
+def test_a_large_file_with_one_change_is_compared_at_once() -> None:
+    old = "".join(f"line {n}\n" for n in range(100_000))
+
+    diff = Diff(old, old.replace("line 50000\n", "changed\n"))
+
+    assert diff.changes == [(50_000, 50_001, 50_000, 50_001)]
+
+
+def test_texts_that_differ_everywhere_are_replaced_as_a_whole() -> None:
+    old, new = "a\n" * 3000 + "x\n", "b\n" * 3000 + "y\n"
+
+    assert Diff(old, new).changes == [(0, 3001, 0, 3001)]
+
+
+@pytest.mark.slow
+@given(TEXTS, TEXTS)
+def test_patch_makes_the_new_text_of_the_old(
+    tmp_path_factory: pytest.TempPathFactory, old: str, new: str
+) -> None:
+    patch = shutil.which("patch") or pytest.skip("patch is not installed; not tested: patches")
+    if old == new:
+        return
+    folder: Path = tmp_path_factory.mktemp("patch")
+    (folder / "f").write_text(old)
+    said = subprocess.run(
+        [patch, "-s", "f"], cwd=folder, input=Diff(old, new).patch("f"), text=True, check=False,
+        capture_output=True,
+    )  # fmt: skip
+
+    assert said.returncode == 0, said.stdout
+    made = (folder / "f").read_text() if (folder / "f").exists() else ""
+    assert made == new

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+import pytest
+
+from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.coding.tools.edit import prepare_edit
+from pi.testing import call, says
+from tests.agent.agents import Stage
+from tests.coding.tools.places import make, use
+
+
+@pytest.fixture
+def edit(tmp_path: Path) -> AgentTool:
+    return make(tmp_path, "edit")
+
+
+def change(old: str, new: str) -> list[dict[str, str]]:
+    return [{"oldText": old, "newText": new}]
+
+
+@pytest.mark.trap(109)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"\xef\xbb\xbfone\r\ntwo\r\n", b"\xef\xbb\xbfone\r\n2\r\nmore\r\n"),
+        (
+            codecs.BOM_UTF16_LE + "one\r\ntwo\r\n".encode("utf-16-le"),
+            codecs.BOM_UTF16_LE + "one\r\n2\r\nmore\r\n".encode("utf-16-le"),
+        ),
+        (b"one\ntwo", b"one\n2\nmore"),
+    ],
+)
+async def test_a_file_keeps_its_encoding_mark_and_line_ends(
+    edit: AgentTool, tmp_path: Path, before: bytes, after: bytes
+) -> None:
+    (tmp_path / "f").write_bytes(before)
+
+    result = await use(edit, path="f", edits=change("two", "2\nmore"))
+
+    assert (tmp_path / "f").read_bytes() == after
+    assert isinstance(result.details, dict)
+    assert result.details["diff"] == " 1 one\n-2 two\n+2 2\n+3 more"
+
+
+@pytest.mark.trap(112)
+async def test_a_file_that_is_no_text_is_left_alone(edit: AgentTool, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"a\xffb")
+
+    with pytest.raises(ToolFailed, match=r"^Could not edit file: f\. It is not valid UTF-8"):
+        await use(edit, path="f", edits=change("a", "b"))
+
+    assert (tmp_path / "f").read_bytes() == b"a\xffb"
+
+
+@pytest.mark.trap(118)
+async def test_an_empty_file_can_be_edited(edit: AgentTool, tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+
+    result = await use(edit, path="f", edits=change("", "first\n"))
+
+    assert (tmp_path / "f").read_text() == "first\n"
+    assert result == ToolResult.of(
+        "Successfully replaced 1 block(s) in f.",
+        details={
+            "diff": "+1 first",
+            "patch": "--- f\n+++ f\n@@ -0,0 +1,1 @@\n+first\n",
+            "firstChangedLine": 1,
+        },
+    )
+
+
+@pytest.mark.trap(116)
+async def test_fields_that_were_invented_are_ignored(edit: AgentTool, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a")
+
+    await use(
+        edit,
+        path="f",
+        reason="because",
+        edits=[{"oldText": "a", "newText": "b", "lineNumber": 1, "explanation": "x"}],
+    )
+
+    assert (tmp_path / "f").read_text() == "b"
+
+
+@pytest.mark.trap(116)
+@pytest.mark.parametrize(
+    ("path", "code"), [("gone", "ENOENT"), ("folder", "EISDIR"), ("file/x", "ENOTDIR")]
+)
+async def test_problems_of_the_file_system_are_told_as_such(
+    edit: AgentTool, tmp_path: Path, path: str, code: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ToolFailed) as failed:
+        await use(edit, path=path, edits=change("a", "b"))
+
+    assert failed.value.message == f"Could not edit file: {path}. Error code: {code}."
+
+
+@pytest.mark.trap(117)
+async def test_a_line_that_stands_for_others_is_not_written(
+    edit: AgentTool, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text("one\ntwo\n")
+
+    with pytest.raises(ToolFailed, match="stands for text that was left out"):
+        await use(edit, path="f", edits=change("two", "# ... existing code ..."))
+
+    assert (tmp_path / "f").read_text() == "one\ntwo\n"
+
+
+async def test_half_a_character_is_not_written(edit: AgentTool, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a")
+
+    with pytest.raises(ToolFailed, match="holds half of a character"):
+        await use(edit, path="f", edits=change("a", "\ud83d"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "f", "oldText": "a", "newText": "b"},
+        {"path": "f", "edits": '[{"oldText": "a", "newText": "b"}]'},
+        {"path": "f", "edits": [{"oldText": "a", "newText": "b"}]},
+    ],
+)
+def test_other_forms_of_an_edit_are_understood(arguments: dict[str, object]) -> None:
+    assert prepare_edit(arguments) == {
+        "path": "f",
+        "edits": [{"oldText": "a", "newText": "b"}],
+    }
+
+
+def test_what_is_no_edit_is_left_to_the_validation() -> None:
+    assert prepare_edit({"path": "f", "edits": "[oh"}) == {"path": "f", "edits": "[oh"}
+
+
+@pytest.mark.trap(115)
+async def test_edits_and_writes_of_one_file_happen_in_the_order_of_the_calls(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "link").symlink_to("f")
+    steps = [
+        call("edit", path="link" if n % 2 else "f", edits=change(str(n), str(n + 1)))
+        for n in range(9)
+    ]
+    script = says("now", call("write", path="f", content="0"), *steps)
+    stage = Stage(script, says("ok"), tools=[make(tmp_path, "edit"), make(tmp_path, "write")])
+
+    await stage.agent.prompt("go")
+
+    assert (tmp_path / "f").read_text() == "9"

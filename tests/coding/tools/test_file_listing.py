@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.coding.tools.file_listing import FileListing
+from pi.coding.tools.programs import SearchPrograms
+
+FAKE_FD = """#!/bin/sh
+echo "$@" > "$(dirname "$0")/asked"
+printf './a.py\\0./folder/\\0./folder/b\\0'
+"""
+
+
+def lists(*, bundled: bool, path: str = os.devnull, home: Path = Path("/")) -> FileListing:
+    return FileListing(SearchPrograms(lambda: {"PATH": path}, bundled=bundled), home=home)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository with everything that is easily got wrong."""
+    for folder in (".git/info", "src/deep", "empty", "build/out", "only-ignored", "inner/.git"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / ".gitignore").write_text("*.log\nbuild/\n/top-only\n")
+    (tmp_path / "src/.gitignore").write_text("!kept.log\ngenerated\n")
+    for name in (
+        "a.py", ".hidden", "x.log", "top-only", "src/top-only", "src/kept.log", "src/generated",
+        "src/deep/b.py", "build/out/c.py", "only-ignored/y.log", "inner/z.log", ".git/config",
+        "a\nb.txt",
+    ):  # fmt: skip
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to("src", target_is_directory=True)
+    (tmp_path / "link.log").symlink_to("a.py")
+    return tmp_path
+
+
+SEEN = [
+    ".gitignore", ".hidden", "a\nb.txt", "a.py", "empty/", "inner/", "inner/z.log", "link",
+    "only-ignored/", "src/", "src/.gitignore", "src/deep/", "src/deep/b.py", "src/kept.log",
+    "src/top-only",
+]  # fmt: skip
+
+
+@pytest.mark.trap(125)
+@pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
+async def test_everything_that_is_not_ignored_is_listed(tree: Path, bundled: bool) -> None:
+    assert sorted(await lists(bundled=bundled).below(tree)) == sorted(SEEN)
+
+
+@pytest.mark.trap(125)
+@pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
+async def test_rules_of_folders_above_hold(tree: Path, bundled: bool) -> None:
+    assert sorted(await lists(bundled=bundled).below(tree / "src")) == [
+        ".gitignore",
+        "deep/",
+        "deep/b.py",
+        "kept.log",
+        "top-only",
+    ]
+
+
+@pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
+async def test_rules_count_outside_of_a_repository_too(tmp_path: Path, bundled: bool) -> None:
+    (tmp_path / ".gitignore").write_text("a\n")
+    (tmp_path / "a").touch()
+
+    assert await lists(bundled=bundled).below(tmp_path) == [".gitignore"]
+
+
+async def test_fd_is_asked_if_it_is_there(tmp_path: Path) -> None:
+    fd = tmp_path / "bin/fd"
+    fd.parent.mkdir()
+    fd.write_text(FAKE_FD)
+    fd.chmod(0o755)
+    path = f"{fd.parent}:{os.environ['PATH']}"
+
+    assert await lists(bundled=True, path=path).below(tmp_path) == ["a.py", "folder/", "folder/b"]
+    assert (fd.parent / "asked").read_text() == (
+        "--hidden --color=never --print0 --exclude=.git --no-require-git . .\n"
+    )
+
+
+@pytest.mark.trap(125)
+@pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
+async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
+    searching = asyncio.create_task(lists(bundled=bundled).below(Path("/usr")))
+    await asyncio.sleep(0)
+
+    searching.cancel()
+
+    async with asyncio.timeout(3):
+        with pytest.raises(asyncio.CancelledError):
+            await searching

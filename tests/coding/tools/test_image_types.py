@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image as Pillow
+
+from pi.coding.tools.image_types import HEADER, image_type
+
+
+@pytest.mark.trap(121)
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP", "BMP"])
+def test_pictures_are_known_by_their_first_bytes(form: str) -> None:
+    file = io.BytesIO()
+    Pillow.new("RGB", (20, 10), "blue").save(file, form)
+
+    kind = image_type(file.getvalue()[:HEADER])
+
+    assert kind is not None
+    assert kind.mime == f"image/{form.lower()}"
+
+
+@pytest.mark.trap(121)
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"GIF files are described here",
+        b"GIF89a",
+        b"GIF89a\n\n",
+        b"BM is a text of more than eighteen bytes",
+        b"RIFF    WAVE",
+        b"",
+        b"\x89PN",
+    ],
+)
+def test_texts_that_begin_like_a_picture_are_none(text: bytes) -> None:
+    assert image_type(text) is None

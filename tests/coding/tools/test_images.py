@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import base64
+import io
+import random
+from typing import Any
+
+import pytest
+from PIL import Image as Pillow
+
+from pi.coding.tools import images
+from pi.coding.tools.image_types import BMP, GIF, JPEG, PNG
+from pi.coding.tools.images import DAMAGED, OMITTED, ImageLimits, Prepared, prepare_image
+
+LIMITS = ImageLimits()
+
+
+def encoded(picture: Pillow.Image, form: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, form, **options)
+    return file.getvalue()
+
+
+def noise(width: int, height: int) -> Pillow.Image:
+    return Pillow.frombytes("RGB", (width, height), random.Random(1).randbytes(width * height * 3))
+
+
+def shown(prepared: Prepared) -> Pillow.Image:
+    assert prepared.image is not None
+    return Pillow.open(io.BytesIO(base64.b64decode(prepared.image.data)))
+
+
+def test_a_picture_that_fits_keeps_its_bytes() -> None:
+    data = encoded(noise(50, 40), "JPEG")
+
+    prepared = prepare_image(data, JPEG, LIMITS)
+
+    assert prepared.image is not None
+    assert base64.b64decode(prepared.image.data) == data
+    assert (prepared.mime, prepared.notes) == ("image/jpeg", ())
+
+
+def test_a_large_picture_is_scaled_and_says_by_how_much() -> None:
+    prepared = prepare_image(encoded(Pillow.new("RGB", (3000, 1500)), "PNG"), PNG, LIMITS)
+
+    assert shown(prepared).size == (2000, 1000)
+    assert prepared.notes == (
+        "[Image: original 3000x1500, displayed at 2000x1000. "
+        "Multiply coordinates by 1.50 to map to original image.]",
+    )
+
+
+def test_the_smaller_of_two_formats_is_taken() -> None:
+    photo = prepare_image(encoded(noise(2100, 300), "PNG"), PNG, LIMITS)
+    drawing = prepare_image(encoded(Pillow.new("RGB", (2100, 300)), "JPEG"), JPEG, LIMITS)
+
+    assert (photo.mime, drawing.mime) == ("image/jpeg", "image/png")
+
+
+@pytest.mark.trap(121)
+def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
+    prepared = prepare_image(encoded(Pillow.new("RGB", (10, 10), "red"), "BMP"), BMP, LIMITS)
+
+    assert prepared.notes == ("[Image converted from image/bmp to image/png.]",)
+    assert shown(prepared).convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+
+
+@pytest.mark.trap(121)
+def test_a_picture_that_lies_on_its_side_is_turned() -> None:
+    picture = Pillow.new("RGB", (40, 20), "black")
+    picture.paste("white", (0, 0, 20, 20))
+    exif = Pillow.Exif()
+    exif[0x0112] = 6  # turn by 90 degrees to the right
+
+    prepared = prepare_image(encoded(picture, "JPEG", exif=exif), JPEG, LIMITS)
+
+    turned = shown(prepared).convert("1")
+    assert turned.size == (20, 40)
+    assert (turned.getpixel((10, 5)), turned.getpixel((10, 35))) == (255, 0)
+    assert prepared.notes == ()
+
+
+def test_a_picture_shrinks_until_it_fits_the_limit() -> None:
+    limits = ImageLimits(max_bytes=40_000)
+
+    prepared = prepare_image(encoded(noise(600, 600), "PNG"), PNG, limits)
+
+    assert prepared.image is not None
+    assert len(prepared.image.data) <= 40_000
+    assert "displayed at" in prepared.notes[0]
+
+
+def test_a_picture_that_cannot_be_made_small_enough_is_left_out() -> None:
+    prepared = prepare_image(encoded(noise(300, 300), "PNG"), PNG, ImageLimits(max_bytes=100))
+
+    assert prepared == Prepared(mime="image/png", notes=(OMITTED,))
+
+
+def test_pictures_go_as_they_are_if_nothing_is_to_be_scaled() -> None:
+    data = encoded(Pillow.new("RGB", (3000, 10)), "PNG")
+    limits = ImageLimits(resize=False)
+
+    prepared = prepare_image(data, PNG, limits)
+    bitmap = prepare_image(encoded(Pillow.new("RGB", (3000, 10)), "BMP"), BMP, limits)
+
+    assert shown(prepared).size == shown(bitmap).size == (3000, 10)
+    assert bitmap.mime == "image/png"
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "CMYK", "I;16", "F"])
+def test_every_kind_of_pixel_is_scaled(mode: str) -> None:
+    form = "TIFF" if mode in ("CMYK", "F") else "PNG"
+
+    prepared = prepare_image(encoded(Pillow.new(mode, (2200, 20)), form), PNG, LIMITS)
+
+    assert shown(prepared).size == (2000, 18)
+
+
+def test_a_moving_picture_shows_its_first_frame() -> None:
+    frames = [Pillow.new("P", (2200, 20), color) for color in range(3)]
+    data = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
+
+    assert shown(prepare_image(data, GIF, LIMITS)).size == (2000, 18)
+
+
+@pytest.mark.parametrize("cut", [30, 200])
+def test_a_damaged_file_is_left_out(cut: int) -> None:
+    data = encoded(noise(50, 50), "PNG")[:cut]
+
+    assert prepare_image(data, PNG, LIMITS) == Prepared(mime="image/png", notes=(DAMAGED,))
+
+
+def test_a_picture_that_would_fill_the_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "MOST_PIXELS", 1000)
+
+    prepared = prepare_image(encoded(Pillow.new("1", (100, 100)), "PNG"), PNG, LIMITS)
+
+    note = "[Image omitted: 100x100 pixels are too many to unpack.]"
+    assert prepared == Prepared(mime="image/png", notes=(note,))

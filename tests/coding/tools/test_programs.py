@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from pi.coding.tools.programs import SearchPrograms
+
+
+def program(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o755)
+    return str(path)
+
+
+def test_what_is_on_path_comes_first_then_the_agents_own(tmp_path: Path) -> None:
+    on_path, own = program(tmp_path / "path/rg"), program(tmp_path / "bin/rg")
+    fdfind = program(tmp_path / "path/fdfind")
+    environ = {"PATH": str(tmp_path / "path"), "SECRET": "x", "HOME": "/home/me"}
+
+    found = SearchPrograms(lambda: environ, agent_bin=tmp_path / "bin")
+    without_path = SearchPrograms(lambda: {"PATH": os.devnull}, agent_bin=tmp_path / "bin")
+
+    assert (found.rg, found.fd, without_path.rg, without_path.fd) == (on_path, fdfind, own, None)
+    assert "SECRET" not in found.environment
+    assert found.environment["HOME"] == "/home/me"
+
+
+def test_ripgrep_comes_with_pi() -> None:
+    rg = SearchPrograms(lambda: {"PATH": os.devnull}).rg
+
+    assert rg is not None
+    said = subprocess.run([rg, "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("ripgrep ")
+
+
+def test_what_comes_with_pi_can_be_left_alone() -> None:
+    found = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=False)
+
+    assert (found.rg, found.fd) == (None, None)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.agent.tool import AgentTool
+from pi.agent.tool_forms import tool
+from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS, built_in_tools, make_tools
+from tests.coding.tools.places import make_place, text_of
+
+STRICT = {"type": "json_schema", "strict": "prefer"}
+
+
+def shape(schema: dict[str, Any]) -> Any:
+    """A schema without its words."""
+    if "properties" in schema:
+        required = set(schema.get("required", ()))
+        return {
+            name + ("" if name in required else "?"): shape(part)
+            for name, part in schema["properties"].items()
+        }
+    return [shape(schema["items"])] if schema["type"] == "array" else schema["type"]
+
+
+def test_models_are_told_of_the_tools_as_the_original_tells_them(tmp_path: Path) -> None:
+    tools = {name: each.make() for name, each in built_in_tools(make_place(tmp_path)).items()}
+
+    assert {name: shape(tool.parameters) for name, tool in tools.items()} == {
+        "read": {"path": "string", "offset?": "number", "limit?": "number"},
+        "bash": {"command": "string", "timeout?": "number"},
+        "edit": {"path": "string", "edits": [{"oldText": "string", "newText": "string"}]},
+        "write": {"path": "string", "content": "string"},
+        "grep": {
+            "pattern": "string",
+            "path?": "string",
+            "glob?": "string",
+            "ignoreCase?": "boolean",
+            "literal?": "boolean",
+            "context?": "number",
+            "limit?": "number",
+        },
+        "find": {"pattern": "string", "path?": "string", "limit?": "number"},
+        "ls": {"path?": "string", "limit?": "number"},
+    }
+    assert {name for name, each in tools.items() if each.constrained_sampling == STRICT} == {
+        *DEFAULT_TOOLS
+    }
+    for each in tools.values():
+        assert each.parameters["type"] == "object"
+        assert "additionalProperties" not in each.parameters
+        assert all("description" in part for part in each.parameters["properties"].values())
+        assert each.description.endswith(".")
+
+
+def test_tools_are_made_by_name(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+
+    assert [each.name for each in make_tools(place)] == [*DEFAULT_TOOLS]
+    assert [each.name for each in make_tools(place, READ_ONLY_TOOLS)] == [*READ_ONLY_TOOLS]
+    assert [each.name for each in make_tools(place, ("ls", "nothing"))] == ["ls"]
+
+
+def test_every_tool_has_a_line_for_the_prompt(tmp_path: Path) -> None:
+    for each in built_in_tools(make_place(tmp_path)).values():
+        assert each.snippet
+        assert "\n" not in each.snippet + "".join(each.guidelines)
+
+
+async def test_another_bash_tool_can_take_the_place_of_ours(tmp_path: Path) -> None:
+    @tool
+    async def other() -> str:
+        """Do something else."""
+        return "other"
+
+    def make_other() -> AgentTool:
+        return other
+
+    place = dataclasses.replace(make_place(tmp_path), bash=make_other)
+
+    assert built_in_tools(place)["bash"].make() is other
+
+
+@pytest.mark.trap(126)
+async def test_all_tools_work_in_the_sessions_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
+    for folder in (elsewhere, here):
+        folder.mkdir()
+        (folder / f"{folder.name}.txt").write_text("text\n")
+    monkeypatch.chdir(elsewhere)
+    tools = {name: each.make() for name, each in built_in_tools(make_place(here)).items()}
+
+    assert {
+        "read": await text_of(tools["read"], path="here.txt"),
+        "bash": await text_of(tools["bash"], command="ls"),
+        "grep": await text_of(tools["grep"], pattern="text"),
+        "find": await text_of(tools["find"], pattern="*"),
+        "ls": await text_of(tools["ls"]),
+    } == {
+        "read": "text\n",
+        "bash": "here.txt\n",
+        "grep": "here.txt:1: text",
+        "find": "here.txt",
+        "ls": "here.txt",
+    }
+    await text_of(tools["write"], path="new", content="a")
+    await text_of(tools["edit"], path="new", edits=[{"oldText": "a", "newText": "b"}])
+    assert (here / "new").read_text() == "b"
+    assert os.listdir(elsewhere) == ["elsewhere.txt"]  # noqa: PTH208

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.agent.tool import ToolFailed
+from pi.coding.tools.programs import SearchPrograms
+from pi.coding.tools.searching import Match, Search, rooted_glob, search
+
+pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
+
+
+async def found(bundled: bool, place: Path, pattern: str, **options: object) -> list[Match]:
+    programs = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=bundled)
+    wanted = Search(pattern=pattern, place=place, **options)  # type: ignore[arg-type]
+    return await search(wanted, programs, home=place)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src/deep").mkdir(parents=True)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    for name in ("a.py", "src/b.py", "src/deep/c.txt", "x.log", ".hidden"):
+        (tmp_path / name).write_text(f"one\nneedle in {name}\r\nNEEDLE\n")
+    (tmp_path / "binary").write_bytes(b"needle\0")
+    return tmp_path
+
+
+async def test_matches_are_found_in_order_and_not_in_what_is_ignored(
+    tree: Path, bundled: bool
+) -> None:
+    assert await found(bundled, tree, r"nee\w+ in") == [
+        Match(".hidden", 2, "needle in .hidden"),
+        Match("a.py", 2, "needle in a.py"),
+        Match("src/b.py", 2, "needle in src/b.py"),
+        Match("src/deep/c.txt", 2, "needle in src/deep/c.txt"),
+    ]
+
+
+async def test_a_single_file_is_searched_although_it_is_ignored(tree: Path, bundled: bool) -> None:
+    assert await found(bundled, tree / "x.log", "needle", ignore_case=True) == [
+        Match("x.log", 2, "needle in x.log"),
+        Match("x.log", 3, "NEEDLE"),
+    ]
+
+
+@pytest.mark.trap(125)
+@pytest.mark.parametrize(
+    ("glob", "files"),
+    [
+        ("*.py", ["a.py", "src/b.py"]),
+        ("src/*.py", ["src/b.py"]),
+        ("/a.py", ["a.py"]),
+        ("ROOT/src/**", ["src/b.py", "src/deep/c.txt"]),
+        ("!*.py", [".hidden", "src/deep/c.txt"]),
+        ("*.{txt,md}", ["src/deep/c.txt"]),
+        ("/elsewhere/*.py", []),
+    ],
+)
+async def test_globs_choose_files(tree: Path, bundled: bool, glob: str, files: list[str]) -> None:
+    matches = await found(bundled, tree, "needle", glob=glob.replace("ROOT", str(tree)))
+
+    assert [match.path for match in matches] == files
+
+
+@pytest.mark.trap(124)
+@pytest.mark.parametrize("pattern", ["--files", "-e", "-", "--help"])
+async def test_a_pattern_that_looks_like_an_option_is_a_pattern(
+    tmp_path: Path, bundled: bool, pattern: str
+) -> None:
+    (tmp_path / "-").write_text(f"x {pattern} y\n")
+
+    assert await found(bundled, tmp_path, pattern) == [Match("-", 1, f"x {pattern} y")]
+
+
+async def test_a_literal_pattern_means_itself(tmp_path: Path, bundled: bool) -> None:
+    (tmp_path / "f").write_text("f()\nfoo\n")
+
+    assert await found(bundled, tmp_path, "f()", literal=True) == [Match("f", 1, "f()")]
+
+
+async def test_one_match_more_than_the_limit_says_that_there_are_more(
+    tmp_path: Path, bundled: bool
+) -> None:
+    (tmp_path / "f").write_text("x\n" * 5000)
+
+    assert len(await found(bundled, tmp_path, "x", limit=3)) == 4
+
+
+async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: bool) -> None:
+    with pytest.raises(ToolFailed, match=r"^regex parse error:\n    a\(b\n"):
+        await found(bundled, tmp_path, "a(b")
+
+
+async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None:
+    (tmp_path / "f").write_text("x" * 3_000_000 + "needle\n")
+
+    [match] = await found(bundled, tmp_path, "needle")
+
+    assert len(match.text) == 3_000_006
+
+
+@pytest.mark.trap(125)
+async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
+    searching = asyncio.create_task(found(bundled, Path("/usr"), "no such text anywhere xyzzy"))
+    await asyncio.sleep(0)
+
+    searching.cancel()
+
+    async with asyncio.timeout(3):
+        with pytest.raises(asyncio.CancelledError):
+            await searching
+
+
+def test_absolute_globs_are_seen_from_the_folder(bundled: bool) -> None:
+    assert [rooted_glob(glob, Path("/r")) for glob in ("/r/a/*", "!/r/b", "*.py", "/x")] == [
+        "/a/*",
+        "!/b",
+        "*.py",
+        "/x",
+    ]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from tests.coding.tools.places import make, use
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> AgentTool:
+    return make(tmp_path, "write")
+
+
+@pytest.mark.trap(120)
+@pytest.mark.parametrize("content", ["", "no end", "ümläut €\r\n\0", "\ufeffbom\n"])
+async def test_a_file_holds_exactly_what_was_given(
+    write: AgentTool, tmp_path: Path, content: str
+) -> None:
+    result = await use(write, path="a/b", content=content)
+
+    assert result == ToolResult.of("Successfully wrote to a/b")
+    assert (tmp_path / "a/b").read_bytes() == content.encode()
+
+
+@pytest.mark.trap(120)
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        ("folder", "x", "EISDIR: illegal operation on a directory, open '{}/folder'"),
+        ("file/below/f", "x", "ENOTDIR: not a directory, mkdir '{}/file/below'"),
+        ("a\0b", "x", "Cannot write 'a\\x00b': no file can have this name."),
+        (
+            "f",
+            "half \ud83d",
+            "Cannot write f: the content holds half of a character ('\\ud83d' at position 5).",
+        ),
+    ],
+)
+async def test_what_cannot_be_written_is_said(
+    write: AgentTool, tmp_path: Path, path: str, content: str, message: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ToolFailed) as failed:
+        await use(write, path=path, content=content)
+
+    assert failed.value.message == message.format(tmp_path)
+
+
+@pytest.mark.trap(117)
+async def test_a_file_that_was_read_in_part_is_not_overwritten_with_that_part(
+    write: AgentTool, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text("line\n" * 3000)
+    seen = await use(make(tmp_path, "read"), path="f")
+    part = "".join(block.text for block in seen.content if hasattr(block, "text"))
+
+    with pytest.raises(ToolFailed, match=r"Nothing was written: the line '\[Showing lines"):
+        await use(write, path="f", content=part)
+
+    assert (tmp_path / "f").read_text() == "line\n" * 3000
+
+
+async def test_a_marker_that_was_in_the_file_before_may_stay(
+    write: AgentTool, tmp_path: Path
+) -> None:
+    text = "// ... existing code ...\n"
+    (tmp_path / "f").write_text(text)
+
+    await use(write, path="f", content=f"new\n{text}")
+
+    assert (tmp_path / "f").read_text() == f"new\n{text}"
+
+
+@pytest.mark.trap(115)
+def test_a_call_names_the_real_file_that_it_changes(write: AgentTool, tmp_path: Path) -> None:
+    (tmp_path / "real").touch()
+    (tmp_path / "link").symlink_to("real")
+    edit = make(tmp_path, "edit")
+    assert write.touches is not None
+    assert edit.touches is not None
+
+    files = {
+        *write.touches(write.validate({"path": "link", "content": ""})),
+        *edit.touches(edit.validate({"path": "@real", "edits": []})),
+    }
+
+    assert files == {os.path.realpath(tmp_path / "real")}

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from tests.conftest import OutsideNetwork, stays_here
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        None,
+        "",
+        b"localhost",
+        "127.0.0.1",
+        ("127.8.8.8", 80),
+        ("::1", 80, 0, 0),
+        ("0.0.0.0", 80),
+        "/tmp/a.sock",
+        b"\0abstract",
+        "nowhere.invalid",
+        "a..b",
+        ("100::1", 80, 0, 0),
+    ],
+)
+def test_what_is_on_this_machine_may_be_reached(target: object) -> None:
+    assert stays_here(target)
+
+
+@pytest.mark.parametrize(
+    "target", ["example.com", b"example.com", ("192.0.2.1", 80), ("fe80::1%eth0", 80, 0, 2)]
+)
+def test_what_is_elsewhere_may_not(target: object) -> None:
+    assert not stays_here(target)
+
+
+async def test_whoever_tries_it_is_refused_and_noted(attempts: list[str]) -> None:
+    with socket.socket() as plain:
+        for connect in (plain.connect, plain.connect_ex):
+            with pytest.raises(OutsideNetwork, match=r"192\.0\.2\.1"):
+                connect(("192.0.2.1", 80))
+    with pytest.raises(OutsideNetwork, match="example"):
+        await asyncio.open_connection("example.com", 80)
+
+    assert attempts == ["('192.0.2.1', 80)", "('192.0.2.1', 80)", "example.com"]
+    attempts.clear()

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.tui.completion.combined import CombinedProvider
+from pi.tui.completion.commands import Command, CommandProvider
+from pi.tui.completion.paths import PathProvider
+from pi.tui.completion.provider import Completed
+
+
+def listing(folder: Path) -> list[str]:
+    return ["tmpfile"]
+
+
+COMBINED = CombinedProvider(
+    [
+        CommandProvider(lambda: [Command(name="new")]),
+        PathProvider(lambda: Path("/w"), Path("/h"), listing=listing),
+    ]
+)
+
+
+async def test_the_first_that_has_an_answer_gives_and_applies_it() -> None:
+    for line, after in (("/n", "/new "), ("see t", "see tmpfile")):
+        found = await COMBINED.get_suggestions([line], 0, len(line), force=True)
+        assert found is not None
+        done = COMBINED.apply_completion([line], 0, len(line), found.items[0], found.prefix)
+        assert done == Completed(lines=(after,), row=0, col=len(after))
+
+
+async def test_nobody_may_know_anything() -> None:
+    assert await COMBINED.get_suggestions(["hello"], 0, 5, force=False) is None
+
+
+def test_triggers_are_those_of_all_and_tab_needs_all() -> None:
+    assert COMBINED.trigger_characters == "/"
+    assert COMBINED.should_trigger_file_completion(["/n"], 0, 2) is False
+    assert COMBINED.should_trigger_file_completion(["a"], 0, 1) is True

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pi.tui.completion.files import FileProvider
+from pi.tui.completion.paths import PathProvider
+from pi.tui.completion.provider import Suggestion, Suggestions
+
+FILES = ("src/", "src/main.py", "docs/my notes.md", "README.md")
+
+
+class Listed:
+    """Knows what was walked and what was read."""
+
+    def __init__(self) -> None:
+        self.queries: list[str] = []
+        self.folders: list[Path] = []
+
+    async def files(self, query: str) -> Sequence[str]:
+        self.queries.append(query)
+        return FILES
+
+    def folder(self, path: Path) -> list[str]:
+        self.folders.append(path)
+        return ["other.txt", "sub/"]
+
+    def provider(self) -> FileProvider:
+        return FileProvider(
+            self.files, PathProvider(lambda: Path("/w"), Path("/h"), listing=self.folder)
+        )
+
+
+async def suggested(listed: Listed, line: str) -> Suggestions | None:
+    return await listed.provider().get_suggestions([line], 0, len(line), force=False)
+
+
+async def test_letters_find_files_anywhere_below() -> None:
+    listed = Listed()
+
+    assert await suggested(listed, "see @main") == Suggestions(
+        items=(Suggestion(value="@src/main.py", label="main.py", description="src"),),
+        prefix="@main",
+    )
+    assert (listed.queries, listed.folders) == (["main"], [])
+
+
+@pytest.mark.trap(199)
+async def test_a_path_with_blanks_is_quoted() -> None:
+    found = await suggested(Listed(), "@notes")
+
+    assert found is not None
+    assert found.items == (
+        Suggestion(value='@"docs/my notes.md"', label="my notes.md", description="docs"),
+    )
+
+
+@pytest.mark.trap(198)
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [("@../o", "/w/.."), ("@/etc/o", "/etc"), ("@~/o", "/h"), ("@a/../../o", "/w/a/../..")],
+)
+async def test_outside_the_project_only_the_typed_directory_is_read(line: str, folder: str) -> None:
+    listed = Listed()
+    found = await suggested(listed, line)
+
+    assert found is not None
+    assert [item.label for item in found.items] == ["other.txt"]
+    assert (listed.queries, listed.folders) == ([], [Path(folder)])
+
+
+@pytest.mark.parametrize("line", ["", "hello", "me@example", "@zzz"])
+async def test_no_mention_or_no_match_gives_nothing(line: str) -> None:
+    assert await suggested(Listed(), line) is None
+
+
+async def test_a_directory_shows_its_slash() -> None:
+    found = await suggested(Listed(), "@src")
+
+    assert found is not None
+    assert found.items[0] == Suggestion(value="@src/", label="src/", description="")

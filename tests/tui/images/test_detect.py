@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.capabilities import Capabilities
+from pi.tui.images.detect import has_placeholders
+
+
+@pytest.mark.trap(176)
+@pytest.mark.parametrize(
+    ("capabilities", "env", "expected"),
+    [
+        (Capabilities(brand="kitty", images="kitty"), {}, True),
+        (Capabilities(brand="ghostty", images="kitty"), {}, True),
+        (Capabilities(brand="wezterm", images="kitty"), {}, False),
+        (Capabilities(brand="wezterm", images="kitty"), {"PI_KITTY_PLACEHOLDERS": "1"}, True),
+        (Capabilities(brand="kitty", images="kitty"), {"PI_NO_KITTY_PLACEHOLDERS": "1"}, False),
+        (Capabilities(brand="kitty", images=None), {}, False),
+        (Capabilities(brand="iterm2", images="iterm2"), {"PI_KITTY_PLACEHOLDERS": "1"}, False),
+    ],
+)
+def test_placeholders_are_used_where_they_are_known(
+    capabilities: Capabilities, env: dict[str, str], expected: bool
+) -> None:
+    assert has_placeholders(capabilities, env) is expected

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from pi.tui.images import kitty
+from pi.tui.images.graphics import Graphics, as_png, clipped, picture
+from pi.tui.images.sizes import Cells, Size
+from tests.tui.images.pictures import make_picture
+
+PNG = make_picture()
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def test_a_picture_is_told_by_its_bytes() -> None:
+    told = picture(encoded(PNG), "image/jpeg", "a.jpg")
+
+    assert (told.data, told.mime, told.size, told.name) == (PNG, "image/png", Size(40, 20), "a.jpg")
+
+
+def test_broken_base64_has_no_size() -> None:
+    assert picture("A", "image/png").size is None
+
+
+@pytest.mark.trap(176)
+def test_a_jpeg_is_sent_as_png() -> None:
+    converted = as_png(picture(make_picture("JPEG")))
+
+    assert (converted.mime, converted.size) == ("image/png", Size(40, 20))
+    assert as_png(converted) is converted
+
+
+@pytest.mark.trap(176)
+def test_kitty_gets_a_picture_once_and_places_it_often() -> None:
+    sent: list[str] = []
+    graphics = Graphics("kitty", write=sent.append, first_id=40)
+    image_id = graphics.new_id()
+
+    first = graphics.rows(image_id, picture(PNG), Cells(5, 2))
+    second = graphics.rows(image_id, picture(PNG), Cells(3, 1))
+
+    assert sent == [kitty.transmit(40, encoded(PNG))]
+    assert first == [kitty.place(40, Cells(5, 2)), ""]
+    assert second == [kitty.place(40, Cells(3, 1))]
+
+
+@pytest.mark.trap(176)
+def test_placeholders_are_announced_again_only_for_another_size() -> None:
+    sent: list[str] = []
+    graphics = Graphics("kitty", write=sent.append, has_placeholders=True)
+    image_id = graphics.new_id()
+
+    for cells in (Cells(5, 2), Cells(5, 2), Cells(3, 1)):
+        assert graphics.rows(image_id, picture(PNG), cells) == kitty.placeholders(image_id, cells)
+
+    assert sent == [
+        kitty.transmit(image_id, encoded(PNG)),
+        kitty.place_virtually(image_id, Cells(5, 2)),
+        kitty.place_virtually(image_id, Cells(3, 1)),
+    ]
+
+
+@pytest.mark.trap(176)
+def test_a_picture_beyond_the_budget_is_deleted() -> None:
+    sent: list[str] = []
+    graphics = Graphics("kitty", write=sent.append, limit=1)
+    old, new = graphics.new_id(), graphics.new_id()
+
+    graphics.rows(old, picture(PNG), Cells(5, 2))
+    graphics.rows(new, picture(PNG), Cells(5, 2))
+
+    assert sent[1:] == [kitty.delete(old), kitty.transmit(new, encoded(PNG))]
+    assert graphics.rows(old, picture(PNG), Cells(5, 2)) is None
+    assert (graphics.may_show(old), graphics.may_show(new)) == (False, True)
+
+
+@pytest.mark.parametrize("protocol", ["iterm2", "sixel"])
+def test_other_protocols_draw_upwards_from_the_last_row(protocol: str) -> None:
+    graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]
+
+    rows = graphics.rows(1, picture(PNG), Cells(5, 3))
+
+    assert rows is not None
+    assert rows[:2] == ["", ""]
+    assert rows[2].startswith("\x1b7\x1b[2A\x1b") and rows[2].endswith("\x1b8")
+
+
+@pytest.mark.trap(176)
+@pytest.mark.parametrize("protocol", ["iterm2", "sixel"])
+def test_a_picture_that_begins_above_the_screen_is_left_out(protocol: str) -> None:
+    graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]
+    rows = graphics.rows(1, picture(PNG), Cells(5, 3))
+    assert rows is not None
+
+    assert clipped(f"a{rows[2]}b", 2) == f"a{rows[2]}b"
+    assert clipped(f"a{rows[2]}b", 1) == "ab"
+
+
+@pytest.mark.parametrize("protocol", ["kitty", "sixel", None])
+def test_what_cannot_be_read_or_shown_gives_no_rows(protocol: str | None) -> None:
+    graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]
+
+    assert graphics.rows(1, picture(b"nothing", "image/webp"), Cells(1, 1)) is None

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pi.tui.images import sixel
+from pi.tui.images.sizes import Size
+from tests.tui.images.pictures import make_picture
+
+
+def test_a_picture_becomes_bands_of_six_rows() -> None:
+    sent = sixel.encode(make_picture("PNG", 8, 8), Size(8, 8))
+    header = re.match(r'\x1bP0;1;0q"1;1;8;8((?:#\d+;2;\d+;\d+;\d+)+)', sent)
+    assert header
+    first, second = sent[header.end() :].removesuffix("\x1b\\").split("-")
+
+    assert sorted(re.sub(r"#\d", "#", first).split("$")) == ["#!4?!4~", "#!4~!4?"]
+    assert sorted(re.sub(r"#\d", "#", second).split("$")) == ["#!4?!4B", "#!4B!4?"]
+    assert {"#0;2;0;0;100", "#0;2;100;0;0"} & set(re.findall(r"#0;2;\d+;\d+;\d+", header[1]))
+
+
+def test_a_picture_is_scaled() -> None:
+    assert '"1;1;20;12' in sixel.encode(make_picture("JPEG", 40, 24), Size(20, 12))
+
+
+def test_what_is_no_picture_raises() -> None:
+    with pytest.raises(OSError, match="cannot identify image file"):
+        sixel.encode(b"no picture", Size(1, 1))

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.screen.audit import first_row_to_commit_again
+from tests.tui.parts import numbered
+
+HISTORY = numbered(40)
+FRAME = [*HISTORY, "below"]
+
+
+def audited(frame: list[str], history: list[str] = HISTORY) -> int | None:
+    return first_row_to_commit_again(history, FRAME, frame)
+
+
+def test_history_that_stands_is_left_alone() -> None:
+    assert audited(list(FRAME)) is None
+    assert audited(["anything"], []) is None
+
+
+def test_a_change_of_style_is_no_change() -> None:
+    assert audited([f"\x1b[31m{row}\x1b[0m" for row in FRAME]) is None
+
+
+def test_a_row_that_is_edited_in_place_stays_as_it_was_in_history() -> None:
+    frame = list(FRAME)
+    frame[38] = "edited"
+
+    assert audited(frame) is None
+
+
+@pytest.mark.trap(153)
+def test_rows_that_are_inserted_or_removed_are_noticed() -> None:
+    assert audited([*FRAME[:10], "new", *FRAME[10:]]) == 10
+    assert audited([*FRAME[:10], *FRAME[11:], "more", "rows"]) == 10
+
+
+def test_rows_that_come_or_go_at_the_very_end_are_noticed() -> None:
+    assert audited([*FRAME[:39], "new", *FRAME[39:]]) == 39
+    assert audited([*FRAME[:39], "below", "more"]) == 39
+
+
+def test_a_frame_that_is_cut_off_inside_history_is_not_shifted() -> None:
+    assert audited(FRAME[:20]) is None
+
+
+def test_another_content_that_is_shorter_is_noticed() -> None:
+    assert audited(["all", "new"]) == 0
+    assert audited([*FRAME[:3], "new"]) == 3
+
+
+def test_blank_rows_say_nothing() -> None:
+    history = ["first", *[""] * 30]
+
+    assert first_row_to_commit_again(history, history, [*history, "x"]) is None

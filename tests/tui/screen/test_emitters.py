@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite, window_diff
+from pi.tui.screen.rows import RowPrinter
+from tests.tui.parts import numbered
+
+Emitter = Callable[[Pen, Sequence[str]], None]
+PRINTER = RowPrinter(20, strict=True)
+
+
+def emitted(emit: Emitter, painted: list[str], rows: list[str], *, row: int = 0) -> str:
+    pen = Pen(PRINTER, painted, row)
+    emit(pen, rows)
+    return pen.text()
+
+
+def test_a_diff_writes_only_rows_that_changed() -> None:
+    assert emitted(window_diff, ["a", "b", "c"], ["a", "x", "c"], row=2) == (
+        "\x1b[1A\rx\x1b[0m\x1b]8;;\x07\x1b[K"
+    )
+
+
+def test_a_diff_of_the_same_rows_writes_nothing() -> None:
+    assert emitted(window_diff, ["a", "b"], ["a", "b"]) == ""
+
+
+@pytest.mark.trap(155)
+def test_rows_that_are_gone_are_blanked_one_by_one() -> None:
+    assert emitted(window_diff, ["a", "b", "c"], ["a"]) == "\x1b[1B\r\x1b[2K\x1b[1B\r\x1b[2K"
+
+
+@pytest.mark.parametrize("emit", [window_diff, scroll_append, seam_rewrite])
+@pytest.mark.parametrize("above", [0, 2, 4])
+def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int) -> None:
+    terminal = VirtualTerminal(20, 5)
+    shell = [f"shell {number}" for number in range(above)]
+    terminal.write("".join(f"{row}\r\n" for row in shell))
+
+    terminal.write(emitted(emit, [""], numbered(8)))
+
+    assert [row for row in terminal.tape if row] == [*shell, *numbered(8)]
+
+
+@pytest.mark.parametrize("emit", [window_diff, scroll_append, seam_rewrite])
+def test_updates_erase_no_history_and_jump_nowhere(emit: Emitter) -> None:
+    written = emitted(emit, numbered(5), numbered(9, first=3), row=4)
+
+    assert not any(sequence in written for sequence in ("\x1b[2J", "\x1b[3J", "\x1b[H"))
+
+
+def test_a_full_paint_begins_with_nothing() -> None:
+    terminal = VirtualTerminal(20, 5)
+    terminal.write("old\r\n" * 20)
+
+    terminal.write(emitted(full_paint, ["whatever"], numbered(8)))
+
+    assert terminal.tape == numbered(8)
+
+
+def test_a_rewrite_does_not_trust_what_stands_there() -> None:
+    terminal = VirtualTerminal(20, 5)
+    terminal.write("garbage 1\r\ngarbage 2\r\ngarbage 3\x1b[3A\r")
+
+    terminal.write(emitted(seam_rewrite, ["a", "b"], ["a", "b"]))
+
+    assert terminal.screen == ["a", "b", "", "", ""]

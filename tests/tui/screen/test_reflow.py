@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.screen.reflow import Reflowed, reflow, same_place
+from pi.tui.screen.rows import Caret
+from pi.tui.text.wrap import wrap_text
+
+
+def test_a_lower_screen_loses_rows_at_the_top() -> None:
+    rows = [str(number) for number in range(10)]
+
+    assert reflow(rows, Caret(9, 0), width=80, height=6) == Reflowed(cursor_row=5, pushed=4)
+
+
+def test_rows_below_the_cursor_are_given_up_first() -> None:
+    rows = [str(number) for number in range(10)]
+
+    assert reflow(rows, Caret(3, 0), width=80, height=6) == Reflowed(cursor_row=3, pushed=0)
+
+
+def test_a_narrower_screen_wraps_rows() -> None:
+    assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=20) == Reflowed(4, 0)
+    assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=4) == Reflowed(3, 0)
+    assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=2) == Reflowed(1, 1)
+
+
+def test_the_same_text_is_found_at_another_width() -> None:
+    old = ["words that", "go on", "─" * 10, "> draft"]
+    new = ["above", "words", "that", "go on", "─" * 5, "> dra", "ft"]
+
+    assert same_place(old, new) == 1
+
+
+@given(st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10), st.integers(0, 10))
+def test_no_row_is_counted_as_history_that_was_not(lines: list[str], at: int) -> None:
+    committed = [row for line in lines[:at] for row in wrap_text(line, 20)]
+    rest = [row for line in lines[at:] for row in wrap_text(line, 20)]
+    frame = [row for line in lines for row in wrap_text(line, 7)]
+
+    place = same_place(rest, frame)
+
+    letters = sum(map(str.isalnum, "".join(frame[:place])))
+    assert letters <= sum(map(str.isalnum, "".join(committed)))

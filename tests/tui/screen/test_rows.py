@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.screen.rows import (
+    Caret,
+    Change,
+    LineTooWide,
+    RowPrinter,
+    find_caret,
+    without_markers,
+)
+
+PRINTER = RowPrinter(10, strict=True)
+
+
+@pytest.mark.trap(161)
+def test_every_row_ends_its_styles_and_links() -> None:
+    assert PRINTER.whole("\x1b[31mred") == "\x1b[31mred\x1b[0m\x1b]8;;\x07\x1b[K"
+
+
+def test_a_row_on_a_blank_line_erases_nothing() -> None:
+    assert PRINTER.whole("a", fresh=True) == "a\x1b[0m\x1b]8;;\x07"
+
+
+def test_a_full_row_is_not_followed_by_an_erasure_that_would_take_its_last_cell() -> None:
+    assert PRINTER.whole("0123456789") == "0123456789\x1b[0m\x1b]8;;\x07"
+
+
+def test_a_picture_is_not_erased_behind_itself() -> None:
+    assert PRINTER.whole("\x1b_Ga=p,i=1\x1b\\").startswith("\x1b[2K\x1b_G")
+
+
+@pytest.mark.trap(151)
+def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        text = RowPrinter(4).whole("日本語")
+
+    assert text.startswith("日本\x1b[0m")
+    assert "6 columns does not fit the width of 4" in caplog.text
+
+
+@pytest.mark.trap(151)
+def test_a_strict_printer_raises_instead() -> None:
+    with pytest.raises(LineTooWide, match="11 columns"):
+        PRINTER.whole("x" * 11)
+    with pytest.raises(LineTooWide, match="two rows"):
+        PRINTER.whole("a\nb")
+
+
+def test_line_breaks_and_tabs_do_not_reach_the_terminal() -> None:
+    assert RowPrinter(20).whole("a\tb\r\nc", fresh=True) == "a    b c\x1b[0m\x1b]8;;\x07"
+
+
+def test_text_that_grows_costs_only_what_is_new() -> None:
+    assert PRINTER.change("hello", "hello you") == Change(5, " you")
+    assert PRINTER.change("hello you", "hello") == Change(5, "\x1b[K")
+
+
+def test_styles_that_are_on_where_rows_part_are_opened_again() -> None:
+    assert PRINTER.change("\x1b[31mab", "\x1b[31mabc") == Change(2, "\x1b[31mc\x1b[0m\x1b]8;;\x07")
+
+
+def test_a_row_is_not_cut_inside_a_grapheme() -> None:
+    assert PRINTER.change("ae", "ae\u0301").column == 1
+    assert PRINTER.change("👍x", "👍y").column == 0
+
+
+def test_the_caret_is_where_the_marker_stands() -> None:
+    assert find_caret(["a", f"日b{CURSOR_MARKER}c", "d"]) == Caret(1, 3)
+    assert find_caret(["a"]) is None
+    assert without_markers(f"a{CURSOR_MARKER}b") == "ab"
+
+
+texts = st.text("ab 日é👍\u0301", max_size=8)
+styled = st.lists(
+    st.sampled_from(["\x1b[1m", "\x1b[31m", "\x1b[0m", "a", "b", "日", " ", "cd"]), max_size=8
+).map("".join)
+
+
+@given(styled | texts, styled | texts)
+def test_a_change_leaves_what_the_whole_row_would(old: str, new: str) -> None:
+    printer = RowPrinter(20)
+    column, text = printer.change(old, new)
+    changed, whole = VirtualTerminal(20, 1), VirtualTerminal(20, 1)
+
+    changed.write("\x1b[?7l" + printer.whole(old) + f"\x1b[{column + 1}G" + text)
+    whole.write("\x1b[?7l" + printer.whole(new))
+
+    assert changed.screen == whole.screen
+    assert [changed.style(x, 0) for x in range(20)] == [whole.style(x, 0) for x in range(20)]

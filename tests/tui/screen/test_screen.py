@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.screen.compositing import Layer
+from pi.tui.screen.screen import Frame, Repaint, Screen
+from tests.tui.parts import numbered
+
+
+def frame(*rows: str, boundary: int | None = None) -> Frame:
+    return Frame(rows, len(rows) if boundary is None else boundary)
+
+
+class Shown:
+    """A screen and the terminal it is shown on."""
+
+    def __init__(self, columns: int = 20, rows: int = 5) -> None:
+        self.terminal = VirtualTerminal(columns, rows)
+        self.screen = Screen(columns, rows, strict=True)
+        self.written = ""
+
+    def paint(
+        self,
+        *rows: str,
+        boundary: int | None = None,
+        layers: tuple[Layer, ...] = (),
+        repaint: Repaint = Repaint.CHANGES,
+    ) -> list[str]:
+        """Paint a frame; the tape without the blank rows at its end."""
+        self.written = self.screen.paint(frame(*rows, boundary=boundary), layers, repaint=repaint)
+        self.terminal.write(self.written)
+        return "\n".join(self.terminal.tape).rstrip("\n").split("\n")
+
+
+def test_the_first_frame_stands_below_what_the_shell_printed() -> None:
+    shown = Shown()
+    shown.terminal.write("$ pi\r\n")
+
+    assert shown.paint("a", "b") == ["$ pi", "a", "b"]
+
+
+@pytest.mark.trap(152, 153)
+def test_rows_become_history_once_and_in_order() -> None:
+    shown = Shown()
+    rows: list[str] = []
+    for number in range(30):
+        rows.append(f"row {number}")
+        assert shown.paint(*rows, "editor") == [*rows, "editor"]
+        assert "\x1b[3J" not in shown.written
+
+
+@pytest.mark.trap(152)
+def test_a_reader_who_scrolled_up_is_not_moved() -> None:
+    shown = Shown()
+    shown.paint(*numbered(30))
+    shown.terminal.scroll_up(12)
+    seen = shown.terminal.view
+
+    shown.paint(*numbered(60))
+
+    assert shown.terminal.view == seen
+
+
+def test_rows_below_the_boundary_wait_until_they_are_final() -> None:
+    shown = Shown()
+    live = [f"draft {number}" for number in range(10)]
+
+    assert shown.paint("head", *live, boundary=1) == ["head", *live[-5:]]
+    final = [f"final {number}" for number in range(10)]
+    assert shown.paint("head", *final) == ["head", *final]
+
+
+@pytest.mark.trap(155)
+def test_content_that_shrinks_to_nothing_clears() -> None:
+    shown = Shown()
+    shown.paint("a", "b", "c")
+
+    assert shown.paint() == [""]
+
+
+@pytest.mark.trap(153)
+def test_shrinking_into_history_leaves_history_alone() -> None:
+    shown = Shown()
+    shown.paint(*numbered(20))
+
+    tape = shown.paint(*numbered(8))
+
+    assert tape == [*numbered(15), *numbered(5, first=3)]
+
+
+@pytest.mark.trap(153)
+def test_rows_inserted_into_history_are_written_again_and_none_is_lost() -> None:
+    shown = Shown()
+    rows = numbered(20)
+    shown.paint(*rows)
+
+    tape = shown.paint(*rows[:12], "inserted", *rows[12:])
+
+    assert tape == [*rows[:15], "inserted", *rows[12:]]
+
+
+def test_an_overlay_never_becomes_history() -> None:
+    shown = Shown()
+    shown.paint(*numbered(10))
+    layer = Layer(1, 0, 7, ["overlay"])
+
+    shown.paint(*numbered(20), layers=(layer,))
+    assert shown.terminal.screen[1] == "overlay"
+    assert shown.paint(*numbered(20)) == numbered(20)
+
+
+def test_the_same_frame_again_writes_nothing() -> None:
+    shown = Shown()
+    shown.paint("a", "b")
+
+    shown.paint("a", "b")
+
+    assert shown.written == ""
+
+
+@pytest.mark.trap(197)
+def test_the_cursor_is_where_the_marker_is_else_at_the_end_of_the_content() -> None:
+    shown = Shown()
+
+    shown.paint("a", f"日x{CURSOR_MARKER}", "c")
+    assert (shown.terminal.cursor, CURSOR_MARKER in shown.written) == ((3, 1), False)
+    shown.paint("a", "b", "c")
+    assert shown.terminal.cursor == (0, 2)
+
+
+def test_the_cursor_is_shown_only_on_request_and_with_a_caret() -> None:
+    shown = Shown()
+    shown.screen.show_cursor = True
+
+    shown.paint(f"{CURSOR_MARKER}a")
+    assert shown.written.count("\x1b[?25h") == 1
+    shown.paint("a")
+    assert not shown.terminal.cursor_is_visible
+
+
+@pytest.mark.trap(158)
+def test_writes_are_bracketed_when_the_terminal_can() -> None:
+    shown = Shown()
+    shown.screen.synchronized = True
+
+    shown.paint(f"a{CURSOR_MARKER}")
+
+    assert shown.written.startswith("\x1b[?2026h\x1b[?7l")
+    assert shown.written.endswith("\x1b[2G\x1b[?7h\x1b[?2026l")
+
+
+def test_a_forced_repaint_writes_the_window_and_no_history() -> None:
+    shown = Shown()
+    shown.paint(*numbered(20))
+    shown.terminal.write("\r\x1b[2Agarbage\x1b[1B\rgarbage\x1b[1B\r")
+
+    assert shown.paint(*numbered(20), repaint=Repaint.WINDOW) == numbered(20)
+
+
+def test_everything_is_erased_only_when_a_person_asks() -> None:
+    shown = Shown()
+    shown.paint(*numbered(20))
+
+    assert shown.paint(*numbered(9), repaint=Repaint.EVERYTHING) == numbered(9)
+    assert shown.written.count("\x1b[3J") == 1
+
+
+def test_leaving_puts_the_cursor_below_the_window() -> None:
+    shown = Shown()
+    shown.paint("a", f"{CURSOR_MARKER}b", "c")
+
+    shown.terminal.write(shown.screen.leave() + "$")
+
+    assert shown.terminal.screen == ["a", "b", "c", "$", ""]
+
+
+@pytest.mark.trap(163)
+def test_very_many_and_very_long_rows_are_no_problem() -> None:
+    shown = Shown(200, 50)
+    rows = ["x" * 200 for _ in range(20_000)]
+
+    assert len(shown.paint(*rows)) == 20_000
+
+
+@pytest.mark.trap(156)
+def test_a_pane_that_gets_lower_keeps_every_row_once() -> None:
+    shown = Shown(20, 10)
+    shown.paint(*numbered(30))
+
+    shown.terminal.resize(20, 6)
+    shown.screen.resize_in_place(20, 6)
+
+    assert shown.paint(*numbered(30), repaint=Repaint.WINDOW) == numbered(30)
+    assert "\x1b[2J" not in shown.written
+
+
+@pytest.mark.trap(156)
+def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
+    shown = Shown(20, 6)
+    shown.paint(*numbered(30))
+
+    shown.terminal.resize(20, 10)
+    shown.screen.resize_in_place(20, 10)
+
+    assert shown.paint(*numbered(30), repaint=Repaint.WINDOW) == numbered(30)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from pi.tui.clipboard import Clipboard, Copied, CopyFailed, osc52, runner
+
+
+class Desk:
+    """Programs that are installed, what they were given, and what the terminal was sent."""
+
+    def __init__(self, *installed: str, failing: Sequence[str] = ()) -> None:
+        self.installed = installed
+        self.failing = failing
+        self.ran: list[tuple[tuple[str, ...], bytes]] = []
+        self.written: list[str] = []
+
+    def find(self, name: str) -> str | None:
+        return f"/bin/{name}" if name in self.installed else None
+
+    async def run(self, command: Sequence[str], data: bytes) -> bool:
+        self.ran.append((tuple(command), data))
+        return Path(command[0]).name not in self.failing
+
+    def clipboard(self, env: Mapping[str, str], system: str = "linux") -> Clipboard:
+        return Clipboard(
+            system=system, env=env, find=self.find, run=self.run, write=self.written.append
+        )
+
+
+@pytest.mark.trap(204)
+@pytest.mark.parametrize(
+    ("system", "env", "command"),
+    [
+        ("darwin", {}, ["pbcopy"]),
+        ("linux", {"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}, ["wl-copy"]),
+        ("linux", {"DISPLAY": ":0"}, ["xclip", "-selection", "clipboard", "-in"]),
+        ("linux", {"TMUX": "/tmp/t"}, ["tmux", "load-buffer", "-w", "-"]),
+        (
+            "linux",
+            {"SSH_TTY": "t", "WAYLAND_DISPLAY": "w", "TMUX": "x"},
+            ["tmux", "load-buffer", "-w", "-"],
+        ),
+    ],
+)
+async def test_the_program_that_reaches_the_clipboard_is_run(
+    system: str, env: Mapping[str, str], command: list[str]
+) -> None:
+    desk = Desk("pbcopy", "wl-copy", "xclip", "tmux")
+    copied = await desk.clipboard(env, system).copy("hé")
+
+    assert copied == Copied(by=command[0], confirmed=True)
+    assert desk.ran == [((f"/bin/{command[0]}", *command[1:]), "hé".encode())]
+    assert desk.written == []
+
+
+@pytest.mark.trap(204)
+@pytest.mark.parametrize(("system", "env"), [("linux", {"WSL_DISTRO_NAME": "D"}), ("win32", {})])
+async def test_windows_gets_utf_16(system: str, env: Mapping[str, str]) -> None:
+    desk = Desk("clip.exe")
+
+    assert await desk.clipboard(env, system).copy("hé") == Copied(by="clip.exe", confirmed=True)
+    assert desk.ran[0][1].decode("utf-16") == "hé"
+
+
+@pytest.mark.trap(204)
+async def test_a_program_that_fails_took_nothing_and_the_next_is_asked() -> None:
+    desk = Desk("wl-copy", "xsel", failing=["wl-copy"])
+    copied = await desk.clipboard({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}).copy("x")
+
+    assert copied == Copied(by="xsel", confirmed=True)
+
+
+@pytest.mark.trap(204)
+@pytest.mark.parametrize("env", [{}, {"SSH_CONNECTION": "a"}])
+async def test_without_programs_the_terminal_is_asked_and_success_is_not_claimed(
+    env: Mapping[str, str],
+) -> None:
+    desk = Desk("wl-copy", "pbcopy")
+
+    assert await desk.clipboard(env).copy("hi") == Copied(by="terminal", confirmed=False)
+    assert desk.written == ["\x1b]52;c;aGk=\x07"]
+
+
+@pytest.mark.trap(204)
+async def test_what_is_too_long_for_the_terminal_is_not_sent() -> None:
+    desk = Desk()
+
+    with pytest.raises(CopyFailed) as failure:
+        await desk.clipboard({}).copy("x" * 80_000)
+    assert failure.value.explain() == (
+        "The text of 80000 characters is too long for the terminal to copy. "
+        "Install wl-copy, xclip or xsel, or copy a smaller part."
+    )
+    assert desk.written == []
+
+
+async def test_screen_gets_the_sequence_in_pieces() -> None:
+    desk = Desk()
+    await desk.clipboard({"STY": "1.x"}).copy("x" * 100)
+    (written,) = desk.written
+    pieces = written.removeprefix("\x1bP").removesuffix("\x1b\\").split("\x1b\\\x1bP")
+
+    assert "".join(pieces) == osc52("x" * 100)
+    assert max(map(len, pieces)) == 76
+
+
+def test_the_sequence_carries_any_text() -> None:
+    payload = osc52("日\n\x1b").removeprefix("\x1b]52;c;").removesuffix("\x07")
+
+    assert base64.b64decode(payload).decode() == "日\n\x1b"
+
+
+async def test_programs_are_run_for_real(tmp_path: Path) -> None:
+    run = runner({"PATH": "/bin:/usr/bin"}, tmp_path)
+
+    assert await run(["sh", "-c", "cat > copied"], b"text")
+    assert (tmp_path / "copied").read_bytes() == b"text"
+    assert not await run(["sh", "-c", "exit 3"], b"")
+    assert not await run([str(tmp_path / "missing")], b"")

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from pi.tui.component import CURSOR_MARKER, Focusable, Interactive, wants_key_release
+from pi.tui.text.width import visible_width
+from tests.tui.parts import Field, Rows
+
+
+def test_the_cursor_marker_takes_no_column() -> None:
+    assert visible_width(f"ab{CURSOR_MARKER}c") == 3
+
+
+def test_what_a_component_can_do_is_seen_by_its_members() -> None:
+    field, rows = Field(), Rows()
+
+    assert (isinstance(field, Focusable), isinstance(field, Interactive)) == (True, True)
+    assert (isinstance(rows, Focusable), isinstance(rows, Interactive)) == (False, False)
+
+
+def test_key_releases_are_for_those_who_ask() -> None:
+    class Piano(Field):
+        wants_key_release = True
+
+    assert (wants_key_release(Piano()), wants_key_release(Field())) == (True, False)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.containers import Container
+from tests.tui.parts import Live, Rows
+
+
+def test_children_stand_one_below_the_other() -> None:
+    container = Container(Rows("a", "b"), Container(Rows("c")), Rows())
+
+    assert container.render(10) == ["a", "b", "c"]
+
+
+def test_unchanged_children_give_the_same_list_again() -> None:
+    container = Container(Rows("a"), Rows("b"))
+
+    assert container.render(10) is container.render(10)
+
+
+def test_a_list_that_was_returned_is_not_altered() -> None:
+    top, bottom = Rows("a"), Rows("b")
+    container = Container(top, bottom)
+    before = container.render(10)
+
+    bottom.rows = ["c", "d"]
+    after = container.render(10)
+
+    assert (before, after) == (["a", "b"], ["a", "c", "d"])
+
+
+def test_children_come_and_go() -> None:
+    first, second, third = Rows("1"), Rows("2"), Rows("3")
+    container = Container(first, third)
+    container.render(10)
+
+    container.insert_child(1, second)
+    assert container.render(10) == ["1", "2", "3"]
+    container.remove_child(third)
+    container.remove_child(Rows("never there"))
+    assert container.render(10) == ["1", "2"]
+    container.clear()
+    assert container.render(10) == []
+    container.add_child(third)
+    assert container.render(10) == ["3"]
+
+
+@pytest.mark.trap(169)
+def test_only_the_part_that_asked_is_drawn() -> None:
+    history, spinner = Rows("long"), Rows("|")
+    container = Container(history, Container(Rows("status"), spinner))
+    container.render(10)
+
+    spinner.rows = ["/"]
+    rows = container.render_parts(10, {spinner})
+
+    assert (rows, history.drawn) == (["long", "status", "/"], 1)
+
+
+def test_at_another_width_everything_is_drawn() -> None:
+    history, spinner = Rows("long"), Rows("|")
+    container = Container(history, spinner)
+    container.render(10)
+
+    container.render_parts(11, {spinner})
+
+    assert history.drawn == 2
+
+
+@pytest.mark.trap(154)
+def test_the_first_live_region_is_that_of_the_container() -> None:
+    container = Container(
+        Rows("a", "b"), Live("c", "d", "e", start=1, safe=2), Live("f", start=0, safe=1)
+    )
+    container.render(10)
+
+    assert (container.live_region_start, container.commit_safe_end) == (3, 4)
+
+
+def test_without_live_regions_there_is_no_boundary() -> None:
+    container = Container(Rows("a"))
+    container.render(10)
+
+    assert (container.live_region_start, container.commit_safe_end) == (None, None)
+
+
+def test_invalidating_reaches_every_child() -> None:
+    inner = Rows("a")
+    container = Container(Container(inner), Rows())
+
+    container.invalidate()
+
+    assert inner.forgotten == 1
+
+
+@given(st.data())
+def test_whatever_changes_the_rows_are_those_of_the_children(data: st.DataObject) -> None:
+    children = [Rows(str(number)) for number in range(4)]
+    container = Container(*children)
+    for step in range(data.draw(st.integers(1, 8))):
+        child = data.draw(st.sampled_from(children))
+        match data.draw(st.sampled_from(["change", "remove", "add", "insert"])):
+            case "change":
+                child.rows = [f"{step}.{line}" for line in range(data.draw(st.integers(0, 3)))]
+            case "remove":
+                container.remove_child(child)
+            case "add":
+                container.add_child(child)
+            case "insert":
+                container.insert_child(data.draw(st.integers(0, 5)), child)
+
+        rows = container.render(10)
+
+        assert rows == [row for part in container.children for row in part.render(10)]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.flex import Flex, share
+
+
+def test_what_is_left_goes_to_those_that_grow() -> None:
+    assert share(10, [Flex(), Flex(grow=1), Flex(grow=3)], [2, 0, 0]) == [2, 2, 6]
+
+
+def test_what_is_missing_is_taken_in_proportion() -> None:
+    assert share(10, [Flex(), Flex(shrink=0), Flex(shrink=2)], [8, 2, 4]) == [6, 2, 2]
+
+
+def test_limits_are_kept() -> None:
+    entries = [Flex(grow=1, max_size=3), Flex(grow=1), Flex(min_size=4)]
+
+    assert share(20, entries, [0, 0, 0]) == [3, 13, 4]
+
+
+def test_a_basis_stands_for_the_content() -> None:
+    assert share(10, [Flex(basis=4), Flex()], [9, 6]) == [4, 6]
+
+
+flexes = st.builds(
+    Flex,
+    basis=st.none() | st.integers(0, 50),
+    grow=st.integers(0, 3),
+    shrink=st.integers(0, 3),
+    min_size=st.integers(0, 5),
+    max_size=st.none() | st.integers(5, 60),
+)
+
+
+@given(st.integers(0, 200), st.lists(st.tuples(flexes, st.integers(0, 60)), max_size=6))
+def test_sizes_keep_their_limits_and_fill_the_length_if_anything_may(
+    length: int, entries: list[tuple[Flex, int]]
+) -> None:
+    flexible = [flex for flex, _ in entries]
+    sizes = share(length, flexible, [need for _, need in entries])
+
+    assert all(flex.clamped(size) == size for flex, size in zip(flexible, sizes, strict=True))
+    if any(flex.grow and flex.max_size is None for flex in flexible):
+        assert sum(sizes) >= length

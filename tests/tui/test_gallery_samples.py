@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.gallery_samples import PALETTES, Paints, Scheme, sample_picture, select
+from pi.tui.images.sizes import Size
+from pi.tui.style import ColourDepth
+
+
+@pytest.mark.trap(175)
+@pytest.mark.parametrize("scheme", PALETTES)
+def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
+    paints = Paints(PALETTES[scheme], ColourDepth.NONE)
+
+    assert (paints.accent("x"), paints.panel("x"), paints.title("x")) == (
+        "x",
+        "x",
+        "\x1b[1mx\x1b[22m",
+    )
+    assert select(paints).render(30)[0] == "→ alpha    the letter alpha"
+
+
+def test_the_picture_is_the_same_every_time() -> None:
+    assert sample_picture() == sample_picture()
+    assert sample_picture().size == Size(108, 72)

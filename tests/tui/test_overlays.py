@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pi.tui.focus import Focus
+from pi.tui.overlays import Overlays
+from pi.tui.placement import Bounds, OverlayOptions
+from pi.tui.screen.compositing import Layer
+from pi.tui.terminal import Size
+from tests.tui.parts import Field, Rows
+
+
+def make() -> tuple[Overlays, Field]:
+    overlays = Overlays(Focus(), size=lambda: Size(columns=40, rows=10))
+    editor = Field()
+    overlays.set_focus_below(editor)
+    return overlays, editor
+
+
+def test_an_overlay_takes_the_keys_and_gives_them_back() -> None:
+    overlays, editor = make()
+    dialog = Field()
+
+    handle = overlays.show(dialog)
+    assert (handle.is_focused, editor.focused) == (True, False)
+    handle.hide()
+    assert (overlays.focus.target, editor.focused, len(overlays)) == (editor, True, 0)
+
+
+def test_an_overlay_that_was_replaced_gets_the_keys_back() -> None:
+    overlays, editor = make()
+    first, second = overlays.show(Field()), overlays.show(Field())
+
+    assert (first.is_focused, second.is_focused) == (False, True)
+    second.hide()
+    assert first.is_focused
+    first.set_hidden(True)
+    assert overlays.focus.target is editor
+    first.set_hidden(False)
+    assert first.is_focused
+
+
+def test_focusing_something_below_waits_for_the_overlay() -> None:
+    overlays, _ = make()
+    handle, other = overlays.show(Field()), Field()
+
+    overlays.set_focus_below(other)
+    assert handle.is_focused
+    handle.hide()
+    assert overlays.focus.target is other
+
+
+def test_one_that_takes_no_keys_leaves_the_focus_alone() -> None:
+    overlays, editor = make()
+
+    handle = overlays.show(Field(), OverlayOptions(non_capturing=True))
+    assert overlays.focus.target is editor
+    handle.focus()
+    assert handle.is_focused
+
+
+def test_an_overlay_may_leave_the_keys_to_others_and_take_them_again() -> None:
+    overlays, editor = make()
+    handle, other = overlays.show(Field()), Field()
+
+    handle.unfocus()
+    assert overlays.focus.target is editor
+    handle.focus()
+    assert handle.is_focused
+    handle.unfocus(other)
+    assert overlays.focus.target is other
+
+
+def test_one_that_does_not_fit_the_screen_is_neither_seen_nor_focused() -> None:
+    overlays, editor = make()
+
+    handle = overlays.show(Field(), OverlayOptions(visible=lambda columns, rows: columns > 60))
+
+    assert (overlays.layers(), overlays.has_visible, handle.bounds) == ([], False, None)
+    assert overlays.focus.target is editor
+
+
+def test_the_last_one_lies_on_top() -> None:
+    overlays, _ = make()
+    lower = overlays.show(Rows("a"), OverlayOptions(width=4, anchor="top-left"))
+    upper = overlays.show(Rows("b"), OverlayOptions(width=4, anchor="top-left"))
+    lower.focus()
+
+    assert overlays.layers() == [Layer(0, 0, 4, ["b"]), Layer(0, 0, 4, ["a"])]
+    assert upper.bounds == Bounds(0, 0, 4, 1)
+    overlays.remove_top()
+    assert overlays.handles == (upper,)
+
+
+def test_a_tall_overlay_is_cut() -> None:
+    overlays, _ = make()
+
+    overlays.show(Rows(*"abcdef"), OverlayOptions(width=4, max_height=2, row=0, col=0))
+
+    assert overlays.layers() == [Layer(0, 0, 4, ["a", "b"])]
+
+
+def test_hiding_twice_changes_nothing() -> None:
+    overlays, editor = make()
+    handle = overlays.show(Field())
+
+    handle.hide()
+    handle.hide()
+
+    assert (len(overlays), overlays.focus.target) == (0, editor)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.base.errors import PiError
+from pi.tui.placement import Anchor, Bounds, Margin, OverlayOptions, Space
+from pi.tui.terminal import Size
+
+SCREEN = Size(columns=100, rows=40)
+
+
+def bounds(options: OverlayOptions, height: int = 10, size: Size = SCREEN) -> Bounds:
+    return Space(options, size).bounds(height)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "row", "column"),
+    [
+        ("center", 15, 40),
+        ("top-left", 0, 0),
+        ("top-right", 0, 80),
+        ("bottom-left", 30, 0),
+        ("bottom-right", 30, 80),
+        ("top-center", 0, 40),
+        ("bottom-center", 30, 40),
+        ("left-center", 15, 0),
+        ("right-center", 15, 80),
+    ],
+)
+def test_an_anchor_says_where(anchor: Anchor, row: int, column: int) -> None:
+    assert bounds(OverlayOptions(anchor=anchor, width=20)) == Bounds(row, column, 20, 10)
+
+
+def test_a_place_may_be_given_in_cells_or_as_a_share() -> None:
+    assert bounds(OverlayOptions(width=20, row=3, col="50%")) == Bounds(3, 40, 20, 10)
+    assert bounds(OverlayOptions(width=20, row="100%", col=7)) == Bounds(30, 7, 20, 10)
+
+
+def test_offsets_move_and_the_edges_stop() -> None:
+    options = OverlayOptions(width=20, anchor="top-left", offset_x=5, offset_y=-3)
+
+    assert bounds(options) == Bounds(0, 5, 20, 10)
+
+
+def test_margins_stay_free() -> None:
+    options = OverlayOptions(width="100%", anchor="bottom-right", margin=Margin(right=2, bottom=1))
+
+    assert bounds(options) == Bounds(29, 0, 98, 10)
+
+
+def test_sizes_have_limits() -> None:
+    assert Space(OverlayOptions(), SCREEN).width == 80
+    assert Space(OverlayOptions(width="10%", min_width=30), SCREEN).width == 30
+    assert Space(OverlayOptions(width=500), SCREEN).width == 100
+    assert Space(OverlayOptions(max_height="50%"), SCREEN).height == 20
+    assert Space(OverlayOptions(max_height=99, margin=1), SCREEN).height == 38
+
+
+def test_nonsense_is_told() -> None:
+    with pytest.raises(PiError, match="no length"):
+        _ = Space(OverlayOptions(width="wide"), SCREEN).width
+
+
+@given(
+    st.builds(
+        OverlayOptions,
+        width=st.none() | st.integers(1, 200) | st.just("70%"),
+        row=st.none() | st.integers(-5, 100) | st.just("30%"),
+        col=st.none() | st.integers(-5, 100),
+        offset_x=st.integers(-50, 50),
+        offset_y=st.integers(-50, 50),
+        margin=st.integers(0, 3),
+    ),
+    st.integers(8, 120),
+    st.integers(8, 60),
+    st.integers(0, 60),
+)
+def test_an_overlay_is_always_inside_the_screen(
+    options: OverlayOptions, columns: int, rows: int, height: int
+) -> None:
+    space = Space(options, Size(columns=columns, rows=rows))
+    place = space.bounds(min(height, space.height))
+
+    assert 0 <= place.column and place.column + place.width <= columns
+    assert 0 <= place.row and place.row + place.height <= rows

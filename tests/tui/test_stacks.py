@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.flex import Flex
+from pi.tui.stacks import Box, HStack, VStack
+from pi.tui.text.width import visible_width
+from tests.tui.parts import Rows
+
+
+class Filling(Rows):
+    def render_in(self, width: int, height: int) -> list[str]:
+        return [f"{number}/{height}" for number in range(height)]
+
+
+def test_a_column_has_gaps() -> None:
+    assert VStack(Rows("a"), Rows("b", "c"), gap=1).render(5) == ["a", "", "b", "c"]
+
+
+def test_a_column_places_narrow_children_across_the_width() -> None:
+    assert VStack(Rows("ab"), align="center").render(6) == ["  ab"]
+    assert VStack(Rows("ab"), align="end").render(6) == ["    ab"]
+
+
+def test_what_can_fill_gets_the_rest_of_the_height() -> None:
+    stack = VStack(Rows("head"), Filling(), Rows("foot"))
+
+    assert stack.render_in(10, 5) == ["head", "0/3", "1/3", "2/3", "foot"]
+
+
+def test_hidden_children_take_no_part() -> None:
+    stack = VStack()
+    stack.add_child(Rows("a"), Flex(visible=lambda: False))
+    stack.add_child(Rows("b"))
+
+    assert stack.render(5) == ["b"]
+
+
+def test_children_beside_each_other_share_the_width() -> None:
+    left, right = Rows("ab", "cd"), Rows("xy")
+    stack = HStack(left, right, gap=2)
+
+    assert stack.render(10) == ["ab  xy", "cd"]
+    assert stack.boxes == [Box(left, 0, 0, 2, 2), Box(right, 0, 4, 2, 1)]
+
+
+def test_a_row_places_low_children_down_the_height() -> None:
+    assert HStack(Rows("a", "b", "c"), Rows("x"), align="end").render(4) == ["a", "b", "cx"]
+
+
+def test_children_come_and_go() -> None:
+    child = Rows("a")
+    stack = VStack(child, Rows("b"))
+
+    stack.remove_child(child)
+    assert stack.render(3) == ["b"]
+    stack.clear()
+    assert (stack.render(3), stack.children) == ([], ())
+
+
+def test_invalidating_reaches_every_child() -> None:
+    child = Rows()
+
+    HStack(child).invalidate()
+
+    assert child.forgotten == 1
+
+
+@given(
+    st.integers(1, 30),
+    st.lists(st.lists(st.text("ab日🙂 ", max_size=12), max_size=4), max_size=4),
+    st.integers(0, 3),
+)
+def test_no_row_is_wider_than_the_stack(width: int, texts: list[list[str]], gap: int) -> None:
+    children = [Rows(*rows) for rows in texts]
+
+    rows = HStack(*children, gap=gap).render(width)
+
+    assert all(visible_width(row) <= width for row in rows)

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from pi.base.tasks import TaskScope
+from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
+from pi.tui.widgets.editor.buffer import Position
+from pi.tui.widgets.editor.completion import DEBOUNCE, Completion
+
+FOUND = Suggestions(items=(Suggestion(value="x"),), prefix="@")
+
+
+class Slow:
+    """Answers when it is let, and counts what became of its questions."""
+
+    trigger_characters = "/@"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, bool]] = []
+        self.cancelled = 0
+        self.go = asyncio.Event()
+
+    async def get_suggestions(
+        self, lines: Sequence[str], row: int, col: int, *, force: bool
+    ) -> Suggestions | None:
+        self.asked.append((lines[row][:col], force))
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return FOUND
+
+    def apply_completion(
+        self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
+    ) -> Completed:
+        return replace_prefix(lines, row, col, prefix, item.value)
+
+    def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
+        return True
+
+
+@pytest.fixture
+async def tasks() -> AsyncIterator[TaskScope]:
+    async with TaskScope() as scope:
+        yield scope
+
+
+async def settled() -> None:
+    """Let tasks go as far as they can without time passing."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def no_wait(seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.mark.trap(198)
+async def test_typing_is_debounced(tasks: TaskScope) -> None:
+    slow, waits = Slow(), list[float]()
+    pause = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        await pause.wait()
+
+    completion = Completion(slow, tasks, sleep)
+    for typed in ("@", "@a", "@ab"):
+        completion.ask([typed], Position(0, len(typed)), lambda found: None)
+        await settled()
+    assert (waits, slow.asked) == ([DEBOUNCE] * 3, [])
+    pause.set()
+    await settled()
+
+    assert slow.asked == [("@ab", False)]
+
+
+@pytest.mark.trap(198)
+async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
+    tasks: TaskScope,
+) -> None:
+    slow, answers = Slow(), list[str]()
+    completion = Completion(slow, tasks, no_wait)
+
+    completion.ask(["@a"], Position(0, 2), lambda found: answers.append("old"))
+    await settled()
+    completion.ask(["@ab"], Position(0, 3), lambda found: answers.append("new"))
+    slow.go.set()
+    await settled()
+
+    assert (slow.cancelled, answers) == (1, ["new"])
+
+
+async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
+    slow, answers = Slow(), list[Suggestions | None]()
+    completion = Completion(slow, tasks, no_wait)
+    completion.ask(["@"], Position(0, 1), answers.append, force=True)
+    await settled()
+    completion.cancel()
+    slow.go.set()
+    await settled()
+
+    assert (slow.asked, answers) == ([("@", True)], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("/", True),
+        ("/model son", True),
+        ("see /tmp", False),
+        ("@", True),
+        ("see @src", True),
+        ('see @"my fi', True),
+        ("see @src and", False),
+        ("hello", False),
+    ],
+)
+async def test_suggestions_come_by_themselves_only_where_a_trigger_is(
+    tasks: TaskScope, text: str, wanted: bool
+) -> None:
+    completion = Completion(Slow(), tasks, no_wait)
+
+    assert completion.is_wanted([text], Position(0, len(text))) is wanted

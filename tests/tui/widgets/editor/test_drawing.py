@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.editor.drawing import border, text_row
+from pi.tui.widgets.editor.units import Units
+
+
+def plain(text: str) -> str:
+    return text
+
+
+def test_a_border_is_a_line_with_a_label_or_a_note() -> None:
+    assert border(12, plain) == "────────────"
+    assert border(12, plain, label="Hi") == "── Hi ──────"
+    assert border(12, plain, note="↑ 3") == "── ↑ 3 ─────"
+    assert border(12, plain, label="a long label") == "── a lon… ──"
+    assert border(7, plain, label="Hi") == "───────"
+
+
+def test_the_line_is_painted_and_the_label_is_not() -> None:
+    assert border(12, lambda text: f"<{text}>", label="Hi") == "<── >Hi< ──────>"
+
+
+@pytest.mark.trap(197)
+def test_the_terminals_cursor_is_where_the_drawn_one_is() -> None:
+    assert text_row("abc", 1, Units(), width=9) == f"a{CURSOR_MARKER}\x1b[7mb\x1b[27mc"
+    assert text_row("abc", 3, Units(), width=9) == f"abc{CURSOR_MARKER}\x1b[7m \x1b[27m"
+
+
+@pytest.mark.parametrize("text", ["abcdef", "日本語", "a日本"])
+@pytest.mark.parametrize("width", range(1, 6))
+def test_a_row_fits_wherever_the_cursor_is(text: str, width: int) -> None:
+    for cursor in [None, *range(len(text) + 1)]:
+        row = text_row(text, cursor, Units(), width=width)
+        assert visible_width(row) <= width
+        assert (CURSOR_MARKER in row) is (cursor is not None)

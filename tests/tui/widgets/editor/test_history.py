@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pi.tui.widgets.editor.history import MOST_ENTRIES, PromptHistory
+
+
+def test_prompts_come_back_latest_first_and_the_draft_at_the_end() -> None:
+    history = PromptHistory()
+    for prompt in ("one", "two"):
+        history.add(prompt)
+
+    assert [history.previous("draft"), history.previous("x"), history.previous("x")] == [
+        "two",
+        "one",
+        None,
+    ]
+    assert [history.next(), history.next(), history.next()] == ["two", "draft", None]
+
+
+def test_empty_and_repeated_prompts_are_not_kept() -> None:
+    history = PromptHistory()
+    for prompt in ("one", " ", "one\n", "two", "one"):
+        history.add(prompt)
+
+    assert [history.previous("") for _ in range(4)] == ["one", "two", "one", None]
+
+
+def test_after_leaving_there_is_another_draft() -> None:
+    history = PromptHistory()
+    history.add("one")
+    history.previous("draft")
+    history.leave()
+
+    assert (history.browsing, history.next()) == (False, None)
+    assert [history.previous("other"), history.next()] == ["one", "other"]
+
+
+def test_only_so_many_prompts_are_kept() -> None:
+    history = PromptHistory()
+    for number in range(MOST_ENTRIES + 1):
+        history.add(str(number))
+    seen = []
+    while (prompt := history.previous("")) is not None:
+        seen.append(prompt)
+
+    assert (len(seen), seen[-1]) == (MOST_ENTRIES, "1")

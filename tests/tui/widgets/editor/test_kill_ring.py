@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pi.tui.widgets.editor.kill_ring import MOST_ENTRIES, KillRing
+
+
+def test_the_latest_comes_first_and_the_others_in_turn() -> None:
+    ring = KillRing()
+    for text in ("one", "two", "three"):
+        ring.add(text)
+
+    assert [ring.latest, ring.rotate(), ring.rotate(), ring.rotate()] == [
+        "three",
+        "two",
+        "one",
+        "three",
+    ]
+
+
+def test_what_is_killed_in_a_row_is_one_text() -> None:
+    ring = KillRing()
+
+    ring.extend("b", at_front=False)
+    ring.extend("a", at_front=True)
+    ring.extend("c", at_front=False)
+
+    assert ring.latest == "abc"
+
+
+def test_an_empty_ring_gives_nothing_and_keeps_nothing_empty() -> None:
+    ring = KillRing()
+    ring.add("")
+
+    assert (ring.latest, ring.rotate()) == ("", "")
+
+
+def test_the_oldest_texts_are_forgotten() -> None:
+    ring = KillRing()
+    for number in range(MOST_ENTRIES + 1):
+        ring.add(str(number))
+
+    assert ring.rotate() == str(MOST_ENTRIES - 1)
+    assert [ring.rotate() for _ in range(MOST_ENTRIES)][-2] == str(MOST_ENTRIES)
+
+
+def test_all_texts_can_be_changed() -> None:
+    ring = KillRing()
+    ring.add("a")
+    ring.change(str.upper)
+
+    assert ring.latest == "A"

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.editor.buffer import Position
+from pi.tui.widgets.editor.layout import Layout, Row, _wrap_units, wrap_line
+from pi.tui.widgets.editor.paste_markers import PasteMarkers
+from pi.tui.widgets.editor.units import Units
+
+TEXTS = st.text("ab c日é\u0301👍", max_size=30)
+
+
+def wrapped(line: str, width: int, units: Units | None = None) -> list[str]:
+    return [line[start:end] for start, end in wrap_line(line, width, units or Units())]
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "rows"),
+    [
+        ("", 5, [""]),
+        ("hello", 5, ["hello"]),
+        ("hello world", 7, ["hello ", "world"]),
+        ("foo bar baz", 7, ["foo bar ", "baz"]),
+        ("abcdefgh", 3, ["abc", "def", "gh"]),
+        ("ab  cdef", 4, ["ab  ", "cdef"]),
+        ("foo bar ", 7, ["foo bar ", ""]),
+        ("a bcdefgh", 4, ["a ", "bcde", "fgh"]),
+    ],
+)
+def test_lines_break_behind_blanks_or_anywhere(line: str, width: int, rows: list[str]) -> None:
+    assert wrapped(line, width) == rows
+
+
+@pytest.mark.trap(195)
+@pytest.mark.parametrize(
+    ("line", "width", "rows"),
+    [
+        ("日本語日本語", 5, ["日本", "語日", "本語"]),
+        ("abc日本語", 6, ["abc日", "本語"]),
+        ("see 日本", 6, ["see 日", "本"]),
+        ("日", 1, ["日"]),
+    ],
+)
+def test_wide_characters_break_between_each_other_and_do_not_overflow(
+    line: str, width: int, rows: list[str]
+) -> None:
+    assert wrapped(line, width) == rows
+
+
+@pytest.mark.trap(193)
+def test_a_marker_is_never_broken() -> None:
+    markers = PasteMarkers()
+    marker = markers.shorten("x" * 2000)
+
+    assert wrapped(f"some words {marker} more", 24, Units(markers.spans)) == [
+        "some words ",
+        f"{marker} ",
+        "more",
+    ]
+
+
+@given(TEXTS, st.integers(1, 12))
+def test_rows_fit_but_for_a_blank_at_the_end_and_together_are_the_line(
+    line: str, width: int
+) -> None:
+    rows = wrapped(line, width)
+
+    assert "".join(rows) == line
+    assert all(visible_width(row.removesuffix(" ")) <= max(width, 2) for row in rows)
+
+
+@given(st.text("ab c", max_size=30), st.integers(1, 12))
+def test_plain_text_wraps_as_any_other(line: str, width: int) -> None:
+    assert wrap_line(line, width, Units()) == _wrap_units(list(line), width)
+
+
+def test_places_and_cells_belong_together() -> None:
+    lines = ["foo bar baz", "x"]
+    layout = Layout(Units())
+    layout.update(lines, 7)
+
+    assert [layout.row(number) for number in range(layout.height)] == [
+        Row(0, 0, 8),
+        Row(0, 8, 11),
+        Row(1, 0, 1),
+    ]
+    assert [layout.row_of(Position(0, col)) for col in (0, 7, 8, 11)] == [0, 0, 1, 1]
+    assert layout.column_of(Position(0, 9)) == 1
+    assert layout.position_at(0, 99) == Position(0, 7)
+    assert layout.position_at(1, 99) == Position(0, 11)
+    assert layout.position_at(9, 0) == Position(1, 0)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(1, 8), st.data())
+def test_every_cursor_place_is_found_again_by_its_cell(
+    lines: list[str], width: int, data: st.DataObject
+) -> None:
+    units = Units()
+    layout = Layout(units)
+    layout.update(lines, width)
+    row = data.draw(st.integers(0, len(lines) - 1))
+    col = units.border(lines[row], data.draw(st.integers(0, len(lines[row]))))
+    place = Position(row, col)
+
+    number, column = layout.row_of(place), layout.column_of(place)
+    found = layout.position_at(number, column)
+
+    assert layout.row_of(found) == number
+    assert layout.column_of(found) == column
+
+
+LINES = st.lists(
+    st.sampled_from(["", "one", "two words", "日本語 and more", "a b c d e"]), min_size=1
+)
+
+
+@given(st.lists(st.tuples(LINES, st.sampled_from([3, 8])), min_size=1, max_size=5))
+def test_a_layout_that_was_updated_is_like_a_new_one(steps: list[tuple[list[str], int]]) -> None:
+    updated = Layout(Units())
+    for lines, width in steps:
+        updated.update(lines, width)
+        fresh = Layout(Units())
+        fresh.update(lines, width)
+        assert [updated.row(number) for number in range(updated.height)] == [
+            fresh.row(number) for number in range(fresh.height)
+        ]

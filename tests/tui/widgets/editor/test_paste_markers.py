@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.widgets.editor.paste_markers import PasteMarkers
+
+ELEVEN_LINES = "\n".join("abcdefghijk")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short", "short"),
+        ("\n".join("abcdefghij"), "\n".join("abcdefghij")),
+        (ELEVEN_LINES, "[paste #1 +11 lines]"),
+        ("x" * 1000, "x" * 1000),
+        ("x" * 1001, "[paste #1 1001 chars]"),
+    ],
+)
+def test_only_long_texts_become_markers(text: str, shown: str) -> None:
+    assert PasteMarkers().shorten(text) == shown
+
+
+@pytest.mark.trap(192)
+def test_markers_expand_to_the_literal_text() -> None:
+    markers = PasteMarkers()
+    dollar = "$1 \\1 \\g<0> [paste #2 +11 lines]" + "x" * 1000
+    one, two = markers.shorten(dollar), markers.shorten(ELEVEN_LINES)
+
+    assert markers.expand(f"a {one} b {two}") == f"a {dollar} b {ELEVEN_LINES}"
+
+
+def test_what_only_looks_like_a_marker_is_text() -> None:
+    markers = PasteMarkers()
+    marker = markers.shorten(ELEVEN_LINES)
+    line = f"{marker}[paste #1 +12 lines][paste #7 9 chars]"
+
+    assert markers.spans(line) == [(0, len(marker))]
+    assert markers.expand("[paste #7 9 chars]") == "[paste #7 9 chars]"
+
+
+def test_numbers_begin_again_for_another_prompt() -> None:
+    markers = PasteMarkers()
+    first = markers.shorten(ELEVEN_LINES)
+    markers.clear()
+
+    assert (markers.expand(first), markers.spans(first)) == (first, [])
+    assert markers.shorten("y" * 2000) == "[paste #1 2000 chars]"

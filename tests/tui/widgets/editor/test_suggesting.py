@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from pi.base.tasks import TaskScope
+from pi.tui.completion.combined import CombinedProvider
+from pi.tui.completion.commands import Command, CommandProvider
+from pi.tui.completion.files import FileProvider
+from pi.tui.completion.paths import PathProvider
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.document import Document
+from pi.tui.widgets.editor.suggesting import Suggesting
+from pi.tui.widgets.select_list import SelectTheme
+from tests.tui.widgets.editor.test_completion import no_wait, settled
+
+COMMANDS = [Command(name="model", description="choose"), Command(name="new"), Command(name="name")]
+
+
+def provider(files: tuple[str, ...] = ("src/main.py", "src/", "notes.txt")) -> CombinedProvider:
+    async def list_files(query: str) -> tuple[str, ...]:
+        return files
+
+    def listing(folder: Path) -> list[str]:
+        return ["main.py", "deep/"] if folder.name == "src" else ["src/", "notes.txt"]
+
+    paths = PathProvider(lambda: Path("/w"), Path("/h"), listing=listing)
+    return CombinedProvider(
+        [CommandProvider(lambda: COMMANDS), FileProvider(list_files, paths), paths]
+    )
+
+
+@pytest.fixture
+async def tasks() -> AsyncIterator[TaskScope]:
+    async with TaskScope() as scope:
+        yield scope
+
+
+def run(do: Callable[[], None]) -> None:
+    do()
+
+
+def suggesting(
+    tasks: TaskScope | None, text: str, deliver: Callable[[Callable[[], None]], None] = run
+) -> tuple[Document, Suggesting]:
+    document, keymap = Document(), Keymap()
+    document.insert(text)
+    found = Suggesting(document, keymap, SelectTheme(), tasks=tasks, sleep=no_wait, deliver=deliver)
+    found.set_provider(provider())
+    return document, found
+
+
+def press(popup: Suggesting, data: str) -> str:
+    return popup.handle_input(data, Keymap().actions(data))
+
+
+async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> None:
+    _, popup = suggesting(tasks, "/n")
+    popup.ask()
+    await settled()
+
+    assert popup.render(30) == ["→ new", "  name"]
+
+
+async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks: TaskScope) -> None:
+    document, popup = suggesting(tasks, "/mo")
+    popup.ask()
+    await settled()
+    assert press(popup, "\t") == "handled"
+    assert (document.text, popup.is_open) == ("/model ", False)
+
+    document, popup = suggesting(tasks, "/mo")
+    popup.ask()
+    await settled()
+    assert (press(popup, "\r"), document.text) == ("submit", "/model ")
+
+
+async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
+    _, popup = suggesting(tasks, "/n")
+    popup.ask()
+    await settled()
+
+    assert (press(popup, "\x1b[B"), popup.render(30)) == ("handled", ["  new", "→ name"])
+    assert (press(popup, "x"), popup.is_open) == ("ignored", True)
+    assert (press(popup, "\x1b"), popup.is_open, popup.render(30)) == ("handled", False, [])
+    assert press(popup, "\x1b") == "ignored"
+
+
+@pytest.mark.trap(198)
+async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskScope) -> None:
+    document, popup = suggesting(tasks, "compare @note with @notes.txt")
+    for _ in " with @notes.txt":
+        document.move(lambda buffer, units: buffer.cursor._replace(col=buffer.cursor.col - 1))
+    popup.ask()
+    await settled()
+    press(popup, "\t")
+
+    assert document.text == "compare @notes.txt  with @notes.txt"
+    document.undo()
+    assert document.text == "compare @note with @notes.txt"
+
+
+@pytest.mark.trap(198)
+async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -> None:
+    document, popup = suggesting(tasks, "/n")
+    popup.ask()
+    await settled()
+    document.type("e")
+
+    assert (press(popup, "\r"), document.text) == ("ignored", "/ne")
+
+
+async def test_what_asks_for_nothing_closes_the_list(tasks: TaskScope) -> None:
+    document, popup = suggesting(tasks, "@n")
+    popup.ask()
+    await settled()
+    assert popup.is_open
+    document.type(" ")
+    popup.ask()
+
+    assert not popup.is_open
+
+
+async def test_the_only_completion_goes_in_at_once_and_a_folder_is_looked_into(
+    tasks: TaskScope,
+) -> None:
+    answers: asyncio.Queue[None] = asyncio.Queue()
+
+    def deliver(do: Callable[[], None]) -> None:
+        do()
+        answers.put_nowait(None)
+
+    document, popup = suggesting(tasks, "cat sr", deliver)
+    async with asyncio.timeout(5):
+        popup.complete()
+        await answers.get()
+        assert (document.text, popup.is_open) == ("cat src/", False)
+        await answers.get()
+
+    assert popup.render(20) == ["→ deep/", "  main.py"]
+
+
+async def test_without_a_scope_there_is_nobody_to_ask() -> None:
+    _, popup = suggesting(None, "/n")
+    popup.ask()
+    popup.complete()
+
+    assert not popup.is_open

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.base.records import replace
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.markdown.blocks import draw_blocks, starts_apart
+from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import CodeBlock
+from pi.tui.widgets.markdown.parse import parse
+
+PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))
+
+
+def drawn(source: str, width: int = 30, look: Look = PLAIN) -> list[str]:
+    return draw_blocks([placed.block for placed in parse(source)], width, look)
+
+
+def test_headings_differ_by_level() -> None:
+    assert drawn("# a\n## b\n### c\n") == ["a", "", "b", "", "### c"]
+    assert drawn("# a\n## b\n", look=Look()) == [
+        "\x1b[1;4ma\x1b[22;24m",
+        "",
+        "\x1b[1mb\x1b[22m",
+    ]
+
+
+def test_paragraphs_keep_their_line_breaks() -> None:
+    assert drawn("one two three\nfour", 8) == ["one two", "three", "four"]
+
+
+def test_code_stands_between_its_fences() -> None:
+    assert drawn("```py\nx = 1\n\ny\n```\n") == ["```py", "  x = 1", "  ", "  y", "```"]
+
+
+def test_code_comes_in_parts() -> None:
+    block = CodeBlock(language="py", text="a\nb\n")
+    parts = [
+        replace(block, has_end=False),
+        replace(block, has_start=False, has_end=False),
+        replace(block, has_start=False),
+    ]
+
+    assert draw_blocks(parts, 20, PLAIN) == ["```py", *["  a", "  b"] * 3, "```"]
+    assert [starts_apart(part) for part in parts] == [True, False, False]
+
+
+def test_a_growing_line_of_code_is_shown() -> None:
+    assert draw_blocks([CodeBlock(language="", text="a\nb", has_end=False)], 20, PLAIN) == [
+        "```",
+        "  a",
+        "  b",
+    ]
+
+
+@pytest.mark.trap(173)
+def test_nested_lists_in_quotes_are_kept() -> None:
+    assert drawn("> a\n>\n> - b\n>   - c\n") == ["│ a", "│ ", "│ - b", "│   - c"]
+
+
+def test_lists_indent_what_belongs_to_an_item() -> None:
+    assert drawn("- one two three\n  - four\n- five\n\n\n10. a\n    b\n", 12) == [
+        "- one two",
+        "  three",
+        "  - four",
+        "- five",
+        "",
+        "10. a",
+        "    b",
+    ]
+
+
+def test_loose_lists_have_room() -> None:
+    assert drawn("- a\n\n  b\n\n- c\n-\n") == ["- a", "", "  b", "", "- c", "", "- "]
+
+
+def test_tasks_show_whether_they_are_done() -> None:
+    assert drawn("- [x] a\n- [ ] b\n") == ["- [x] a", "- [ ] b"]
+
+
+@pytest.mark.trap(173)
+def test_numbers_go_on_after_code() -> None:
+    assert drawn("1. a\n```\nx\n```\n2. b\n3. c\n") == [
+        "1. a",
+        "",
+        "```",
+        "  x",
+        "```",
+        "",
+        "2. b",
+        "3. c",
+    ]
+
+
+@pytest.mark.trap(172)
+def test_markers_can_be_kept_as_typed() -> None:
+    typed = replace(PLAIN, keeps_list_markers=True)
+
+    assert drawn("* a\n\n7) b\n7) c\n", look=typed) == ["* a", "", "7) b", "7) c"]
+    assert drawn("* a\n\n7) b\n7) c\n") == ["- a", "", "7. b", "8. c"]
+
+
+def test_a_rule_goes_across() -> None:
+    assert [visible_width(row) for row in drawn("---\n", 30) + drawn("---\n", 200)] == [30, 80]
+
+
+@pytest.mark.trap(151)
+@pytest.mark.parametrize("width", range(1, 14))
+def test_what_is_nested_fits_the_narrowest_screen(width: int) -> None:
+    source = "> > - a word\n> >   ```\n> >   code here\n> >   ```\n" + "1. " * 9 + "日本\n"
+
+    assert max(map(visible_width, drawn(source, width))) <= width

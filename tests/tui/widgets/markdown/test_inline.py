@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.widgets.markdown.inline import draw_inline, plain_text
+from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import Code, Inline, Link, Marked, Picture, Plain
+
+MARKED = MarkdownTheme(
+    bold=lambda text: f"*{text}*",
+    italic=lambda text: f"/{text}/",
+    strike=lambda text: f"-{text}-",
+    underline=lambda text: text,
+    code=lambda text: f"`{text}`",
+    link=lambda text: f"<{text}>",
+    link_url=lambda text: f"{{{text}}}",
+)
+
+
+def link(url: str, text: str) -> Link:
+    return Link(url=url, children=(Plain(text=text),))
+
+
+@pytest.mark.parametrize(
+    ("node", "shown"),
+    [
+        (Plain(text="a"), "a"),
+        (Code(text="a"), "`a`"),
+        (
+            Marked(mark="bold", children=(Marked(mark="italic", children=(Plain(text="a"),)),)),
+            "*/a/*",
+        ),
+        (Marked(mark="strike", children=(Plain(text="a"),)), "-a-"),
+        (link("https://e.org", "here"), "<here> {(https://e.org)}"),
+        (link("https://e.org", "https://e.org"), "<https://e.org>"),
+        (link("mailto:a@e.org", "a@e.org"), "<a@e.org>"),
+        (link("", "nowhere"), "<nowhere>"),
+        (Picture(url="p.png", children=(Plain(text="cat"),)), "<[cat]> {(p.png)}"),
+        (Picture(url="p.png", children=()), "<[image]> {(p.png)}"),
+    ],
+)
+def test_every_kind_of_text_is_painted(node: Inline, shown: str) -> None:
+    assert draw_inline([node], Look(theme=MARKED)) == shown
+
+
+def test_a_terminal_with_hyperlinks_gets_them() -> None:
+    look = Look(theme=MARKED, has_hyperlinks=True)
+
+    assert draw_inline([link("https://e.org", "here")], look) == (
+        "\x1b]8;;https://e.org\x07<here>\x1b]8;;\x07"
+    )
+
+
+def test_plain_text_is_what_is_left_without_marks() -> None:
+    nodes: list[Inline] = [
+        Marked(mark="bold", children=(Code(text="a"),)),
+        Plain(text="b"),
+        link("u", "c"),
+    ]
+
+    assert plain_text(nodes) == "abc"

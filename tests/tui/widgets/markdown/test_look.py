@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+
+
+def test_without_a_theme_only_marks_are_seen() -> None:
+    theme = MarkdownTheme()
+
+    assert theme.bold("x") == "\x1b[1mx\x1b[22m"
+    assert (theme.text("x"), theme.code("x"), theme.syntax.keyword("x")) == ("x", "x", "x")
+
+
+def test_a_look_can_be_a_key_of_something_remembered() -> None:
+    assert hash(Look()) == hash(Look())

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    Code,
+    CodeBlock,
+    Heading,
+    Item,
+    Link,
+    List,
+    Marked,
+    Paragraph,
+    Picture,
+    Plain,
+    Quote,
+    Rule,
+    Table,
+)
+from pi.tui.widgets.markdown.parse import language_of, link_definitions, parse
+
+
+def blocks(source: str, *, keep_backslashes: bool = False) -> list[Block]:
+    return [placed.block for placed in parse(source, keep_backslashes=keep_backslashes)]
+
+
+def plain(text: str) -> Plain:
+    return Plain(text=text)
+
+
+def paragraph(*texts: str) -> Paragraph:
+    return Paragraph(children=tuple(map(plain, texts)))
+
+
+def test_text_with_marks_code_and_links() -> None:
+    source = "a **b *c*** ~~d~~ `e` [f](u) ![g](v)\nh  \ni"
+
+    assert blocks(source) == [
+        Paragraph(
+            children=(
+                plain("a "),
+                Marked(
+                    mark="bold",
+                    children=(plain("b "), Marked(mark="italic", children=(plain("c"),))),
+                ),
+                plain(" "),
+                Marked(mark="strike", children=(plain("d"),)),
+                plain(" "),
+                Code(text="e"),
+                plain(" "),
+                Link(url="u", children=(plain("f"),)),
+                plain(" "),
+                Picture(url="v", children=(plain("g"),)),
+                plain("\n"),
+                plain("h"),
+                plain("\n"),
+                plain("i"),
+            )
+        )
+    ]
+
+
+def test_blocks_and_where_they_begin() -> None:
+    placed = parse("# é\n\n> q\n\n---\n\n    code\n")
+
+    assert [(found.start, found.block) for found in placed] == [
+        (0, Heading(level=1, children=(plain("é"),))),
+        (6, Quote(children=(paragraph("q"),))),
+        (11, Rule()),
+        (20, CodeBlock(language="", text="code\n")),
+    ]
+
+
+def test_a_tight_list_and_its_tasks() -> None:
+    assert blocks("+ a\n+ [x] b\n  - [ ] c\n") == [
+        List(
+            first_number=None,
+            is_loose=False,
+            items=(
+                Item(marker="+", children=(paragraph("a"),)),
+                Item(
+                    marker="+",
+                    is_checked=True,
+                    children=(
+                        paragraph("b"),
+                        List(
+                            first_number=None,
+                            is_loose=False,
+                            items=(Item(marker="-", is_checked=False, children=(paragraph("c"),)),),
+                        ),
+                    ),
+                ),
+            ),
+        )
+    ]
+
+
+def test_a_loose_list_keeps_its_numbers_and_tasks() -> None:
+    assert blocks("3) [x] a\n\n4) b\n   - tight\n") == [
+        List(
+            first_number=3,
+            is_loose=True,
+            items=(
+                Item(marker="3)", is_checked=True, children=(paragraph("a"),)),
+                Item(
+                    marker="4)",
+                    children=(
+                        paragraph("b"),
+                        List(
+                            first_number=None,
+                            is_loose=False,
+                            items=(Item(marker="-", children=(paragraph("tight"),)),),
+                        ),
+                    ),
+                ),
+            ),
+        )
+    ]
+
+
+def test_a_loose_list_inside_does_not_loosen_the_one_around_it() -> None:
+    [block] = blocks("- a\n  1. b\n\n  2. c\n- d\n")
+
+    assert isinstance(block, List)
+    assert block.is_loose is False
+
+
+def test_a_table() -> None:
+    assert blocks("| a | b |\n|:-:|---|\n| c | d |\n") == [
+        Table(
+            alignments=("Center", "None"),
+            head=((plain("a"),), (plain("b"),)),
+            rows=(((plain("c"),), (plain("d"),)),),
+        )
+    ]
+
+
+def test_fenced_code_with_a_language() -> None:
+    assert blocks("~~~rust,ignore\nx\n~~~\n") == [CodeBlock(language="rust", text="x\n")]
+
+
+@pytest.mark.parametrize(
+    ("info", "language"),
+    [("", ""), ("py x", "py"), ("{.python}", ".python"), ("rust,ignore", "rust")],
+)
+def test_the_language_is_the_first_word(info: str, language: str) -> None:
+    assert language_of(info) == language
+
+
+def test_html_and_formulas_are_shown_as_typed() -> None:
+    assert blocks("<b>x</b> $a*b*c$ and $$d$$\n\n<div>\ny\n</div>\n") == [
+        paragraph("<b>", "x", "</b>", " ", "$a*b*c$", " and ", "$$d$$"),
+        paragraph("<div>\n", "y\n", "</div>\n"),
+    ]
+
+
+@pytest.mark.trap(172)
+def test_backslashes_can_be_kept() -> None:
+    assert blocks(r"a\*b\\c\d", keep_backslashes=True) == [paragraph("a", r"\*b", r"\\c\d")]
+    assert blocks(r"a\*b") == [paragraph("a", "*b")]
+
+
+def test_links_defined_elsewhere_are_found() -> None:
+    definitions = link_definitions("[Ref]: https://example.org\n")
+    [placed] = parse("[text][ref] [unknown]", definitions)
+
+    assert placed.block == Paragraph(
+        children=(
+            Link(url="https://example.org", children=(plain("text"),)),
+            plain(" "),
+            *map(plain, ("[", "unknown", "]")),
+        )
+    )
+
+
+def test_character_references_do_not_smuggle_controls() -> None:
+    assert blocks("&#27;[2J &#x9b;3J [x](<&#27;]0;t&#7;>)") == [
+        Paragraph(
+            children=(
+                *map(plain, ("", "[", "2J ", "", "3J ")),
+                Link(url="", children=(plain("x"),)),
+            )
+        )
+    ]
+
+
+@pytest.mark.trap(163)
+@pytest.mark.parametrize("source", [">" * 3000 + " deep", "- " * 3000 + "deep", "[" * 3000])
+def test_deep_nesting_does_not_overflow(source: str) -> None:
+    assert len(blocks(source)) == 1
+
+
+@given(st.text("ab*_`~[]()|-#> \n&;!<$\\", max_size=60))
+def test_anything_can_be_parsed(source: str) -> None:
+    starts = [placed.start for placed in parse(source)]
+
+    assert starts == sorted(starts)

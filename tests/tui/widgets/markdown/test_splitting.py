@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from pi.tui.widgets.markdown.nodes import Block, CodeBlock, Heading, Link, List, Paragraph, Plain
+from pi.tui.widgets.markdown.splitting import Splitter
+from tests.tui.widgets.markdown.sources import chunks, cuts, sources
+
+
+def paragraph(text: str) -> Paragraph:
+    return Paragraph(children=(Plain(text=text),))
+
+
+def code(text: str, *, has_start: bool = True, has_end: bool = True) -> CodeBlock:
+    return CodeBlock(language="py", text=text, has_start=has_start, has_end=has_end)
+
+
+def test_a_block_is_final_when_the_next_one_has_begun_with_a_whole_line() -> None:
+    splitter = Splitter()
+
+    assert splitter.append("one\n\ntwo") == []
+    assert splitter.append("\n") == [paragraph("one")]
+    assert splitter.tail(is_last=False) == [paragraph("two")]
+
+
+def test_an_item_that_belongs_to_the_list_before_keeps_it_open() -> None:
+    splitter = Splitter()
+    final = [*splitter.append("1. a\n\n2"), *splitter.append(". b\n")]
+
+    [block] = splitter.tail(is_last=True)
+
+    assert final == []
+    assert isinstance(block, List)
+    assert len(block.items) == 2
+
+
+def test_code_is_final_when_its_fence_closes() -> None:
+    splitter = Splitter()
+
+    assert splitter.append("text\n```py\nx\n") == [paragraph("text")]
+    assert splitter.tail(is_last=False) == [code("x\n", has_end=False)]
+    assert splitter.append("```\nmore") == [code("x\n")]
+    assert splitter.tail(is_last=False) == [paragraph("more")]
+
+
+@pytest.mark.trap(170)
+def test_long_code_becomes_final_in_pieces() -> None:
+    splitter = Splitter()
+    function = "def f():\n" + "    pass\n" * 30 + "\n\n"
+
+    final = splitter.append("```py\n" + function * 3)
+
+    assert final == [
+        code(function, has_end=False),
+        code(function, has_start=False, has_end=False),
+    ]
+    assert splitter.tail(is_last=True) == [code(function, has_start=False)]
+
+
+def test_an_indented_fence_takes_its_indent_from_the_code() -> None:
+    assert Splitter().append("  ```py\n  a\n    b\n c\n  ```\n") == [code("a\n  b\nc\n")]
+
+
+def test_a_longer_fence_holds_shorter_ones() -> None:
+    assert Splitter().append("````py\n```\n````\n") == [code("```\n")]
+
+
+def test_fences_inside_a_list_belong_to_the_list() -> None:
+    splitter = Splitter()
+    assert splitter.append("- a\n  ```py\n  x\n  ```\n- b\n") == []
+
+    [block] = splitter.tail(is_last=True)
+
+    assert isinstance(block, List)
+    assert len(block.items) == 2
+
+
+@pytest.mark.trap(171)
+@pytest.mark.parametrize("half", ["`", "```", "```py", "~~", "-", "--", "=", "#", "12", "3."])
+def test_half_a_line_that_can_become_anything_waits(half: str) -> None:
+    splitter = Splitter()
+    splitter.append(f"text\n{half}")
+
+    assert splitter.tail(is_last=False) == [paragraph("text")]
+
+
+def test_what_waited_is_shown_in_the_end() -> None:
+    splitter = Splitter()
+    splitter.append("text\n\n12")
+
+    assert splitter.tail(is_last=True) == [paragraph("text"), paragraph("12")]
+
+
+@pytest.mark.trap(171)
+def test_half_of_a_closing_fence_is_not_shown_as_code() -> None:
+    splitter = Splitter()
+    splitter.append("```py\nx\n``")
+
+    assert splitter.tail(is_last=False) == [code("x\n", has_end=False)]
+    assert splitter.tail(is_last=True) == [code("x\n``")]
+
+
+def test_a_closing_fence_without_a_line_end_closes_in_the_end() -> None:
+    splitter = Splitter()
+    splitter.append("```py\nx\n```")
+
+    assert splitter.tail(is_last=True) == [code("x\n")]
+
+
+def test_a_definition_serves_the_blocks_after_it() -> None:
+    splitter = Splitter()
+    final = splitter.append("a\n\n[r]: u\n\n# b\n\n[r]\n")
+
+    assert final == [paragraph("a"), Heading(level=1, children=(Plain(text="b"),))]
+    assert splitter.tail(is_last=True) == [
+        Paragraph(children=(Link(url="u", children=(Plain(text="r"),)),))
+    ]
+
+
+@pytest.mark.trap(170)
+@given(sources, cuts)
+def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: list[int]) -> None:
+    at_once, bit_by_bit = Splitter(), Splitter()
+    blocks: list[Block] = []
+    for chunk in chunks(source, lengths):
+        blocks += bit_by_bit.append(chunk)
+
+    assert [*blocks, *bit_by_bit.tail(is_last=True)] == [
+        *at_once.append(source),
+        *at_once.tail(is_last=True),
+    ]

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.cancellable_loader import CancellableLoader
+
+
+@pytest.mark.trap(208)
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+def test_escape_and_ctrl_c_cancel_once(key: str) -> None:
+    cancelled: list[str] = []
+    loader = CancellableLoader("x", on_cancel=lambda: cancelled.append("now"))
+
+    for data in ("a", "\r", key, key):
+        loader.handle_input(data)
+
+    assert (cancelled, loader.is_cancelled) == (["now"], True)
+
+
+def test_the_user_chooses_the_key() -> None:
+    cancelled: list[str] = []
+    keymap = Keymap({"tui.select.cancel": ("q",)})
+    loader = CancellableLoader(on_cancel=lambda: cancelled.append("now"), keymap=keymap)
+
+    loader.handle_input("\x1b")
+    assert cancelled == []
+    loader.handle_input("q")
+    assert cancelled == ["now"]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.input.decoder import Paste
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.input import Input
+
+LEFT, HOME, BACKSPACE, CTRL_U, CTRL_Y, UNDO = "\x1b[D", "\x01", "\x7f", "\x15", "\x19", "\x1f"
+
+
+def pressed(field: Input, *keys: str) -> Input:
+    field.focused = True
+    for key in keys:
+        field.handle_input(key)
+    return field
+
+
+def shown(field: Input, width: int) -> str:
+    """The row, with the cursor as a bar."""
+    (row,) = field.render(width)
+    return re.sub(r"\x1b\[[0-9;]*m", "", row.replace(CURSOR_MARKER, "|"))
+
+
+def test_text_stands_behind_the_prompt() -> None:
+    assert shown(pressed(Input(prompt="? "), *"hi"), 10) == "? hi| "
+
+
+def test_the_placeholder_is_there_until_something_is_typed() -> None:
+    field = Input(placeholder="name", placeholder_paint=lambda text: f"({text})")
+
+    assert shown(field, 10) == "> (name)"
+    assert shown(pressed(field), 10) == "> |(name)"
+    assert shown(pressed(field, "x"), 10) == "> x| "
+
+
+@pytest.mark.trap(195)
+def test_a_long_text_scrolls_by_columns() -> None:
+    field = pressed(Input(), *"日本語日本語")
+
+    assert shown(field, 9) == "> 日本語| "
+    assert shown(field, 8) == ">  本語| "
+    assert shown(pressed(field, HOME), 9) == "> |日本語 "
+
+
+def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
+    field = pressed(Input(prompt=""), *"abcdefgh")
+
+    assert shown(field, 4) == "fgh| "
+    assert shown(pressed(field, LEFT, LEFT), 4) == "f|gh"
+    assert shown(pressed(field, LEFT, LEFT), 4) == "|efgh"
+
+
+def test_enter_submits_and_escape_cancels() -> None:
+    said = list[str]()
+    field = Input(on_submit=said.append, on_cancel=lambda: said.append("cancelled"))
+
+    pressed(field, "a", "\r", "\x1b", "\x03")
+
+    assert said == ["a", "cancelled", "cancelled"]
+
+
+def test_changes_are_told_but_not_moves() -> None:
+    changes = list[str]()
+    field = Input(on_change=changes.append)
+    pressed(field, "a", LEFT, "b", UNDO)
+
+    assert changes == ["a", "ba", "a"]
+
+
+def test_pasted_lines_become_one() -> None:
+    field = pressed(Input(), Paste(text="one\r\ntwo\n").data)
+
+    assert field.get_value() == "one two"
+
+
+def test_a_value_can_be_set() -> None:
+    field = Input()
+    field.set_value("abc")
+
+    assert (field.get_value(), shown(pressed(field), 10)) == ("abc", "> abc| ")
+
+
+@pytest.mark.trap(207)
+def test_a_masked_field_shows_dots_and_leaves_nothing_behind() -> None:
+    field = pressed(Input(masked=True), *"pässword", Paste(text="x" * 2000).data, LEFT)
+    assert shown(field, 12) == "> •••••••••|•"
+
+    pressed(field, "\x1b[F", CTRL_U, CTRL_Y, UNDO, "\x1b-")
+
+    assert field.get_value() == ""
+
+
+KEYS = st.sampled_from(
+    ["a", "日", "👍🏽", " ", LEFT, HOME, BACKSPACE, CTRL_U, CTRL_Y, UNDO, "\x1b[C"]
+)
+
+
+@given(st.lists(KEYS, max_size=20), st.integers(1, 12), st.booleans())
+def test_the_row_fits_and_has_the_cursor(keys: list[str], width: int, masked: bool) -> None:
+    field = Input(masked=masked, placeholder="something to type")
+    field.focused = True
+    for key in keys:
+        field.handle_input(key)
+        (row,) = field.render(width)
+        assert visible_width(row) <= width
+        assert row.count(CURSOR_MARKER) == 1

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.progress_bar import ProgressBar
+
+
+@pytest.mark.parametrize(
+    ("fraction", "row"),
+    [
+        (0.0, "do           0%"),
+        (0.5, "do ███▌     50%"),
+        (1.0, "do ███████ 100%"),
+        (-1.0, "do           0%"),
+        (7.0, "do ███████ 100%"),
+    ],
+)
+def test_the_bar_shows_what_is_done(fraction: float, row: str) -> None:
+    assert ProgressBar("do", fraction).render(15) == [row]
+
+
+def test_done_and_left_are_painted() -> None:
+    bar = ProgressBar(paint_done=lambda text: f"<{text}>", paint_left=lambda text: f"({text})")
+    bar.set_fraction(0.5)
+
+    assert bar.render(9) == ["<██>(  )  50%"]
+
+
+def test_on_a_narrow_screen_the_number_is_left() -> None:
+    assert ProgressBar("label", 0.5).render(8) == ["50%"]
+    assert ProgressBar("label", 0.5).render(1) == ["5"]
+
+
+@given(st.floats(0, 1), st.integers(1, 40))
+def test_no_row_is_too_wide(fraction: float, width: int) -> None:
+    bar = ProgressBar("進行", fraction)
+    bar.invalidate()
+
+    assert visible_width(bar.render(width)[0]) <= width

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from pi.tui.widgets.row_memory import RowMemory
+
+
+def test_rows_are_drawn_again_only_for_another_width_or_when_forgotten() -> None:
+    memory = RowMemory()
+    drawn: list[int] = []
+
+    def draw(width: int) -> list[str]:
+        drawn.append(width)
+        return [str(width)]
+
+    first = memory.rows(5, draw)
+    assert memory.rows(5, draw) is first
+    assert memory.rows(6, draw) == ["6"]
+    memory.forget()
+    memory.rows(6, draw)
+
+    assert drawn == [5, 6, 6]

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.scrolling import Selection
+
+UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
+
+
+def selection(count: int, max_visible: int = 3) -> Selection:
+    made = Selection(max_visible, Keymap())
+    made.resize(count)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("keys", "index"),
+    [
+        ([DOWN], 1),
+        ([UP], 9),
+        ([UP, DOWN], 0),
+        ([PAGE_DOWN, PAGE_DOWN], 6),
+        ([PAGE_DOWN] * 9, 9),
+        ([DOWN, PAGE_UP], 0),
+    ],
+)
+def test_keys_move_the_selection(keys: list[str], index: int) -> None:
+    made = selection(10)
+
+    assert all(made.handle_input(key) for key in keys)
+    assert made.index == index
+
+
+def test_other_keys_are_left_to_others() -> None:
+    assert selection(10).handle_input("x") is False
+
+
+def test_the_position_is_told_when_not_all_is_visible() -> None:
+    assert (selection(4).position, selection(3).position) == ("(1/4)", "")
+
+
+@pytest.mark.trap(208)
+@given(
+    st.lists(st.sampled_from([UP, DOWN, PAGE_UP, PAGE_DOWN])),
+    st.integers(0, 12),
+    st.integers(0, 12),
+    st.integers(1, 5),
+)
+def test_the_selected_row_is_there_and_visible(
+    keys: list[str], count: int, later: int, max_visible: int
+) -> None:
+    made = selection(count, max_visible)
+    for key in keys:
+        made.handle_input(key)
+    made.resize(later)
+
+    assert len(made.visible) == min(later, max_visible)
+    assert made.index in made.visible or (later, made.index) == (0, 0)

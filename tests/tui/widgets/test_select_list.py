@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
+
+ITEMS = [
+    SelectItem(value=name, label=name, description=f"about {name}")
+    for name in ("alpha", "beta", "gamma", "delta")
+]
+MARKS = SelectTheme(
+    selected=lambda text: f"<{text}>",
+    description=lambda text: f"({text})" if text else "",
+    scroll_info=lambda text: f"{{{text}}}",
+)
+
+
+def test_rows_show_labels_and_descriptions_and_where_one_is() -> None:
+    items = SelectList(ITEMS, 3, MARKS)
+    items.select(1)
+
+    assert items.render(30) == [
+        "  alpha(  about alpha)",
+        "→ <beta   about beta>",
+        "  gamma(  about gamma)",
+        "{  (2/4)}",
+    ]
+
+
+def test_on_a_narrow_screen_descriptions_are_left_out() -> None:
+    assert SelectList(ITEMS[:2]).render(12) == ["→ alpha", "  beta"]
+
+
+def test_a_value_stands_in_for_a_missing_label() -> None:
+    assert SelectList([SelectItem(value="only")]).render(12) == ["→ only"]
+
+
+def test_labels_cannot_command_the_terminal() -> None:
+    item = SelectItem(value="x", label="a\x1b[2J\nb", description="\x1b]52;c;AA\x07d")
+
+    assert SelectList([item]).render(30) == ["→ a b  d"]
+
+
+@pytest.mark.trap(208)
+def test_the_best_match_is_selected_while_typing() -> None:
+    items = SelectList(ITEMS)
+    items.select(3)
+
+    items.filter("ga")
+
+    assert items.selected == ITEMS[2]
+    assert items.render(12) == ["→ gamma"]
+
+
+@pytest.mark.trap(208)
+def test_an_empty_list_has_nothing_to_choose() -> None:
+    chosen: list[SelectItem] = []
+    items = SelectList(ITEMS, on_select=chosen.append)
+    items.filter("zzz")
+
+    for key in ("\x1b[A", "\x1b[B", "\r"):
+        items.handle_input(key)
+
+    assert (items.selected, chosen) == (None, [])
+    assert items.render(30) == ["  No matching items"]
+
+
+def test_enter_chooses_and_changes_are_told() -> None:
+    chosen: list[SelectItem] = []
+    seen: list[SelectItem] = []
+    items = SelectList(ITEMS, on_select=chosen.append, on_change=seen.append)
+    seen.clear()
+
+    for key in ("\x1b[B", "\x1b[B", "\r", "x"):
+        items.handle_input(key)
+
+    assert (chosen, seen) == ([ITEMS[2]], [ITEMS[1], ITEMS[2]])
+
+
+@pytest.mark.trap(208)
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+def test_escape_and_ctrl_c_close(key: str) -> None:
+    cancelled: list[str] = []
+    SelectList(ITEMS, on_cancel=lambda: cancelled.append("now")).handle_input(key)
+
+    assert cancelled == ["now"]
+
+
+@pytest.mark.trap(151)
+@given(
+    st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), max_size=8),
+    st.integers(1, 50),
+)
+def test_no_row_is_too_wide(texts: list[tuple[str, str]], width: int) -> None:
+    items = [SelectItem(value="日本", label=label, description=text) for label, text in texts]
+
+    assert all(visible_width(row) <= width for row in SelectList(items).render(width))

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.component import Component
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.select_list import SelectItem, SelectList
+from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
+
+HINT = "  Enter/Space to change · Esc to cancel"
+
+
+def choose_theme(current: str, done: Done) -> Component:
+    return SelectList(
+        [SelectItem(value="light"), SelectItem(value="dark")],
+        on_select=lambda item: done(item.value),
+        on_cancel=lambda: done(None),
+    )
+
+
+ITEMS = [
+    SettingItem(
+        id="sound", label="Sound", current_value="on", values=("on", "off"), description="Beeps."
+    ),
+    SettingItem(id="theme", label="Theme", current_value="auto", submenu=choose_theme),
+    SettingItem(id="size", label="Font size", current_value="12"),
+]
+
+
+class Changes:
+    def __init__(self, *, is_searchable: bool = False, max_visible: int = 10) -> None:
+        self.made: list[tuple[str, str]] = []
+        self.cancelled = 0
+        self.list = SettingsList(
+            ITEMS,
+            max_visible,
+            on_change=lambda id, value: self.made.append((id, value)),
+            on_cancel=self.cancel,
+            is_searchable=is_searchable,
+        )
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def type(self, *keys: str) -> None:
+        for key in keys:
+            self.list.handle_input(key)
+
+
+def test_settings_show_their_values_and_the_selected_one_its_description() -> None:
+    assert Changes().list.render(60) == [
+        "→ Sound      on",
+        "  Theme      auto",
+        "  Font size  12",
+        "",
+        "  Beeps.",
+        "",
+        HINT,
+    ]
+
+
+@pytest.mark.parametrize("key", ["\r", " "])
+def test_values_are_gone_through_in_a_circle(key: str) -> None:
+    changes = Changes()
+
+    changes.type(key, key)
+
+    assert changes.made == [("sound", "off"), ("sound", "on")]
+
+
+def test_a_setting_without_choices_stays() -> None:
+    changes = Changes()
+    changes.type("\x1b[A", "\r")
+
+    assert changes.made == []
+
+
+def test_a_submenu_takes_over_and_gives_a_value_back() -> None:
+    changes = Changes()
+    changes.type("\x1b[B", "\r")
+    assert changes.list.render(20) == ["→ light", "  dark"]
+
+    changes.type("\x1b[B", "\r")
+
+    assert changes.made == [("theme", "dark")]
+    assert changes.list.render(20)[1] == "→ Theme      dark"
+
+
+@pytest.mark.trap(208)
+def test_cancelling_a_submenu_changes_nothing_and_cancelling_again_closes() -> None:
+    changes = Changes()
+    changes.type("\x1b[B", "\r", "\x1b")
+    assert (changes.made, changes.cancelled) == ([], 0)
+
+    changes.type("\x03")
+
+    assert changes.cancelled == 1
+
+
+@pytest.mark.trap(208)
+def test_typing_searches_and_selects_the_best_match() -> None:
+    changes = Changes(is_searchable=True)
+    changes.type("\x1b[B", "s", "o")
+
+    assert changes.list.render(60)[:3] == ["> so", "", "→ Sound  on"]
+    changes.type("\x7f", "\x7f")
+    assert len(changes.list.render(60)) == 9
+
+
+@pytest.mark.trap(208)
+def test_a_search_without_a_match_has_nothing_to_change() -> None:
+    changes = Changes(is_searchable=True)
+    changes.type("z", "z", "\x1b[A", "\r")
+
+    assert changes.made == []
+    assert changes.list.render(40) == ["> zz", "", "  No matching settings", "", HINT]
+
+
+def test_a_long_list_tells_where_one_is() -> None:
+    assert Changes(max_visible=2).list.render(60)[:3] == [
+        "→ Sound      on",
+        "  Theme      auto",
+        "  (1/3)",
+    ]
+
+
+def test_values_from_outside_are_shown_sanitised_and_not_reported() -> None:
+    changes = Changes()
+    changes.list.set_value("size", "1\x1b[2J3")
+
+    assert changes.list.render(60)[2] == "  Font size  13"
+    assert changes.made == []
+
+
+@pytest.mark.parametrize("width", [1, 2, 10, 20])
+def test_no_row_is_too_wide(width: int) -> None:
+    rows = Changes(is_searchable=True).list.render(width)
+
+    assert max(map(visible_width, rows)) <= width
