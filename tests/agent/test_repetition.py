@@ -8,8 +8,8 @@ from pi.agent.errors import CannotContinue
 from pi.agent.policy import Next
 from pi.agent.repetition import Repetition, RepetitionLimits, repeats
 from pi.agent.tool_forms import tool
-from pi.ai.messages import Interruption, Text, ToolCall
-from pi.testing import call, calls, says, thinks
+from pi.ai.messages import Interruption
+from pi.testing import Reply, call, calls, says, thinks
 from tests.agent.agents import Stage
 
 LIMITS = RepetitionLimits()
@@ -125,8 +125,8 @@ async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() ->
 
 @pytest.mark.trap(88)
 async def test_the_same_calls_in_one_answer_count_as_well() -> None:
-    many: list[Text | ToolCall] = [call("peek", id=str(n), path="x") for n in range(7)]
-    stage = Stage(says(*many), says("ok"), tools=[peek], policies=[Repetition()])
+    many = Reply(blocks=tuple(call("peek", id=str(n), path="x") for n in range(7)))
+    stage = Stage(many, says("ok"), tools=[peek], policies=[Repetition()])
 
     await stage.agent.prompt("go")
 

@@ -83,5 +83,5 @@ def test_an_overlay_is_always_inside_the_screen(
     space = Space(options, Size(columns=columns, rows=rows))
     place = space.bounds(min(height, space.height))
 
-    assert 0 <= place.column and place.column + place.width <= columns
-    assert 0 <= place.row and place.row + place.height <= rows
+    assert place.column in range(columns - place.width + 1)
+    assert place.row in range(rows - place.height + 1)

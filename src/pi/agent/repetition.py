@@ -22,8 +22,7 @@ from pi.agent.policy import (
 )
 from pi.agent.tool import ToolResult
 from pi.ai.events import Delta, ToolCallDelta
-from pi.ai.json_text import json_text
-from pi.ai.messages import Image, Text, ToolCall
+from pi.ai.messages import Image, Json, Text, ToolCall
 from pi.base.records import Record
 
 _STEP = 500
@@ -56,37 +55,30 @@ class Repetition(Policy):
 
     def __init__(self, limits: RepetitionLimits | None = None) -> None:
         self._limits = limits or RepetitionLimits()
-        self._begin_prompt()
-        self._begin_answer()
+        self._answer = _Answer(self._limits)
+        self._calls = _Calls()
+        self._cuts = 0
 
     async def before_request(self, request: Request) -> Request:
         """A new answer begins."""
-        self._begin_answer()
+        self._answer = _Answer(self._limits)
         return request
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:
         """Cut an answer that repeats itself; what a call is to write may well do that."""
-        if isinstance(delta, ToolCallDelta):
+        if isinstance(delta, ToolCallDelta) or not self._answer.circles(delta.delta):
             return
-        self._said += delta.delta
-        self._unseen += len(delta.delta)
-        if self._unseen < _STEP:
-            return
-        self._unseen = 0
-        self._said = self._said[-self._most_needed :]
-        if repeats(self._said, self._limits):
-            self._cut()
+        self._cuts += 1
+        if self._cuts > self._limits.cuts:
+            raise StopRun("The model repeats itself over and over.")
+        raise Interrupt("The answer repeated itself.")
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Refuse a call that has been made too often in a row."""
-        key = (call.name, json_text(call.arguments))
-        if key != self._call:
-            self._call, self._times, self._given = key, 0, None
-        self._times += 1
-        refused = self._times - self._limits.calls
-        if refused > self._limits.refusals:
+        refusals = self._calls.made(call) - self._limits.calls
+        if refusals > self._limits.refusals:
             raise StopRun(f"The model asks for the same call of {call.name} again and again.")
-        if refused > 0:
+        if refusals > 0:
             raise ToolRefused(
                 f"This very call of {call.name} was made {self._limits.calls} times in a row and "
                 "gave the same each time, so it was not run again. Do something else, or say "
@@ -96,49 +88,65 @@ class Repetition(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """A call that gives something new is worth repeating."""
-        if (call.name, json_text(call.arguments)) == self._call:
-            if self._given is not None and self._given != result.content:
-                self._times = 1
-            self._given = result.content
+        self._calls.gave(call, result)
         return result
 
     async def at_boundary(self, at: Boundary) -> Next:
         """What a person asks begins anew."""
         if at.kind == "prompt":
-            self._begin_prompt()
+            self._calls = _Calls()
+            self._cuts = 0
         return at.next
 
-    # ---------------------------------------------------------------------------------------------
 
-    def _begin_prompt(self) -> None:
-        self._cuts = 0
-        self._call: tuple[str, str] | None = None
-        """The call that was made last, however often."""
+class _Answer:
+    """The end of what a model has said in one answer."""
+
+    def __init__(self, limits: RepetitionLimits) -> None:
+        self._limits = limits
+        self._room = limits.longest * limits.repeats + limits.characters + _MARK
+        self._seen = ""
+        self._unseen: list[str] = []
+        self._left = _STEP
+
+    def circles(self, words: str) -> bool:
+        """Whether it repeats itself with these words; looked at now and then."""
+        self._unseen.append(words)
+        self._left -= len(words)
+        if self._left > 0:
+            return False
+        self._seen = "".join((self._seen, *self._unseen))[-self._room :]
+        self._unseen, self._left = [], _STEP
+        return repeats(self._seen, self._limits)
+
+
+class _Calls:
+    """The call that was made last, however often in a row."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, Json] | None = None
         self._times = 0
         self._given: tuple[Text | Image, ...] | None = None
-        """What it gave."""
 
-    def _begin_answer(self) -> None:
-        self._said = ""
-        """The end of the answer so far."""
-        self._unseen = 0
+    def made(self, call: ToolCall) -> int:
+        """How often it has been made now since it last gave something new."""
+        if self._last != (call.name, call.arguments):
+            self._last, self._times, self._given = (call.name, call.arguments), 0, None
+        self._times += 1
+        return self._times
 
-    @property
-    def _most_needed(self) -> int:
-        """Characters of an answer that can tell of a circle."""
-        return self._limits.longest * self._limits.repeats + self._limits.characters + _MARK
-
-    def _cut(self) -> None:
-        self._cuts += 1
-        if self._cuts > self._limits.cuts:
-            raise StopRun("The model repeats itself over and over.")
-        raise Interrupt("The answer repeated itself.")
+    def gave(self, call: ToolCall, result: ToolResult) -> None:
+        """Take what a call gave."""
+        if self._last == (call.name, call.arguments):
+            if self._given not in (None, result.content):
+                self._times = 1
+            self._given = result.content
 
 
 def repeats(text: str, limits: RepetitionLimits) -> bool:
     """Whether ``text`` ends with the same piece too many times in a row."""
     mark = text[-_MARK:]
-    before = text.rfind(mark, 0, len(text) - 1)
+    before = text.rfind(mark, 0, -1) if text else -1
     if before < 0:
         return False
     length = len(text) - len(mark) - before

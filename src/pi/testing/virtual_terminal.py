@@ -44,6 +44,9 @@ class VirtualTerminal:
         self._emulator = Emulator(columns, rows, scrollback=scrollback)
         self._listener: Listener | None = None
         self._restore: Callable[[], str] | None = None
+        # The emulator also limits bytes, to far fewer than that many rows take.
+        option, limit = lib.GHOSTTY_TERMINAL_OPT_SCROLLBACK_MAX_BYTES, ffi.new("size_t*", 1 << 30)
+        lib.ghostty_terminal_set(self._emulator._t[0], option, limit)
         self._emulator.feed(_GRAPHEMES)
         if replies:
             self._emulator.on_reply(self._reply)

@@ -111,11 +111,9 @@ class Transcript(Record):
         return _path([node.parent for node in self.nodes], self.leaf)
 
     def _beginning(self) -> str:
-        for node in self.nodes:
-            if isinstance(node.message, UserMessage):
-                if words := one_line(said(node.message.content)):
-                    return shortened(words, LONGEST_TITLE)
-        return ""
+        messages = (node.message for node in self.nodes)
+        words = (one_line(said(m.content)) for m in messages if isinstance(m, UserMessage))
+        return shortened(next(filter(None, words), ""), LONGEST_TITLE)
 
 
 def read_transcript(

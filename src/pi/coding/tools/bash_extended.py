@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +16,7 @@ from pi.ai.messages import Json
 from pi.base.processes import SpawnFailed
 from pi.base.records import UNSET, Meta, Record, UnsetType, field
 from pi.coding.files.local import LocalFiles
-from pi.coding.shell.fixups import Fixed, fixed
+from pi.coding.shell.fixups import Fixed, fixed, without_limits
 from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule, intercepted
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.local import Ended, LocalShell
@@ -34,7 +36,8 @@ class ExtendedParams(Record):
 
     command: Annotated[str, Meta(description="Command line for bash")]
     env: Annotated[
-        dict[str, str] | UnsetType, Meta(description="Variables to set, for text that is hard to quote")
+        dict[str, str] | UnsetType,
+        Meta(description="Variables to set, for text that is hard to quote"),
     ] = UNSET
     timeout: Annotated[
         float | UnsetType, Meta(description="Seconds, 1 to 3600, after which the command is ended")
@@ -68,24 +71,163 @@ class ExtendedOptions(Record):
     """Whether there is a screen to show one on, and ``PI_NO_PTY`` does not forbid it."""
 
 
-def extended_bash_tool(
-    shell: LocalShell,
-    files: LocalFiles,
-    jobs: ShellJobs,
-    *,
-    options: ExtendedOptions,
-    tools: Callable[[], Collection[str]] = tuple,
-    variables: Callable[[], Mapping[str, str]] = dict,
-    open_terminal: Callable[[Terminal, Output], None] = lambda terminal, output: None,
-) -> AgentTool:
-    """The tool. ``tools`` are those that the model has; ``open_terminal`` shows one to the person."""
-    run = _ExtendedBash(shell, files, jobs, options, tools, variables, open_terminal)
+@dataclass(frozen=True)
+class Surroundings:
+    """Where the tool runs its commands, and who should know."""
+
+    shell: LocalShell
+    files: LocalFiles
+    jobs: ShellJobs
+    tools: Callable[[], Collection[str]] = tuple
+    """Names of the tools that the model has."""
+    variables: Callable[[], Mapping[str, str]] = dict
+    """Tell a command of the session in which it runs."""
+    open_terminal: Callable[[Terminal, Output], None] = lambda terminal, output: None
+    """Shows a terminal to the person."""
+
+
+def extended_bash_tool(around: Surroundings, options: ExtendedOptions) -> AgentTool:
+    """The tool."""
+
+    async def bash(params: ExtendedParams, ctx: ToolContext) -> ToolResult:
+        line = _line(params, options)
+        if options.intercept:
+            refusal = intercepted(line.command, options.rules, around.tools())
+            if refusal:
+                raise ToolFailed(refusal)
+        call = Call(
+            command=line.command,
+            cwd=_folder(line.cwd, around.files),
+            env={**around.variables(), **_variables(params)},
+            timeout=_timeout(params),
+        )
+        if params.pty is True and options.terminals:
+            return await _in_terminal(call, around, ctx)
+        return await _as_job(call, around, ctx, _patience(params, options))
+
     return make_tool(
         name="bash",
         label="bash",
         description=description("bash_extended"),
         params=AsyncParams if options.jobs else ExtendedParams,
-        run=run,
-        prepare_arguments=None if options.jobs else _refuse_background,
+        run=bash,
+        prepare_arguments=partial(_checked, jobs=options.jobs),
         constrained_sampling=PREFER_STRICT,
     )
+
+
+class Call(Record):
+    """A command as it is run in the end."""
+
+    command: str
+    cwd: Path | None
+    env: dict[str, str]
+    timeout: float | None
+
+
+async def _as_job(
+    call: Call, around: Surroundings, ctx: ToolContext, patience: float | None
+) -> ToolResult:
+    """Run a command; after ``patience`` seconds it goes on without anybody waiting for it."""
+    shown: list[Progress] = []
+    job = around.jobs.start(
+        call.command,
+        cwd=call.cwd,
+        env=call.env,
+        timeout=call.timeout,
+        on_text=lambda text: shown[0].changed(text) if shown else None,
+    )
+    async with Progress(ctx.update, job.output) as progress:
+        shown.append(progress)
+        try:
+            if patience is not None and not await job.ended_within(patience):
+                around.jobs.keep(job)
+                return _handle(job)
+            return _result(await job.end(), job.output, call)
+        except (NoShell, SpawnFailed) as problem:
+            raise cannot_start(problem) from problem
+        except asyncio.CancelledError:
+            job.cancel()
+            await job.ended_within(LONGEST)
+            # The batch that cancelled us makes a result of this: what was said is kept.
+            raise ToolFailed(with_remark(job.output.written(), "Command aborted")) from None
+        finally:
+            shown.clear()
+
+
+async def _in_terminal(call: Call, around: Surroundings, ctx: ToolContext) -> ToolResult:
+    terminal, output = Terminal(), around.shell.new_output(harmless=True)
+    around.open_terminal(terminal, output)
+    ctx.update(ToolResult())
+    try:
+        end = await around.shell.run(
+            call.command,
+            output=output,
+            cwd=call.cwd,
+            env={**call.env, "TERM": "xterm-256color"},
+            timeout=call.timeout,
+            terminal=terminal,
+        )
+    except (NoShell, SpawnFailed) as problem:
+        raise cannot_start(problem) from problem
+    except asyncio.CancelledError:
+        raise ToolFailed(with_remark(output.written(), "Command aborted")) from None
+    return _result(end, output, call)
+
+
+def _result(end: Ended, output: Output, call: Call) -> ToolResult:
+    failure: Json = {"exitCode": end.exit_code}
+    return result_of(end, output.written(), timeout=call.timeout, failure=failure)
+
+
+def _handle(job: Job) -> ToolResult:
+    text = job.output.written().tail.content
+    said = f"{text}\n\n" if text else ""
+    return ToolResult.of(
+        f"{said}The command runs on as job {job.id}. You will be told when it ends.",
+        details={"jobId": job.id, "state": job.state},
+    )
+
+
+def _checked(arguments: Json, *, jobs: bool) -> Json:
+    if arguments.get("async") is True and not jobs:
+        raise ToolFailed("Jobs are switched off (async.enabled), so async cannot be used here.")
+    return arguments
+
+
+def _line(params: ExtendedParams, options: ExtendedOptions) -> Fixed:
+    if not isinstance(params.cwd, UnsetType):
+        strip = options.strip_trailing_head_tail
+        command = without_limits(params.command) if strip else params.command
+        return Fixed(command=command, cwd=params.cwd)
+    return fixed(params.command, strip_limits=options.strip_trailing_head_tail)
+
+
+def _folder(cwd: str | None, files: LocalFiles) -> Path | None:
+    if cwd is None:
+        return None
+    folder = files.resolve(cwd)
+    if not folder.exists():
+        raise ToolFailed(f"Working directory does not exist: {folder}")
+    if not folder.is_dir():
+        raise ToolFailed(f"Working directory is not a directory: {folder}")
+    return folder
+
+
+def _variables(params: ExtendedParams) -> dict[str, str]:
+    given = {} if isinstance(params.env, UnsetType) else params.env
+    for name in given:
+        if not _NAME.fullmatch(name):
+            raise ToolFailed(f"{name!r} cannot be the name of a variable: use letters, digits, _.")
+    return given
+
+
+def _timeout(params: ExtendedParams) -> float | None:
+    wanted = checked_timeout(params.timeout)
+    return None if wanted is None else min(max(wanted, SHORTEST), LONGEST)
+
+
+def _patience(params: ExtendedParams, options: ExtendedOptions) -> float | None:
+    if isinstance(params, AsyncParams) and params.in_background is True:
+        return 0.0
+    return options.background_after if options.jobs else None

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.colour_scheme import Appearance, Scheme, scheme_from_environment, scheme_of
+from pi.tui.input.replies import Colour, ColourScheme
+
+WHITE = Colour(slot="background", red=1, green=1, blue=1)
+NAVY = Colour(slot="background", red=0, green=0, blue=0.5)
+
+
+def test_a_background_is_light_or_dark_as_the_eye_sees_it() -> None:
+    green = Colour(slot="background", red=0, green=1, blue=0)
+
+    assert [scheme_of(colour) for colour in (WHITE, NAVY, green)] == ["light", "dark", "light"]
+
+
+@pytest.mark.parametrize(
+    ("value", "scheme"),
+    [("15;0", "dark"), ("0;15", "light"), ("0;default;7", "light"), ("0;8", "dark"), ("x", None)],
+)
+def test_the_environment_may_tell(value: str, scheme: Scheme | None) -> None:
+    assert scheme_from_environment({"COLORFGBG": value}) == scheme
+
+
+def test_the_better_source_wins() -> None:
+    appearance = Appearance({"COLORFGBG": "0;15"})
+    seen = [appearance.scheme]
+
+    appearance.take(NAVY)
+    seen.append(appearance.scheme)
+    appearance.take(ColourScheme(scheme="light"))
+    seen.append(appearance.scheme)
+
+    assert (seen, appearance.background) == (["light", "dark", "light"], NAVY)
+    assert Appearance({}).scheme == "dark"
+
+
+def test_listeners_hear_of_changes_only() -> None:
+    appearance, heard = Appearance({}), list[Scheme]()
+    stop = appearance.on_change(heard.append)
+
+    appearance.take(NAVY)
+    appearance.take(WHITE)
+    appearance.take(Colour(slot="cursor", red=0, green=0, blue=0))
+    stop()
+    appearance.take(NAVY)
+
+    assert heard == ["light"]

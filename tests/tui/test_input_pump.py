@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pi.tui.input.decoder import Decoder, InputEvent
+from pi.tui.input.timing import Timing
+from pi.tui.input_pump import InputDecision, InputPump, KeyListeners
+from tests.tui.manual_timers import ManualTimers
+
+
+def pump() -> tuple[InputPump, ManualTimers, list[InputEvent]]:
+    events: list[InputEvent] = []
+    timers = ManualTimers()
+    return InputPump(Decoder(Timing()), timers, events.append), timers, events
+
+
+def test_a_sequence_in_pieces_is_one_key() -> None:
+    feeder, timers, events = pump()
+
+    feeder.feed(b"\x1b[")
+    timers.advance(0.001)
+    feeder.feed(b"A")
+
+    assert events == ["\x1b[A"]
+
+
+def test_a_lone_escape_is_a_key_after_a_moment() -> None:
+    feeder, timers, events = pump()
+
+    feeder.feed(b"\x1b")
+    assert events == []
+    timers.advance(0.02)
+
+    assert events == ["\x1b"]
+
+
+def test_after_stop_nothing_comes_late() -> None:
+    feeder, timers, events = pump()
+
+    feeder.feed(b"\x1b")
+    feeder.stop()
+    timers.advance(1)
+
+    assert events == []
+
+
+def test_listeners_may_take_a_key_or_change_it() -> None:
+    listeners = KeyListeners()
+    listeners.add(lambda data: InputDecision(consume=True) if data == "q" else None)
+    remove = listeners.add(lambda data: InputDecision(data=data.upper()))
+
+    assert (listeners.filtered("q"), listeners.filtered("a")) == (None, "A")
+    remove()
+    assert listeners.filtered("a") == "a"

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.capabilities import Capabilities
+from pi.tui.colour_scheme import Appearance
+from pi.tui.input.decoder import Decoder
+from pi.tui.input.replies import (
+    CellSize,
+    Colour,
+    ColourScheme,
+    DeviceAttributes,
+    KittyFlags,
+    ModeReport,
+)
+from pi.tui.negotiation import Negotiation
+
+DA1 = DeviceAttributes(codes=(62,))
+
+
+def make(
+    capabilities: Capabilities | None = None, *, follow_scheme: bool = False
+) -> tuple[Negotiation, list[str]]:
+    written: list[str] = []
+    negotiation = Negotiation(
+        capabilities or Capabilities(),
+        Appearance({}),
+        write=written.append,
+        follow_scheme=follow_scheme,
+    )
+    negotiation.begin()
+    return negotiation, written
+
+
+def test_the_conversation_begins_as_others_expect() -> None:
+    _, written = make(Capabilities(images="kitty", synchronized_is_fixed=True))
+
+    assert written == ["\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c\x1b[?25l\x1b[16t\x1b]11;?\x07"]
+
+
+def test_a_theme_that_adapts_asks_for_the_scheme_first() -> None:
+    negotiation, written = make(Capabilities(synchronized_is_fixed=True), follow_scheme=True)
+
+    assert written[0].endswith("\x1b[?25l\x1b[?996n\x1b[?2031h\x1b]11;?\x07")
+    assert negotiation.ending(leave_window="").endswith("\x1b[?25h\x1b[?2004l\x1b[?2031l")
+
+
+@pytest.mark.trap(186)
+def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
+    kitty, written = make()
+    kitty.take(KittyFlags(flags=7))
+    kitty.take(DA1)
+    assert (kitty.keyboard, len(written)) == ("kitty", 1)
+
+    late, written = make()
+    late.take(DA1)
+    assert (late.keyboard, written[1:]) == ("modify-other-keys", ["\x1b[>4;2m"])
+    late.take(KittyFlags(flags=7))
+    assert (late.keyboard, written[2:]) == ("kitty", ["\x1b[>4;0m"])
+
+    silent, written = make()
+    assert (silent.keyboard, len(written)) == ("legacy", 1)
+
+
+def test_everything_is_taken_back_in_order() -> None:
+    negotiation, _ = make()
+    negotiation.take(DA1)
+
+    assert negotiation.ending(leave_window="<end>") == (
+        "\x1b[?7h\x1b[<u\x1b[>4;0m<end>\x1b[?25h\x1b[?2004l"
+    )
+
+
+@pytest.mark.trap(158)
+@pytest.mark.parametrize(("state", "on"), [(0, False), (1, True), (2, True), (4, False)])
+def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: bool) -> None:
+    negotiation, written = make(Capabilities(synchronized=not on))
+
+    negotiation.take(ModeReport(mode=2026, state=state))
+
+    assert (negotiation.synchronized, written[0].endswith("\x1b[?2026$p")) == (on, True)
+
+
+def test_but_the_user_decides_before_it() -> None:
+    negotiation, _ = make(Capabilities(synchronized=False, synchronized_is_fixed=True))
+
+    negotiation.take(ModeReport(mode=2026, state=1))
+
+    assert not negotiation.synchronized
+
+
+def test_each_answer_to_da1_belongs_to_its_question() -> None:
+    negotiation, _ = make()
+    answered: list[str] = []
+    negotiation.ask_background(lambda: answered.append("background"))
+
+    negotiation.take(DA1)
+    assert (answered, negotiation.keyboard) == ([], "modify-other-keys")
+    negotiation.take(DA1)
+    negotiation.take(DA1)
+    assert answered == ["background"]
+
+
+def test_colours_and_sizes_are_noted() -> None:
+    appearance = Appearance({})
+    negotiation = Negotiation(Capabilities(), appearance, write=lambda _: None)
+
+    negotiation.take(CellSize(width=10, height=20))
+    negotiation.take(CellSize(width=0, height=0))
+    negotiation.take(Colour(slot="background", red=1, green=1, blue=1))
+    assert (negotiation.cell, appearance.scheme) == (CellSize(width=10, height=20), "light")
+    negotiation.take(ColourScheme(scheme="dark"))
+    assert appearance.scheme == "dark"
+
+
+@pytest.mark.trap(190)
+def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
+    negotiation, _ = make()
+    decoder, typed = Decoder(), list[object]()
+    replies = b"\x1b[?7u\x1b[?62;22c\x1b[?2026;1$y\x1b]11;rgb:ffff/ffff/ffff\x07\x1b[6;20;10t"
+
+    for byte in replies:
+        for event in decoder.feed(bytes([byte]), 0.0):
+            if isinstance(event, str):
+                typed.append(event)
+            else:
+                negotiation.take(event)  # type: ignore[arg-type]
+
+    assert (typed, negotiation.keyboard, negotiation.synchronized) == ([], "kitty", True)
+    assert negotiation.cell == CellSize(width=10, height=20)
+
+
+def test_a_real_emulator_is_left_as_it_was_found() -> None:
+    terminal = VirtualTerminal()
+    negotiation = Negotiation(Capabilities(), Appearance({}), write=terminal.write)
+
+    negotiation.begin()
+    assert (terminal.mode(2004), terminal.cursor_is_visible) == (True, False)
+    terminal.write(negotiation.ending(leave_window=""))
+    assert (terminal.mode(2004), terminal.cursor_is_visible, terminal.mode(7)) == (
+        False,
+        True,
+        True,
+    )
