@@ -125,19 +125,23 @@ class _Calls:
 
     def __init__(self) -> None:
         self._last: tuple[str, Json] | None = None
+        self._ids: set[str] = set()
+        """Under which it was made: what ran in the end may have other arguments."""
         self._times = 0
         self._given: tuple[Text | Image, ...] | None = None
 
     def made(self, call: ToolCall) -> int:
         """How often it has been made now since it last gave something new."""
         if self._last != (call.name, call.arguments):
-            self._last, self._times, self._given = (call.name, call.arguments), 0, None
+            self._last, self._ids = (call.name, call.arguments), set()
+            self._times, self._given = 0, None
+        self._ids.add(call.id)
         self._times += 1
         return self._times
 
     def gave(self, call: ToolCall, result: ToolResult) -> None:
         """Take what a call gave."""
-        if self._last == (call.name, call.arguments):
+        if call.id in self._ids:
             if self._given not in (None, result.content):
                 self._times = 1
             self._given = result.content

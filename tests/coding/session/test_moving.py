@@ -76,11 +76,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_when_the_artifacts_cannot_be_moved_the_session_stays(tmp_path: Path) -> None:
     path = with_artifacts(tmp_path)
     before = tree(path.parent)
-    # Neither renaming nor copying gets a directory inside itself, for whoever tries.
-    inside = artifact_directory(path) / "0.bash.log"
 
-    with pytest.raises(FileProblem):
-        move_session(path, cwd=THERE, directory=inside)
+    with pytest.raises(FileProblem):  # a directory cannot be moved into itself
+        move_session(path, cwd=THERE, directory=artifact_directory(path))
 
     assert tree(path.parent) == before
 

@@ -6,6 +6,7 @@ directory. Every other byte is as it was, and so is the file that is left until 
 
 from __future__ import annotations
 
+import errno
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -71,8 +72,9 @@ def _move_directory(source: Path, target: Path) -> None:
     try:
         source.rename(target)
         return
-    except OSError:
-        pass
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
     try:
         shutil.copytree(source, target, symlinks=True)
     except OSError:

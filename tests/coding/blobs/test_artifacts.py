@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.blobs.artifacts import Artifact, Artifacts
+from pi.coding.blobs.folder import TextFolder, copy_artifacts
+
+
+def artifacts(directory: Path | None) -> Artifacts:
+    return Artifacts(TextFolder(directory))
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_artifacts_are_numbered_and_found_by_number(tmp_path: Path, in_memory: bool) -> None:
+    kept = artifacts(None if in_memory else tmp_path / "s")
+
+    assert [kept.save("bash", text) for text in ("one", "two")] == ["0", "1"]
+
+    assert [kept.read(number) for number in (0, 1, 2)] == ["one", "two", None]
+    assert kept.numbers() == [0, 1]
+    assert kept.path(1) == (None if in_memory else tmp_path / "s" / "1.bash.log")
+
+
+def test_a_resumed_session_goes_on_counting(tmp_path: Path) -> None:
+    directory = tmp_path / "s"
+    directory.mkdir()
+    for name in ("2.bash.log", "10.python.log", "99.txt", "x.bash.log", "Anna.md"):
+        (directory / name).touch()
+
+    assert artifacts(directory).save("bash", "x") == "11"
+
+
+def test_a_fork_goes_on_counting_after_what_was_copied(tmp_path: Path) -> None:
+    artifacts(tmp_path / "old").save("bash", "x")
+
+    copy_artifacts(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+
+    assert artifacts(tmp_path / "new").save("bash", "y") == "1"
+
+
+def test_a_place_is_given_to_those_who_write_the_file_themselves(tmp_path: Path) -> None:
+    kept = artifacts(tmp_path / "s")
+
+    place = kept.allocate("bash")
+
+    assert place == Artifact(id="0", path=tmp_path / "s" / "0.bash.log")
+    assert not place.path.exists()
+    assert kept.path(0) is None
+    place.path.write_text("streamed")
+    assert (kept.read(0), kept.save("bash", "next")) == ("streamed", "1")
+
+
+def test_without_a_directory_there_is_no_place_to_give(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    assert artifacts(None).allocate("bash") is None
+    assert artifacts(tmp_path / "file").allocate("bash") is None
+
+
+def test_any_kind_makes_a_file_name_and_none_leaves_the_directory(tmp_path: Path) -> None:
+    kept = artifacts(tmp_path / "s")
+
+    for kind in ("../../x", "mcp:a/b.c", "", "ä"):
+        kept.save(kind, "text")
+
+    assert kept.folder.names() == [
+        "0.______x.log",
+        "1.mcp_a_b_c.log",
+        "2.output.log",
+        "3._.log",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]

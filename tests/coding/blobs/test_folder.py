@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from pi.coding.blobs.folder import TextFolder, artifact_directory, copy_artifacts
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_texts_are_private_files_of_a_directory_that_appears_with_the_first(tmp_path: Path) -> None:
+    folder = TextFolder(tmp_path / "s")
+    assert (folder.names(), folder.read("a"), folder.exists) == ([], None, False)
+
+    folder.write("a", "one\r\n\ud800")
+    folder.write("b", "two")
+
+    assert folder.names() == ["a", "b"]
+    assert folder.read("a") == "one\r\n?"
+    assert TextFolder(tmp_path / "s").read("b") == "two"
+    assert (mode(tmp_path / "s"), mode(tmp_path / "s" / "a")) == (0o700, 0o600)
+
+
+def test_without_a_directory_texts_are_in_memory() -> None:
+    folder = TextFolder(None)
+
+    folder.write("a", "one")
+
+    assert (folder.names(), folder.read("a"), folder.read("b")) == (["a"], "one", None)
+    assert folder.exists
+    assert folder.make() is None
+
+
+def test_what_cannot_be_written_stays_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    nowhere, partly = TextFolder(tmp_path / "file"), TextFolder(tmp_path / "s")
+    (tmp_path / "s" / "a").mkdir(parents=True)
+
+    for folder in (nowhere, partly):
+        folder.write("a", "one")
+
+    assert (nowhere.read("a"), nowhere.names(), nowhere.exists) == ("one", ["a"], True)
+    assert partly.read("a") == "one"
+    assert "there is no place for artifacts" in caplog.text
+    assert "an artifact is kept in memory" in caplog.text
+
+
+def test_the_directory_is_named_after_the_session_and_never_is_the_session() -> None:
+    assert artifact_directory(Path("/s/2026_a.b.jsonl")) == Path("/s/2026_a.b")
+    assert artifact_directory(Path("/s/mine")) == Path("/s/mine.artifacts")
+
+
+def test_a_fork_gets_its_own_copies(tmp_path: Path) -> None:
+    TextFolder(tmp_path / "old").write("0.bash.log", "output")
+    old, new = tmp_path / "old.jsonl", tmp_path / "forks" / "new.jsonl"
+
+    copy_artifacts(old, new)
+    TextFolder(tmp_path / "old").write("0.bash.log", "changed")
+
+    assert TextFolder(artifact_directory(new)).read("0.bash.log") == "output"
+    assert mode(tmp_path / "forks" / "new") == 0o700
+    assert mode(tmp_path / "forks" / "new" / "0.bash.log") == 0o600
+
+
+def test_a_fork_without_artifacts_is_a_fork(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy_artifacts(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+    TextFolder(tmp_path / "old").write("a", "text")
+    (tmp_path / "file").touch()
+    copy_artifacts(tmp_path / "old.jsonl", tmp_path / "file" / "new.jsonl")
+    assert "were not copied" in caplog.text

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pi.base.json_lines import encode_line
+from pi.coding.blobs.images import THRESHOLD, BlobOptions, externalised, rehydrated
+from pi.coding.blobs.store import PREFIX, BlobStore
+from pi.coding.settings.settings import Settings
+
+BYTES = bytes(range(256)) * 3
+LARGE = base64.b64encode(BYTES).decode()
+DATA_URL = f"data:image/png;base64,{LARGE}"
+
+
+def picture(data: str = LARGE, kind: str = "image/png") -> dict[str, Any]:
+    return {"type": "image", "data": data, "mimeType": kind}
+
+
+def said(*content: object) -> bytes:
+    message = {"role": "user", "content": content, "timestamp": 1}
+    return encode_line({"type": "message", "id": "1", "parentId": None, "message": message})
+
+
+def content(line: bytes) -> Any:
+    return json.loads(line)["message"]["content"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> BlobStore:
+    return BlobStore(tmp_path / "blobs")
+
+
+def test_pictures_stay_in_session_files_unless_a_person_wants_it_otherwise() -> None:
+    assert BlobOptions() == BlobOptions(externalize_images=False)
+    wanted = Settings.in_memory({"blobs": {"externalizeImages": True}})
+    assert wanted.section(("blobs",), BlobOptions) == BlobOptions(externalize_images=True)
+
+
+def test_a_large_picture_becomes_a_reference_and_a_picture_again(store: BlobStore) -> None:
+    line = said({"type": "text", "text": "see"}, picture())
+
+    stored = externalised(line, store)
+
+    blob = store.put(BYTES, extension="png")
+    assert content(stored) == [{"type": "text", "text": "see"}, picture(blob.ref)]
+    assert blob.path.read_bytes() == BYTES
+    assert blob.display_path.exists()
+    assert rehydrated(stored, store) == line
+
+
+def test_a_data_url_of_a_provider_is_stored_as_the_text_that_it_is(store: BlobStore) -> None:
+    line = encode_line({"type": "custom", "data": [{"type": "input_image", "image_url": DATA_URL}]})
+
+    stored = externalised(line, store)
+
+    ref = json.loads(stored)["data"][0]["image_url"]
+    assert ref == store.put(DATA_URL.encode()).ref
+    assert rehydrated(stored, store) == line
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        picture("A" * (THRESHOLD - 4)),
+        picture("not base64!" * 200),
+        picture(LARGE.rstrip("=") + "\n" + "A" * 3),
+        picture(PREFIX + "0" * 2000),
+        {"type": "text", "text": f"an image: {DATA_URL}"},
+        {"type": "x", "image_url": "https://example.com/" + "x" * 2000},
+        {"type": "x", "image_url": "data:image/png," + "x" * 2000},
+        {"type": "x", "image_url": {"url": "x" * 2000}},
+    ],
+)
+def test_what_is_small_or_would_not_come_back_stays(
+    store: BlobStore, block: dict[str, object]
+) -> None:
+    line = said(block)
+
+    assert externalised(line, store) is line
+
+
+@pytest.mark.parametrize("line", [b"", b"image" * 999, b'{"image":' + b"[" * 9999, said("image")])
+def test_a_line_without_pictures_is_the_very_same(store: BlobStore, line: bytes) -> None:
+    assert externalised(line, store) is line
+    assert rehydrated(line, store) is line
+    assert not store.directory.exists()
+
+
+def test_a_missing_blob_is_warned_of_and_its_reference_stays(
+    store: BlobStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = base64.b64encode(BYTES[::-1]).decode()
+    stored = externalised(said(picture(), picture(other)), store)
+    lost = store.put(BYTES)
+    lost.path.unlink()
+
+    assert content(rehydrated(stored, store)) == [picture(lost.ref), picture(other)]
+    assert f"a picture of the session is missing: {lost.ref}" in caplog.text
+
+
+def test_pictures_stay_where_they_are_when_they_cannot_be_stored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    line = said(picture())
+
+    assert externalised(line, BlobStore(tmp_path / "file")) is line
+    assert "pictures stay in the session file" in caplog.text
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["content", "image_url", "a", "type"]), inner, max_size=3)
+        | st.builds(picture, st.sampled_from([LARGE, "AAAA", DATA_URL]))
+        | st.just({"image_url": DATA_URL})
+    ),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values)
+def test_every_line_comes_back_as_it_was(store: BlobStore, value: object) -> None:
+    line = encode_line({"type": "custom", "data": value})
+
+    assert rehydrated(externalised(line, store), store) == line

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.folder import TextFolder
+from pi.coding.blobs.outputs import AgentOutputs
+from pi.coding.blobs.urls import NoSuchResource, Resource, resolve
+
+FOUND = '{"a": {"b c": [1, {"d": "text"}]}, "e": null}'
+
+
+@pytest.fixture(params=["in memory", "on disk"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> TextFolder:
+    kept = TextFolder(None if request.param == "in memory" else tmp_path / "s")
+    Artifacts(kept).save("bash", "zero")
+    Artifacts(kept).save("bash", "one")
+    AgentOutputs(kept).save("Anna", FOUND)
+    AgentOutputs(kept).save("Anna.Bob", "# words")
+    return kept
+
+
+def test_an_artifact_is_plain_text(folder: TextFolder) -> None:
+    assert resolve("artifact://1", [folder]) == Resource(text="one", media_type="text/plain")
+
+
+def test_all_sessions_that_take_part_are_searched(folder: TextFolder) -> None:
+    other = TextFolder(None)
+    for number in range(4):
+        Artifacts(other).save("bash", f"other {number}")
+
+    assert resolve("artifact://1", [folder, other]).text == "one"
+    assert resolve("artifact://3", [folder, other]).text == "other 3"
+
+
+def test_an_agents_output_is_markdown(folder: TextFolder) -> None:
+    assert resolve("agent://Anna.Bob", [folder]) == Resource(
+        text="# words", media_type="text/markdown"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("Anna/a/b%20c/1/d", "text"),
+        ("Anna/e", "null"),
+        ("Anna/a/b c/0", "1"),
+        ('Anna?q=.a["b c"][1].d', "text"),
+        ('Anna?q=.a.["b c"].[-1]', '{\n  "d": "text"\n}'),
+        ("Anna?q=.e", "null"),
+    ],
+)
+def test_a_part_of_an_output_is_asked_for_by_path_or_query(
+    folder: TextFolder, address: str, text: str
+) -> None:
+    assert resolve(f"agent://{address}", [folder]) == Resource(
+        text=text, media_type="application/json", is_extract=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("artifact://7", "Artifact 7 not found. Available: 0, 1"),
+        ("artifact://x", "artifact:// ID must be numeric, got: x"),
+        ("artifact://../0", "artifact:// ID must be numeric, got: ../0"),
+        ("artifact://", "artifact:// ID must be numeric, got: "),
+        ("agent://Carl", "Not found: Carl. Available: Anna, Anna.Bob"),
+        ("agent://", "Not found: . Available: Anna, Anna.Bob"),
+        ("agent://Anna/e?q=.e", "agent://Anna/e?q=.e has both a path and a query."),
+        ("agent://Anna/a/x", "The output of Anna has no 'x' where it was asked for."),
+        ("agent://Anna/a/b c/9", "The output of Anna has no '9' where it was asked for."),
+        ("agent://Anna/a/b c/x", "The output of Anna has no 'x' where it was asked for."),
+        ("agent://Anna/e/x", "The output of Anna has no 'x' where it was asked for."),
+        ("agent://Anna?q=a b", "Cannot understand the query 'a b' at ' b'."),
+        ("rule://x", "Cannot resolve rule://x: its scheme is unknown."),
+    ],
+)
+def test_an_address_that_leads_nowhere_says_why(folder: TextFolder, url: str, message: str) -> None:
+    with pytest.raises(NoSuchResource) as problem:
+        resolve(url, [folder])
+
+    assert problem.value.message == message
+
+
+def test_a_part_of_what_is_no_json_cannot_be_had(folder: TextFolder) -> None:
+    with pytest.raises(NoSuchResource, match=r"The output of Anna\.Bob is not JSON"):
+        resolve("agent://Anna.Bob/a", [folder])
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("artifact://1", "No session - artifacts unavailable"),
+        ("agent://Anna", "No session - agent outputs unavailable"),
+    ],
+)
+def test_without_a_session_or_a_directory_there_is_nothing(
+    tmp_path: Path, url: str, message: str
+) -> None:
+    with pytest.raises(NoSuchResource) as problem:
+        resolve(url, [])
+    assert problem.value.message == message
+
+    with pytest.raises(NoSuchResource) as problem:
+        resolve(url, [TextFolder(tmp_path / "missing")])
+    assert problem.value.message == "No artifacts directory found"

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.stress.operations import Operation
+from tests.tui.stress.shrink import Failure, failure_of, shrunk
+from tests.tui.stress.trial import SHAPES, Trial
+
+SEEDS = 240
+
+
+@pytest.mark.slow
+@pytest.mark.trap(152, 153)
+@pytest.mark.parametrize("first", range(0, SEEDS, 30))
+def test_history_is_every_row_once_and_in_order_whatever_happens(first: int) -> None:
+    failures = [failure for seed in range(first, first + 30) if (failure := failure_of(seed))]
+
+    assert not failures, "\n".join(map(str, failures))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_each_shape_of_terminal_streams_and_scrolls(shape: object) -> None:
+    number = SHAPES.index(shape)  # type: ignore[arg-type]
+
+    Trial(number, SHAPES[number]).run(
+        [Operation("stream", 11), Operation("scroll", 40), Operation("finish", 0)] * 5
+    )
+
+
+def test_a_failing_sequence_is_cut_down_to_what_fails() -> None:
+    broken = [
+        Operation("append", 3),
+        Operation("tick", 1),
+        Operation("no such thing", 0),
+        Operation("stream", 5),
+    ]
+
+    found = shrunk(Failure(0, SHAPES[0], broken, "?"))
+
+    assert found.operations == [Operation("no such thing", 0)]
+    assert "seed 0" in str(found)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.tui.display import RegularDisplay
+from pi.tui.input.mouse import MouseReport
+from pi.tui.screen.ledger import Ledger
+from pi.tui.screen.screen import Repaint
+from pi.tui.terminal import Size
+from tests.tui.parts import Live, Rows, numbered
+
+SIZE = Size(columns=20, rows=5)
+
+
+def painted(display: RegularDisplay, repaint: Repaint = Repaint.CHANGES) -> str:
+    return display.paint((), changed=None, repaint=repaint)
+
+
+def test_the_boundary_is_the_settled_end_else_the_live_start_else_the_end() -> None:
+    for live, committed in (
+        (Live(*numbered(20), start=2, safe=6), 6),
+        (Live(*numbered(20), start=2), 2),
+        (Rows(*numbered(20)), 15),
+    ):
+        display = RegularDisplay(SIZE, in_pane=False)
+        display.root.add_child(live)
+
+        painted(display)
+
+        assert display.ledger == Ledger(committed=committed, top=15)
+
+
+@pytest.mark.trap(156)
+def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
+    outside, inside = (RegularDisplay(SIZE, in_pane=pane) for pane in (False, True))
+
+    assert outside.resize(Size(columns=9, rows=9)) is Repaint.EVERYTHING
+    assert inside.resize(Size(columns=9, rows=9)) is Repaint.WINDOW
+    assert (outside.reset(), inside.reset()) == (Repaint.EVERYTHING, Repaint.WINDOW)
+
+
+def test_after_a_pause_only_the_window_is_painted() -> None:
+    display = RegularDisplay(SIZE, in_pane=False)
+    display.root.add_child(Rows(*numbered(20)))
+    painted(display)
+
+    display.closing()
+    repaint = display.resume(SIZE)
+    written = painted(display, repaint)
+
+    assert (repaint, "row 14" in written, "row 15" in written) == (Repaint.WINDOW, False, True)
+
+
+def test_the_mouse_belongs_to_the_terminal() -> None:
+    display = RegularDisplay(SIZE, in_pane=False)
+
+    report = MouseReport(action="press", button="left", x=0, y=0)
+
+    assert (display.opening(), display.handle_mouse(report, ())) == ("", None)
