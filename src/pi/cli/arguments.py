@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, field
-from pi.cli.flags import FLAGS, Flag
+from pi.cli.flags import FLAGS, MODES, TUI_MODES, Flag
 
-FORK_ALONE = ("session", "continue", "resume", "no_session")
-SESSION_ID_ALONE = ("session", "continue", "resume")
+ALONE = {
+    "fork": ("session", "continue", "resume", "no_session"),
+    "session_id": ("session", "continue", "resume"),
+}
+"""Options, and those that they cannot be combined with."""
+
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?|--")
+"""What is meant as an option; front matter, a list of points or a negative number is a prompt."""
 
 
 class BadArguments(PiError):
@@ -25,8 +32,7 @@ class Arguments(Record):
     files: tuple[str, ...] = ()
     """``@path``, without the at sign."""
     messages: tuple[str, ...] = ()
-    rest: tuple[str, ...] = ()
-    """A value that follows another, such as the second of ``--export``."""
+    """All other words."""
 
     def switch(self, name: str) -> bool:
         """Whether a switch was given."""
@@ -45,32 +51,38 @@ class Arguments(Record):
 
 def parse_arguments(words: Sequence[str]) -> Arguments:
     """What ``words`` say; ``BadArguments`` with the nearest option for one that is unknown."""
-    parser = _Parser(words)
+    arguments = parse_words(words, FLAGS, attach=True)
+    for name in ("help", "version"):
+        if arguments.switch(name):
+            return arguments  # who asks for help does not want to hear what is wrong
+    for problem in _problems(arguments):
+        raise BadArguments(problem)
+    return arguments
+
+
+def parse_words(words: Sequence[str], flags: Sequence[Flag], *, attach: bool = False) -> Arguments:
+    """What ``words`` say with these flags; with ``attach``, a word with ``@`` names a file."""
+    parser = _Parser(words, flags, attach=attach)
     while parser.more:
         parser.step()
-    arguments = Arguments(
-        options=parser.options,
-        files=tuple(parser.files),
-        messages=tuple(parser.messages),
-        rest=tuple(parser.rest),
+    return Arguments(
+        options=parser.options, files=tuple(parser.files), messages=tuple(parser.messages)
     )
-    _check(arguments)
-    return arguments
 
 
 class _Parser:
     """Goes through the words, one or two at a time."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], flags: Sequence[Flag], *, attach: bool) -> None:
         self._words = list(words)
+        self._attach = attach
         self._only_messages = False
-        self._flags = {flag.name: flag for flag in FLAGS} | {
-            flag.short: flag for flag in FLAGS if flag.short
+        self._flags = {flag.name: flag for flag in flags} | {
+            flag.short: flag for flag in flags if flag.short
         }
         self.options: dict[str, Any] = {}
         self.files: list[str] = []
         self.messages: list[str] = []
-        self.rest: list[str] = []
 
     @property
     def more(self) -> bool:
@@ -78,9 +90,9 @@ class _Parser:
 
     def step(self) -> None:
         word = self._words.pop(0)
-        if word.startswith("@") and len(word) > 1:
+        if self._attach and word.startswith("@") and len(word) > 1:
             self.files.append(word[1:])  # also behind --, as the original does it
-        elif self._only_messages or not word.startswith("-") or not _looks_like_option(word):
+        elif self._only_messages or not _OPTION.fullmatch(word):
             self.messages.append(word)
         elif word == "--":
             self._only_messages = True
@@ -90,63 +102,63 @@ class _Parser:
             raise self._unknown(word)
 
     def _take(self, flag: Flag, word: str) -> None:
-        if flag.kind == "switch":
-            self.options[flag.field] = True
-        elif flag.kind == "optional":
-            follows = self._words and not self._words[0].startswith(("-", "@"))
-            self.options[flag.field] = self._words.pop(0) if follows else ""
-        else:
-            self._take_value(flag, word)
+        match flag.kind:
+            case "switch":
+                self.options[flag.field] = True
+            case "optional":
+                self.options[flag.field] = self._words.pop(0) if self._word_follows else ""
+            case "many":
+                self.options.setdefault(flag.field, []).append(self._value(flag, word))
+            case "list":
+                names = (name.strip() for name in self._value(flag, word).split(","))
+                self.options[flag.field] = [name for name in names if name]
+            case "pair":
+                first = self._value(flag, word)
+                second = [self._words.pop(0)] if self._word_follows else []
+                self.options[flag.field] = [first, *second]
+            case "value":
+                self.options[flag.field] = self._value(flag, word)
 
-    def _take_value(self, flag: Flag, word: str) -> None:
+    def _value(self, flag: Flag, word: str) -> str:
         if not self._words:
             raise BadArguments(f"{word} requires a value", hint=f"{flag.name} <{flag.value}>")
-        value = self._words.pop(0)
-        match flag.kind:
-            case "many":
-                self.options.setdefault(flag.field, []).append(value)
-            case "list":
-                names = [name.strip() for name in value.split(",")]
-                self.options[flag.field] = [name for name in names if name]
-            case _:
-                self.options[flag.field] = value
-        if flag.name == "--export" and self._words and not self._words[0].startswith("-"):
-            self.rest.append(self._words.pop(0))
+        return self._words.pop(0)
+
+    @property
+    def _word_follows(self) -> bool:
+        return bool(self._words) and not self._words[0].startswith(("-", "@"))
 
     def _unknown(self, word: str) -> BadArguments:
-        name = word.split("=", 1)[0]
-        like = name if name in self._flags else nearest(name, self._flags)
-        hint = f"Did you mean {like}?" if like else "See `pi --help`."
-        if name in self._flags:
-            hint = f"Write the value as a word of its own: {name} {word.split('=', 1)[1]}"
+        name, equals, value = word.partition("=")
+        if equals and name in self._flags:
+            hint = f"Write the value as a word of its own: {name} {value}"
+        elif like := nearest(name, self._flags):
+            hint = f"Did you mean {like}?"
+        else:
+            hint = "See `pi --help`."
         return BadArguments(f"Unknown option: {word}", hint=hint)
 
 
-def _looks_like_option(word: str) -> bool:
-    """Whether a word is meant as an option; front matter and a list of points are not."""
-    return word == "--" or not (word.startswith("---") or any(c.isspace() for c in word))
-
-
-def _check(arguments: Arguments) -> None:
-    for alone, others in (("fork", FORK_ALONE), ("session_id", SESSION_ID_ALONE)):
-        if alone in arguments.options:
-            for other in others:
-                if other in arguments.options:
-                    names = [f"--{name.replace('_', '-')}" for name in (alone, other)]
-                    raise BadArguments(f"{names[0]} cannot be combined with {names[1]}")
-    mode = arguments.text("mode")
-    if mode is not None and mode not in ("text", "json", "rpc"):
-        raise BadArguments(f'Invalid mode "{mode}". Valid values: text, json, rpc')
-    tui = arguments.text("tui_mode")
-    if tui is not None and tui not in ("regular", "fullscreen"):
-        raise BadArguments(f'Invalid TUI mode "{tui}". Valid values: regular, fullscreen')
+def _problems(arguments: Arguments) -> Iterator[str]:
+    """What is wrong with options that are well known."""
+    given = arguments.options
+    for alone, others in ALONE.items():
+        for other in others:
+            if alone in given and other in given:
+                yield f"{_spelled(alone)} cannot be combined with {_spelled(other)}"
+    for name, what, known in (("mode", "mode", MODES), ("tui_mode", "TUI mode", TUI_MODES)):
+        value = arguments.text(name)
+        if value is not None and value not in known:
+            yield f'Invalid {what} "{value}". Valid values: {", ".join(known)}'
     name = arguments.text("name")
     if name is not None and not name.strip():
-        raise BadArguments("--name requires a non-empty value")
-    if "api_key" in arguments.options and not {"model", "provider", "models"} & set(
-        arguments.options
-    ):
-        raise BadArguments(
+        yield "--name requires a non-empty value"
+    if "api_key" in given and not given.keys() & {"model", "provider", "models"}:
+        yield (
             "--api-key requires a model to be specified via"
             " --model, --provider/--model, or --models"
         )
+
+
+def _spelled(field: str) -> str:
+    return f"--{field.replace('_', '-')}"

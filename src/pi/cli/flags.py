@@ -6,8 +6,12 @@ from typing import Literal, TypeAlias
 
 from pi.base.records import Record
 
-Kind: TypeAlias = Literal["switch", "value", "list", "many", "optional"]
-"""``list`` is comma-separated, ``many`` may be given again, ``optional`` may lack its value."""
+Kind: TypeAlias = Literal["switch", "value", "list", "many", "optional", "pair"]
+"""``list`` is comma-separated, ``many`` may be given again, ``optional`` may lack its value, and
+``pair`` may have a second one."""
+
+Completes: TypeAlias = Literal["", "file", "folder"]
+"""What a shell offers for a value."""
 
 
 class Flag(Record):
@@ -22,6 +26,7 @@ class Flag(Record):
     """What the value is, as help shows it."""
     values: tuple[str, ...] = ()
     """The values that there are, if they are few."""
+    completes: Completes = ""
 
     @property
     def field(self) -> str:
@@ -29,75 +34,126 @@ class Flag(Record):
         return self.name.removeprefix("--").replace("-", "_")
 
 
-MODEL, SESSION, TOOLS, RESOURCES, MODE, OTHER = (
-    "model",
-    "session",
-    "tools",
-    "resources",
-    "mode",
-    "other",
+MODE, MODEL, SESSION, TOOLS, RESOURCES, OTHER = (
+    "How it runs",
+    "Which model",
+    "Which session",
+    "Tools",
+    "Instructions, skills, extensions, themes",
+    "Trust, network, help",
 )
+"""The groups of the help page, in its order."""
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+MODES = ("text", "json", "rpc")
+TUI_MODES = ("regular", "fullscreen")
 
 
-def _switch(name: str, group: str, help: str, short: str = "") -> Flag:
+def switch(name: str, help: str, short: str = "", *, group: str = "") -> Flag:
+    """A row of an option without a value."""
     return Flag(name=name, group=group, help=help, short=short)
 
 
-def _value(
+def value(
     name: str,
-    group: str,
     value: str,
     help: str,
     short: str = "",
     *,
+    group: str = "",
     kind: Kind = "value",
     values: tuple[str, ...] = (),
+    completes: Completes = "",
 ) -> Flag:
+    """A row of an option with a value."""
     return Flag(
-        name=name, group=group, help=help, short=short, kind=kind, value=value, values=values
+        name=name,
+        group=group,
+        help=help,
+        short=short,
+        kind=kind,
+        value=value,
+        values=values,
+        completes=completes,
     )
 
 
-FLAGS: tuple[Flag, ...] = (
-    _switch("--print", MODE, "say one thing, print the answer, and end", "-p"),
-    _value("--mode", MODE, "mode", "what comes out", values=("text", "json", "rpc")),
-    _value("--tui-mode", MODE, "mode", "how the screen is used", values=("regular", "fullscreen")),
-    _switch("--verbose", MODE, "show everything that was loaded"),
-    _value("--model", MODEL, "pattern", "provider/id:thinking, or a part of its name"),
-    _value("--provider", MODEL, "name", "look for the model only there"),
-    _value("--api-key", MODEL, "key", "a key for this run"),
-    _value("--thinking", MODEL, "level", "how much the model thinks", values=LEVELS),
-    _value("--models", MODEL, "patterns", "models to switch between", kind="list"),
-    _value("--list-models", MODEL, "search", "show the models and end", kind="optional"),
-    _switch("--continue", SESSION, "go on with the latest session of this folder", "-c"),
-    _switch("--resume", SESSION, "choose a session to go on with", "-r"),
-    _value("--session", SESSION, "path|id", "go on with this session"),
-    _value("--session-id", SESSION, "id", "go on with this session, or begin it"),
-    _value("--fork", SESSION, "path|id", "go on with a copy of this session"),
-    _value("--session-dir", SESSION, "folder", "where sessions are kept"),
-    _switch("--no-session", SESSION, "keep nothing"),
-    _value("--name", SESSION, "name", "what the session is called", "-n"),
-    _value("--export", SESSION, "in [out]", "write a session as a web page, and end"),
-    _value("--tools", TOOLS, "names", "only these tools", "-t", kind="list"),
-    _value("--exclude-tools", TOOLS, "names", "not these tools", "-xt", kind="list"),
-    _switch("--no-builtin-tools", TOOLS, "none of the built-in tools", "-nbt"),
-    _switch("--no-tools", TOOLS, "no tools at all", "-nt"),
-    _value("--extension", RESOURCES, "path", "load an extension", "-e", kind="many"),
-    _switch("--no-extensions", RESOURCES, "only those given with -e", "-ne"),
-    _value("--skill", RESOURCES, "path", "load skills", kind="many"),
-    _switch("--no-skills", RESOURCES, "only those given with --skill", "-ns"),
-    _value("--prompt-template", RESOURCES, "path", "load prompt templates", kind="many"),
-    _switch("--no-prompt-templates", RESOURCES, "only those that are given", "-np"),
-    _value("--theme", RESOURCES, "path", "load a theme", kind="many"),
-    _switch("--no-themes", RESOURCES, "only those given with --theme"),
-    _value("--use-theme", RESOURCES, "name", "the theme to begin with, or light/dark"),
-    _switch("--no-context-files", RESOURCES, "read no AGENTS.md or CLAUDE.md", "-nc"),
-    _value("--system-prompt", RESOURCES, "text|file", "in place of the usual prompt"),
-    _value("--append-system-prompt", RESOURCES, "text|file", "added to the prompt", kind="many"),
-    _switch("--approve", OTHER, "trust the project for this run", "-a"),
-    _switch("--no-approve", OTHER, "read nothing of the project", "-na"),
-    _switch("--offline", OTHER, "ask nobody but the model"),
-    _switch("--help", OTHER, "show this page", "-h"),
-    _switch("--version", OTHER, "show the version", "-v"),
+_MODE = (
+    switch("--print", "say one thing, print the answer, and end", "-p", group=MODE),
+    value("--mode", "mode", "what comes out", group=MODE, values=MODES),
+    value("--tui-mode", "mode", "how the screen is used", group=MODE, values=TUI_MODES),
+    switch("--verbose", "tell on standard error what was loaded", group=MODE),
 )
+_MODEL = (
+    value("--model", "pattern", "provider/id:thinking, or a part of a name", group=MODEL),
+    value("--provider", "name", "look for the model only there", group=MODEL),
+    value("--api-key", "key", "a key for this run", group=MODEL),
+    value("--thinking", "level", "how much the model thinks", group=MODEL, values=LEVELS),
+    value("--models", "a,b", "patterns of models to switch between", group=MODEL, kind="list"),
+    value("--list-models", "search", "show the models and end", group=MODEL, kind="optional"),
+)
+_SESSION = (
+    switch("--continue", "go on with the latest session of this folder", "-c", group=SESSION),
+    switch("--resume", "choose a session to go on with", "-r", group=SESSION),
+    value("--session", "path|id", "go on with this session", group=SESSION, completes="file"),
+    value("--session-id", "id", "go on with this session, or begin it", group=SESSION),
+    value("--fork", "path|id", "go on with a copy of it", group=SESSION, completes="file"),
+    value("--session-dir", "dir", "where sessions are kept", group=SESSION, completes="folder"),
+    switch("--no-session", "keep nothing", group=SESSION),
+    value("--name", "name", "what the session is called", "-n", group=SESSION),
+    value(
+        "--export",
+        "in [out]",
+        "write a session file as a web page, and end",
+        group=SESSION,
+        kind="pair",
+        completes="file",
+    ),
+)
+_TOOLS = (
+    value("--tools", "a,b", "only these tools", "-t", group=TOOLS, kind="list"),
+    value("--exclude-tools", "a,b", "not these tools", "-xt", group=TOOLS, kind="list"),
+    switch("--no-builtin-tools", "none of the built-in tools", "-nbt", group=TOOLS),
+    switch("--no-tools", "no tools at all", "-nt", group=TOOLS),
+)
+
+
+def _path(name: str, help: str, short: str = "") -> Flag:
+    return value(name, "path", help, short, group=RESOURCES, kind="many", completes="file")
+
+
+_RESOURCES = (
+    value(
+        "--system-prompt",
+        "text|file",
+        "in place of the usual instructions",
+        group=RESOURCES,
+        completes="file",
+    ),
+    value(
+        "--append-system-prompt",
+        "text|file",
+        "in addition to the instructions; may be given again",
+        group=RESOURCES,
+        kind="many",
+        completes="file",
+    ),
+    switch("--no-context-files", "read no AGENTS.md or CLAUDE.md", "-nc", group=RESOURCES),
+    _path("--skill", "load skills; may be given again"),
+    switch("--no-skills", "only those given with --skill", "-ns", group=RESOURCES),
+    _path("--prompt-template", "load prompt templates; may be given again"),
+    switch("--no-prompt-templates", "only those that are given", "-np", group=RESOURCES),
+    _path("--extension", "load an extension; may be given again", "-e"),
+    switch("--no-extensions", "only those given with -e", "-ne", group=RESOURCES),
+    _path("--theme", "load a theme; may be given again"),
+    switch("--no-themes", "only those given with --theme", group=RESOURCES),
+    value("--use-theme", "name", "the theme to begin with, or light/dark", group=RESOURCES),
+)
+_OTHER = (
+    switch("--approve", "trust the project for this run", "-a", group=OTHER),
+    switch("--no-approve", "read nothing of the project", "-na", group=OTHER),
+    switch("--offline", "ask nobody but the model", group=OTHER),
+    switch("--help", "show this page", "-h", group=OTHER),
+    switch("--version", "show the version", "-v", group=OTHER),
+)
+
+FLAGS: tuple[Flag, ...] = (*_MODE, *_MODEL, *_SESSION, *_TOOLS, *_RESOURCES, *_OTHER)

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.entries import BranchSummary, Label, SessionInfo
 from pi.coding.session.session_manager import SessionManager
+from tests.coding.session.kept import HERE, shelf
 from tests.coding.session.sessions import CWD, answer, make_shelf, user
 
 
@@ -57,3 +59,18 @@ def test_a_session_branches_with_and_without_a_summary() -> None:
     assert (root.from_id, root.parent_id) == ("root", None)
     branched = session.create_branched_session(third.id)
     assert branched.get_entries() == [first, third]
+
+
+def test_sessions_are_listed_and_the_last_one_goes_on(tmp_path: Path) -> None:
+    catalog, place = SessionCatalog(tmp_path), shelf(tmp_path)
+    new = SessionManager.continue_recent(catalog, place)
+    new.append(user("1"))
+    new.close()
+
+    recent = SessionManager.continue_recent(catalog, place)
+    recent.close()
+
+    assert recent.get_session_id() == new.get_session_id()
+    listed = SessionManager.list_sessions(catalog, HERE)
+    assert [session.path for session in listed] == [new.get_session_file()]
+    assert SessionManager.list_all(catalog) == listed

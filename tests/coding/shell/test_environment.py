@@ -4,10 +4,12 @@ import pytest
 
 from pi.ai.providers.provider import Provider
 from pi.coding.shell.environment import (
+    AUTOMATED,
     MARKS,
     UNATTENDED,
     EnvironmentRules,
     Withheld,
+    automated,
     command_environment,
     credential_variables,
     service_environment,
@@ -74,6 +76,13 @@ def test_credential_variables_are_those_of_the_provider_table_and_of_the_person(
 
     assert credential_variables([row], more=["OWN"]) == {"X_KEY", "X_TOKEN", "OWN"}
     assert {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN"} <= credential_variables()
+
+
+def test_the_extended_tool_may_leave_out_the_sign_of_a_build_server() -> None:
+    assert automated({}) == AUTOMATED
+    assert automated({"PI_BASH_NO_CI": "1"}) == {
+        name: value for name, value in AUTOMATED.items() if name != "CI"
+    }
 
 
 def test_services_see_only_what_everybody_needs() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from wcwidth import iter_graphemes, wcswidth
@@ -18,6 +19,7 @@ from pi.tui.text.width import visible_width
 _ESCAPES = re.compile(r"\x1b\[[0-9;:]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b_[^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
+@lru_cache(maxsize=20_000)
 def plain(row: str) -> str:
     return _ESCAPES.sub("", row).rstrip()
 

@@ -20,7 +20,7 @@ def test_history_is_every_row_once_and_in_order_whatever_happens(first: int) -> 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_each_shape_of_terminal_streams_and_scrolls(shape: object) -> None:
-    number = SHAPES.index(shape)  # type: ignore[arg-type]
+    number = SHAPES.index(shape)
 
     Trial(number, SHAPES[number]).run(
         [Operation("stream", 11), Operation("scroll", 40), Operation("finish", 0)] * 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from random import Random
 
 from pi.tui.component import CURSOR_MARKER
@@ -114,8 +115,13 @@ class Box:
         pass
 
 
+@lru_cache(maxsize=20_000)
+def wrapped(line: str, width: int) -> tuple[str, ...]:
+    return tuple(wrap_text(line, width))
+
+
 def block_rows(block: Block, width: int, theme: int) -> list[str]:
-    rows = [row for line in block.lines for row in wrap_text(line, width)]
+    rows = [row for line in block.lines for row in wrapped(line, width)]
     if theme:
         rows = [f"\x1b[3{theme}m{row}\x1b[0m" if row else row for row in rows]
     return rows

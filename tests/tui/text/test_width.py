@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pyghostty  # type: ignore[import-untyped]
 import pytest
+import wcwidth
 from hypothesis import given
 
-from pi.tui.text.width import TAB_WIDTH, expand_tabs, grapheme_width, graphemes, visible_width
+from pi.tui.text.width import (
+    _SIMPLE,
+    TAB_WIDTH,
+    expand_tabs,
+    grapheme_width,
+    graphemes,
+    visible_width,
+)
 from tests.tui.text.samples import plain_line, styled_line
 
 SAMPLES = {
@@ -68,6 +79,22 @@ def test_a_tab_is_as_wide_as_the_spaces_it_becomes() -> None:
 
 def test_a_lone_surrogate_can_be_measured() -> None:
     assert visible_width("a\ud83db") in (2, 3)
+
+
+def test_simple_characters_are_one_column_wide_by_the_tables_too() -> None:
+    simple = [letter for letter in map(chr, range(0x3000)) if _SIMPLE.fullmatch(letter)]
+
+    assert {wcwidth.wcswidth(letter) for letter in simple} == {1}
+    assert list(wcwidth.iter_graphemes("".join(simple))) == simple
+
+
+def test_the_tables_are_not_loaded_before_they_are_needed() -> None:
+    program = (
+        "import sys; from pi.tui.text.width import visible_width as w;"
+        "sys.exit(w('\x1b[1m── “Ünïcode” → ✓\x1b[0m') != 15 or 'wcwidth' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 @given(plain_line)

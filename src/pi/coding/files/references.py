@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from typing import Literal, TypeAlias
-from urllib.parse import unquote, urlsplit
 
 System: TypeAlias = Literal["posix", "windows", "wsl"]
 
@@ -40,6 +39,8 @@ def shown(path: str, *, start: str) -> str:
 
 
 def _from_url(url: str, system: System) -> str:
+    from urllib.parse import unquote, urlsplit  # hardly ever needed, and slow to import
+
     try:
         parts = urlsplit(url)
     except ValueError:

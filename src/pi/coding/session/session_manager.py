@@ -10,10 +10,13 @@ from typing import Any, Self
 
 from pi.base.records import UNSET
 from pi.coding.session import forking, opening
+from pi.coding.session.breadcrumbs import Breadcrumb
+from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import BranchSummary, Entry, KnownEntry, SessionHeader
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf
+from pi.coding.session.resolving import session_to_continue
 from pi.coding.session.tree_view import TreeNode, session_tree
 
 ROOT = "root"
@@ -43,6 +46,24 @@ class SessionManager:
     def fork_from(cls, path: Path, shelf: Shelf) -> Self:
         """A new session with all entries of a file."""
         return cls(forking.fork_file(path, shelf), shelf)
+
+    @classmethod
+    def continue_recent(
+        cls, catalog: SessionCatalog, shelf: Shelf, crumb: Breadcrumb | None = None
+    ) -> Self:
+        """The session that was used last, in this terminal if it is known; else a new one."""
+        last = session_to_continue(catalog, shelf.cwd, crumb)
+        return cls.create(shelf) if last is None else cls.open(last, shelf)
+
+    @staticmethod
+    def list_sessions(catalog: SessionCatalog, cwd: str) -> list[ListedSession]:
+        """The sessions of a working directory, the one that was used last first."""
+        return catalog.of_project(cwd)
+
+    @staticmethod
+    def list_all(catalog: SessionCatalog) -> list[ListedSession]:
+        """The sessions of all working directories."""
+        return catalog.everywhere()
 
     def get_cwd(self) -> str:
         """The working directory that the session belongs to."""

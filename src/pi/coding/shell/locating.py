@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path, PureWindowsPath
 
@@ -37,7 +36,7 @@ def find_shell(
         if is_file(place):
             return place
     for name in ("bash", "sh"):
-        if found := shutil.which(name, path=path):
+        if found := _which(name, path):
             return found
     raise NoShell("There is no bash on this machine.", hint="Install bash, or set shellPath.")
 
@@ -45,12 +44,18 @@ def find_shell(
 def _configured(shell: str, environ: Mapping[str, str], path: str) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
     wanted = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
-    if found := shutil.which(wanted, path=path):
+    if found := _which(wanted, path):
         return found
     raise NoShell(
         f"The configured shell {shell} does not exist or is not executable.",
         hint="Correct shellPath in the settings, or remove it to use bash.",
     )
+
+
+def _which(name: str, path: str) -> str | None:
+    import shutil  # bash is nearly always in its usual place, and this takes 5 ms to import
+
+    return shutil.which(name, path=path)
 
 
 def _on_windows(environ: Mapping[str, str], path: str, is_file: Callable[[str], bool]) -> str:

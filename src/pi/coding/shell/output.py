@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pi.base.records import Record
-from pi.base.terminal_text import StreamSanitiser
 from pi.coding.shell.decoding import OutputDecoder
 from pi.coding.shell.spill import Artifact, Spill
 from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Truncation, keep_tail
@@ -13,6 +13,10 @@ from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Truncation, keep_
 KEPT = 2 * MOST_BYTES
 """Bytes of the end that are held; more than are ever shown, so that cuts fall between lines."""
 MOST_HELD = 4 * MOST_BYTES
+
+
+if TYPE_CHECKING:
+    from pi.base.terminal_text import StreamSanitiser
 
 
 class Written(Record):
@@ -41,7 +45,7 @@ class Output:
     ) -> None:
         self._open_spill = open_spill
         self._decoder = OutputDecoder(fallback)
-        self._sanitiser = StreamSanitiser() if harmless else None
+        self._sanitiser = _sanitiser() if harmless else None
         self._held = bytearray()
         self._spill: Spill | None = None
         self._cut = False
@@ -110,3 +114,10 @@ class Output:
         before = data.rfind(b"\n", 0, last)
         self._line_before = last - before - 1 if before >= 0 else self._line + last
         self._line = len(data) - last - 1
+
+
+def _sanitiser() -> StreamSanitiser:
+    # Its patterns take 5 ms to compile, and what models are shown needs none of them.
+    from pi.base.terminal_text import StreamSanitiser
+
+    return StreamSanitiser()

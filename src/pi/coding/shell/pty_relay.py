@@ -23,19 +23,21 @@ QUIET_AFTER_EXIT = 0.1
 
 def main(arguments: list[str]) -> int:
     """Run ``COLUMNS ROWS PROGRAM ARGS…`` in a terminal; the exit code is the program's."""
-    import pty  # not on Windows
-
     columns, rows, *command = arguments
-    pid, terminal = pty.fork()
+    ours, theirs = os.openpty()
+    resize(theirs, int(columns), int(rows))
+    pid = os.fork()
     if pid == 0:
-        resize(0, int(columns), int(rows))
+        os.close(ours)
+        os.login_tty(theirs)
         os.execvp(command[0], command)
-    return Relay(pid, terminal).run()
+    os.close(theirs)
+    return Relay(pid, ours).run()
 
 
 def resize(terminal: int, columns: int, rows: int) -> None:
     """Tell a terminal how large it is; the program in it hears of that by a signal."""
-    import fcntl
+    import fcntl  # neither of them on Windows
     import termios
 
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -70,7 +70,7 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
 def result_of(
     end: Ended, written: Written, *, timeout: float | None, failure: Json | UnsetType = UNSET
 ) -> ToolResult:
-    """What a model is told of a command that has ended; ``failure`` are the details if it failed."""
+    """What a model is told of a command that has ended; ``failure`` are a failure's details."""
     if end.timed_out:
         remark = f"Command timed out after {timeout:g} seconds"
         raise ToolFailed(with_remark(written, remark), details=failure)

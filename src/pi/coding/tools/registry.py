@@ -12,11 +12,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.shell.local import LocalShell
 from pi.coding.tools.bash import bash_tool
 from pi.coding.tools.edit import edit_tool
-from pi.coding.tools.file_listing import FileListing
-from pi.coding.tools.find import find_tool
-from pi.coding.tools.grep import grep_tool
 from pi.coding.tools.images import ImageLimits
-from pi.coding.tools.ls import ls_tool
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.read import read_tool
 from pi.coding.tools.write import write_tool
@@ -54,8 +50,7 @@ class Workplace:
 
 def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
     """Every built-in tool by name, in the order in which models see them."""
-    files, programs = place.files, place.programs
-    listed = FileListing(programs, home=place.home)
+    files = place.files
     bash = place.bash or partial(bash_tool, place.shell, variables=place.session_variables)
     return {
         "read": BuiltIn(
@@ -78,13 +73,12 @@ def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
             ("Use write for new files and complete rewrites only.",),
         ),
         "grep": BuiltIn(
-            partial(grep_tool, files, programs, home=place.home),
-            "Search the contents of files (respects .gitignore)",
+            partial(_grep, place), "Search the contents of files (respects .gitignore)"
         ),
         "find": BuiltIn(
-            partial(find_tool, files, listed), "Find files by a glob pattern (respects .gitignore)"
+            partial(_find, place), "Find files by a glob pattern (respects .gitignore)"
         ),
-        "ls": BuiltIn(partial(ls_tool, files), "List a folder"),
+        "ls": BuiltIn(partial(_ls, place), "List a folder"),
     }
 
 
@@ -92,3 +86,25 @@ def make_tools(place: Workplace, names: tuple[str, ...] = DEFAULT_TOOLS) -> list
     """The tools called ``names``, in that order; names that are not built in are left out."""
     tools = built_in_tools(place)
     return [tools[name].make() for name in names if name in tools]
+
+
+# These are off unless somebody wants them, so that a start does not import them. ----------------
+
+
+def _grep(place: Workplace) -> AgentTool:
+    from pi.coding.tools.grep import grep_tool
+
+    return grep_tool(place.files, place.programs, home=place.home)
+
+
+def _find(place: Workplace) -> AgentTool:
+    from pi.coding.tools.file_listing import FileListing
+    from pi.coding.tools.find import find_tool
+
+    return find_tool(place.files, FileListing(place.programs, home=place.home))
+
+
+def _ls(place: Workplace) -> AgentTool:
+    from pi.coding.tools.ls import ls_tool
+
+    return ls_tool(place.files)

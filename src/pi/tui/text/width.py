@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
-
-from wcwidth import iter_graphemes, wcswidth
+from types import ModuleType
 
 from pi.tui.text.ansi import strip_sequences
 
 TAB_WIDTH = 4
 _TAB = " " * TAB_WIDTH
+
+_SIMPLE = re.compile(
+    r"[ -~\xa1-\xac\xae-\u02ff\u0391-\u03a1\u03a3-\u03ff\u0400-\u0482\u048a-\u052f"
+    r"\u2010-\u2027\u2030-\u205e\u2190-\u2193\u2500-\u25fc\u2713-\u2718\u2800-\u28ff]*+"
+)
+"""Letters, punctuation and lines that are all one column wide and never combine."""
+
+_LONGEST_KEPT = 1024
 
 
 def visible_width(text: str) -> int:
@@ -25,7 +33,10 @@ def graphemes(text: str) -> Iterator[str]:
 
     The text must be free of escape sequences.
     """
-    return iter_graphemes(text)
+    if _SIMPLE.fullmatch(text):
+        return iter(text)
+    found: Iterator[str] = _unicode().iter_graphemes(text)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -43,9 +54,19 @@ def _measured(text: str) -> int:
     shown = strip_sequences(text)
     if "\t" in shown or "\n" in shown:
         shown = expand_tabs(shown).replace("\n", "")
-    return len(shown) if shown.isascii() else wcswidth(shown)
+    if _SIMPLE.fullmatch(shown):
+        return len(shown)
+    width: int = _unicode().wcswidth(shown)
+    return width
 
 
-_LONGEST_KEPT = 1024
 _remembered = lru_cache(maxsize=8192)(_measured)
 """A frame measures mostly the lines of the frame before."""
+
+
+@lru_cache(maxsize=1)
+def _unicode() -> ModuleType:
+    # Its tables take 10 ms to load, which the first frame of a program should not wait for.
+    import wcwidth
+
+    return wcwidth

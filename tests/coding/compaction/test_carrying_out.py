@@ -1,0 +1,221 @@
+"""One compaction: hooks, strategies, models, aborts, and what reaches the log."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi.agent.compaction.errors import CompactionFailed
+from pi.ai.messages import SystemMessage, Text
+from pi.ai.providers.faux import Step
+from pi.base.records import replace
+from pi.coding.compaction.events import (
+    BeforeCompact,
+    CompactDecision,
+    Compacted,
+    CompactFailed,
+    Compacting,
+    CompactingAnswer,
+    CompactionEnd,
+    CompactionResult,
+    CompactionStart,
+)
+from pi.coding.compaction.strategies.strategy import Declined, HandOff, Outcome, Work
+from pi.coding.compaction.strategies.summary import SummaryStrategy
+from pi.coding.compaction.surroundings import Wish
+from pi.coding.session.entries import Compaction
+from pi.testing import Reply, says
+from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always
+
+LONG = "word " * 2_000
+MANUAL = Wish(reason="manual")
+
+
+async def stage_with(*summaries: Step, **options: object) -> Stage:
+    """A conversation of three exchanges, and a summariser with a script."""
+    stage = Stage(*[says(f"answer {n}") for n in range(3)], summaries=summaries, **options)  # type: ignore[arg-type]
+    stage.options = replace(stage.options, enabled=False)
+    stage.agent.system_prompt = "Be brief."
+    for n in range(3):
+        await stage.agent.prompt(f"question {n} {LONG}")
+    stage.told.clear()
+    return stage
+
+
+async def test_a_compaction_is_one_new_entry_that_knows_everything() -> None:
+    stage = await stage_with(always)
+    before = [stage.log.line(place) for place in range(len(stage.log.tree))]
+    result = await stage.compactor.compact(MANUAL)
+
+    entry = list(stage.log.branch())[-1]
+    assert isinstance(entry, Compaction)
+    assert entry.summary.startswith(SUMMARY)
+    assert (entry.from_hook, entry.tokens_before) == (False, result.tokens_before)
+    assert isinstance(entry.system_message, SystemMessage)
+    assert entry.system_message.sections == {"preamble": "Be brief."}
+    assert isinstance(entry.details, dict)
+    assert set(entry.details) >= {"readFiles", "modifiedFiles"}
+    assert [stage.log.line(place) for place in range(len(before))] == before
+    assert stage.told == [
+        CompactionStart(reason="manual"),
+        CompactionEnd(reason="manual", result=result),
+    ]
+
+
+async def test_instructions_reach_the_summarising_model() -> None:
+    stage = await stage_with(always)
+    await stage.compactor.compact(Wish(reason="manual", instructions="focus on the tests"))
+
+    assert "focus on the tests" in str(stage.summariser.requests[0].messages)
+
+
+@pytest.mark.trap(232)
+async def test_a_summary_request_offers_no_tools() -> None:
+    stage = await stage_with(always)
+    await stage.compactor.compact(MANUAL)
+
+    said = [message for request in stage.summariser.requests for message in request.messages]
+    assert all(not (m.tools_added or ()) for m in said if isinstance(m, SystemMessage))
+
+
+@pytest.mark.trap(230)
+@pytest.mark.parametrize("bad", [says(""), replace(says("half"), stop_reason="length")])
+async def test_a_summary_that_cannot_be_used_is_asked_for_again_and_then_refused(
+    bad: Reply,
+) -> None:
+    left = [bad]
+    good = await stage_with(lambda call: left.pop() if left else says(SUMMARY))
+    await good.compactor.compact(MANUAL)
+    assert SUMMARY in good.shown
+
+    stage = await stage_with(lambda call: bad)
+    before = stage.kinds
+    with pytest.raises(CompactionFailed):
+        await stage.compactor.compact(MANUAL)
+    assert stage.kinds == before
+    assert stage.events(CompactionEnd)[0].error_message.startswith("Compaction failed: ")
+
+
+async def test_another_model_is_asked_when_the_sessions_own_one_fails() -> None:
+    broken = replace(says("x"), error="500: broken")
+    other = replace(SMALL, id="other")
+    stage = await stage_with(
+        lambda call: says(SUMMARY) if call.model.id == "other" else broken, fallbacks=[other]
+    )
+    await stage.compactor.compact(MANUAL)
+
+    asked = [request.model.id for request in stage.summariser.requests]
+    assert (asked[:2], set(asked[2:])) == (["faux", "faux"], {"other"})
+
+
+async def test_a_hook_may_forbid_a_compaction() -> None:
+    stage = await stage_with()
+    failed: list[CompactFailed] = []
+    stage.bus.on(BeforeCompact, lambda question: CompactDecision(cancel=True))
+    stage.bus.on(CompactFailed, failed.append)
+    with pytest.raises(CompactionFailed) as problem:
+        await stage.compactor.compact(MANUAL)
+
+    assert problem.value.code == "aborted"
+    assert (stage.events(CompactionEnd)[0].aborted, failed[0].aborted) == (True, True)
+
+
+async def test_a_hook_may_bring_the_compaction_itself() -> None:
+    stage = await stage_with()
+    compacted: list[Compacted] = []
+    stage.bus.on(Compacted, compacted.append)
+
+    def bring(question: BeforeCompact) -> CompactDecision:
+        result = CompactionResult(
+            summary="theirs",
+            first_kept_id=question.preparation.first_kept_id,
+            tokens_before=question.preparation.tokens_before,
+            content=(Text(text="look at this"),),
+            preserve_data={"frames": 1},
+        )
+        return CompactDecision(compaction=result)
+
+    stage.bus.on(BeforeCompact, bring)
+    await stage.compactor.compact(MANUAL)
+
+    entry = compacted[0].entry
+    assert (entry.from_hook, entry.preserve_data) == (True, {"frames": 1})
+    assert compacted[0].from_extension
+    assert "look at this" in stage.shown
+    assert "theirs" not in stage.shown
+
+
+async def test_hooks_may_add_context_a_prompt_and_data_to_keep() -> None:
+    stage = await stage_with(always)
+    one = CompactingAnswer(context=("remember the fish",), preserve_data={"a": 1})
+    two = CompactingAnswer(
+        context=("and the cat",), prompt="Write a haiku.", preserve_data={"b": 2}
+    )
+    stage.bus.on(Compacting, lambda question: one)
+    stage.bus.on(Compacting, lambda question: two)
+    await stage.compactor.compact(MANUAL)
+
+    asked = str(stage.summariser.requests[0].messages)
+    assert all(words in asked for words in ("remember the fish", "and the cat", "Write a haiku."))
+    entry = list(stage.log.branch())[-1]
+    assert isinstance(entry, Compaction)
+    assert entry.preserve_data == {"a": 1, "b": 2}
+
+
+class Fixed:
+    """A strategy that gives what it was made with."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self.asked: list[Work] = []
+
+    async def compact(self, work: Work) -> Outcome:
+        self.asked.append(work)
+        return self._outcome
+
+
+@pytest.mark.trap(243)
+async def test_a_strategy_that_declines_leaves_it_to_a_summary() -> None:
+    picky = Fixed(Declined(why="no pictures"))
+    stage = await stage_with(
+        always,
+        options=replace(OPTIONS, strategy="snapcompact"),
+        strategies={"snapcompact": picky, "context-full": SummaryStrategy()},
+    )
+    await stage.compactor.compact(MANUAL)
+
+    assert len(picky.asked) == 1
+    assert SUMMARY in stage.shown
+
+
+async def test_a_directed_compaction_is_always_a_summary() -> None:
+    picky = Fixed(Declined(why="no pictures"))
+    stage = await stage_with(
+        always,
+        options=replace(OPTIONS, strategy="snapcompact"),
+        strategies={"snapcompact": picky, "context-full": SummaryStrategy()},
+    )
+    await stage.compactor.compact(Wish(reason="manual", instructions="mind the gap"))
+
+    assert picky.asked == []
+
+
+async def test_a_hand_off_is_carried_out_by_whoever_owns_sessions() -> None:
+    stage = await stage_with(
+        options=replace(OPTIONS, strategy="handoff"),
+        strategies={"handoff": Fixed(HandOff(document="Go on here."))},
+    )
+    before = stage.kinds
+    await stage.compactor.compact(MANUAL)
+
+    assert (stage.handed, stage.kinds) == (["Go on here."], before)
+
+
+@pytest.mark.trap(244)
+async def test_a_compaction_of_a_branch_that_was_left_is_dropped() -> None:
+    stage = await stage_with(always)
+    first = next(iter(stage.log.branch())).id
+    stage.bus.on(Compacting, lambda question: stage.log.move_to(first))
+    with pytest.raises(CompactionFailed, match="elsewhere"):
+        await stage.compactor.compact(MANUAL)
+
+    assert "compaction" not in stage.kinds

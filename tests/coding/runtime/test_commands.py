@@ -1,0 +1,23 @@
+"""Commands in the JSON form of RPC."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pi.coding.resources.source import SourceInfo
+from pi.coding.runtime.commands import Command
+
+
+def test_a_command_without_a_description_has_none() -> None:
+    command = Command(name="x", source="prompt", source_info=SourceInfo(path="/x.md"))
+
+    assert msgspec.to_builtins(command) == {
+        "name": "x",
+        "source": "prompt",
+        "sourceInfo": {
+            "path": "/x.md",
+            "source": "auto",
+            "scope": "user",
+            "origin": "top-level",
+        },
+    }

@@ -1,0 +1,64 @@
+"""Compaction as the person asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.agent.compaction.errors import CompactionFailed
+from pi.testing import says
+from tests.coding.runtime.stage import Stage, kinds
+
+
+async def test_a_compaction_is_stored_and_the_gauge_is_unknown_until_the_next_answer(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c"))
+    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await stage.open()
+    await session.prompts.prompt("word " * 4000)
+    await session.prompts.prompt("word " * 4000)
+    result = await session.compaction.compact("be brief")
+
+    assert result.summary.startswith("Notes.")
+    assert kinds(session)[-1] == "compaction"
+    usage = session.facts.context_usage()
+    assert usage is not None
+    assert usage.tokens is None
+    assert len(session.compaction.dropped()) > 0
+    await session.close()
+
+
+async def test_nothing_to_compact_is_told_and_raised(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    with pytest.raises(CompactionFailed, match="Nothing to compact"):
+        await session.compaction.compact()
+
+    assert stage.order == ["compaction_start", "compaction_end"]
+    await session.close()
+
+
+async def test_whether_it_happens_by_itself_is_a_setting(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    session.compaction.set_automatic(enabled=False)
+
+    assert not session.compaction.automatic
+    assert not session.facts.state().auto_compaction_enabled
+    assert '"enabled": false' in (stage.agent_dir / "settings.json").read_text()
+    await session.close()
+
+
+@pytest.mark.trap(236)
+async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("answered"))
+    session = await stage.open()
+    await session.prompts.steer("while you compact")
+    with pytest.raises(CompactionFailed):
+        await session.compaction.compact()
+
+    assert [point.text for point in session.facts.fork_points()] == ["while you compact"]
+    assert session.facts.last_answer() == "answered"
+    await session.close()

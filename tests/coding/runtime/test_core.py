@@ -1,0 +1,20 @@
+"""The state that parts of a session share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.session.entries import ContextEdit, SessionInfo
+from tests.coding.runtime.stage import Stage
+
+
+async def test_entries_that_are_public_are_told_and_others_are_not(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    core = session._core
+    name = await core.add(SessionInfo(name="n"))
+    edit = await core.add(ContextEdit(target_id="x", replacement=None))
+    await session.close()
+
+    assert (name.id, edit.parent_id) == (edit.parent_id, name.id)
+    assert stage.order == ["entry_appended"]

@@ -1,0 +1,38 @@
+"""Questions about sessions and how answers count."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pi.coding.runtime.events import (
+    BeforeFork,
+    BeforeSwitch,
+    Input,
+    InputAnswer,
+    SessionInfoChanged,
+    SwitchDecision,
+    ThinkingLevelChanged,
+)
+
+
+def test_public_events_have_the_recorded_names() -> None:
+    told = [ThinkingLevelChanged(level="low"), SessionInfoChanged(name="n"), SessionInfoChanged()]
+
+    assert [msgspec.json.encode(event).decode() for event in told] == [
+        '{"type":"thinking_level_changed","level":"low"}',
+        '{"type":"session_info_changed","name":"n"}',
+        '{"type":"session_info_changed"}',
+    ]
+
+
+def test_changes_of_the_input_add_up_until_somebody_takes_it() -> None:
+    given = Input(text="a").answered(InputAnswer(action="transform", text="b"))
+    assert given.answered(InputAnswer(action="continue")) == given == Input(text="b")
+    assert given.answered(InputAnswer(action="handled")).settled
+
+
+def test_a_cancellation_settles_the_question() -> None:
+    cancel = SwitchDecision(cancel=True)
+    assert BeforeSwitch(reason="new").answered(cancel).settled
+    assert BeforeFork(entry_id="a", position="at").answered(cancel).settled
+    assert not BeforeSwitch(reason="new").answered(SwitchDecision()).settled

@@ -1,0 +1,24 @@
+"""The host that an environment describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.runtime.host import Host, flag
+
+
+@pytest.mark.trap(261)
+def test_another_agent_directory_moves_everything(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PI_CODING_AGENT_DIR": "~/elsewhere"}
+
+    assert Host.of({"HOME": str(tmp_path)}).agent_dir == tmp_path / ".pi" / "agent"
+    assert Host.of(environ, agent_dir=tmp_path / "x").agent_dir == tmp_path / "x"
+    assert Host.of(environ).agent_dir.name == "elsewhere"
+
+
+@pytest.mark.parametrize(("value", "yes"), [("1", True), ("TRUE", True), ("0", False), ("", False)])
+def test_a_variable_says_yes_in_several_ways(value: str, yes: bool) -> None:
+    assert flag({"PI_OFFLINE": value}, "PI_OFFLINE") is yes
+    assert Host.of({"PI_OFFLINE": value, "HOME": "/h"}).offline is yes

@@ -1,0 +1,106 @@
+"""Questions about a session, and its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pi.base.errors import PiError
+from pi.testing import calls, says
+from tests.coding.runtime.stage import Stage
+
+
+async def test_the_state_has_the_names_of_the_protocol(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open(thinking="low")
+    state = msgspec.to_builtins(session.facts.state())
+    await session.close()
+
+    assert list(state) == [
+        "model",
+        "thinkingLevel",
+        "isStreaming",
+        "isCompacting",
+        "steeringMode",
+        "followUpMode",
+        "sessionFile",
+        "sessionId",
+        "autoCompactionEnabled",
+        "messageCount",
+        "pendingMessageCount",
+    ]
+    assert (state["thinkingLevel"], state["messageCount"]) == ("low", 0)
+
+
+@pytest.mark.trap(254)
+async def test_stats_count_messages_calls_tokens_and_the_window(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("bash", command="true"), says("ok"))
+    session = await stage.open()
+    await session.prompts.prompt("go")
+    stats = session.facts.stats()
+    await session.close()
+
+    assert (stats.user_messages, stats.assistant_messages, stats.total_messages) == (1, 2, 5)
+    assert (stats.tool_calls, stats.tool_results) == (1, 1)
+    assert (stats.tokens.input, stats.tokens.output, stats.tokens.total) == (20, 10, 30)
+    assert stats.context_usage is not msgspec.UNSET
+    assert stats.context_usage.tokens == 15
+
+
+async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    file = session.facts.file
+    assert file is not None
+    lines = file.read_bytes().splitlines()[1:]
+    first = msgspec.json.decode(lines[0])["id"]
+
+    assert [bytes(raw) for raw in session.facts.entries()] == lines
+    assert [bytes(raw) for raw in session.facts.entries(first)] == lines[1:]
+    with pytest.raises(PiError, match="Entry not found: zz"):
+        session.facts.entries("zz")
+    tree = msgspec.json.decode(session.facts.tree_json())
+    assert tree[0]["entry"]["id"] == first
+    assert session.facts.tree()[0].id == first
+    await session.close()
+
+
+@pytest.mark.trap(221)
+async def test_names_and_labels_are_cleaned_and_told(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.facts.rename("  my\nname\x1b[31m  ")
+    with pytest.raises(PiError, match="Session name cannot be empty"):
+        await session.facts.rename("   ")
+    await session.facts.label(session.facts.leaf_id or "", "mark")
+    with pytest.raises(PiError, match="Entry not found"):
+        await session.facts.label("nope", "mark")
+
+    assert session.facts.state().session_name == "my name"
+    assert stage.order == ["session_info_changed"]
+    await session.close()
+
+
+async def test_templates_and_skills_are_commands(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/skills/review/SKILL.md", "---\ndescription: Reviews.\n---\nx")
+    stage.write(".pi/agent/prompts/fix.md", "Fix it")
+    session = await stage.open()
+    commands = [(each.name, each.source) for each in session.facts.commands()]
+    await session.close()
+
+    assert commands == [("fix", "prompt"), ("skill:review", "skill")]
+
+
+async def test_before_anything_was_said_there_is_no_answer(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+
+    assert session.facts.last_answer() is None
+    assert not session.facts.is_saved
+    assert session.facts.problem is None
+    assert session.facts.context_usage() is not None
+    await session.close()

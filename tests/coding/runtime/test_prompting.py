@@ -1,0 +1,123 @@
+"""From what somebody says to a run."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.agent.errors import AgentBusy
+from pi.agent.events import ToolExecutionStart
+from pi.ai.messages import Image
+from pi.coding.runtime.events import Input, InputAnswer
+from pi.coding.runtime.results import Queues
+from pi.testing import Reply, calls, says
+from tests.coding.runtime.stage import Stage
+
+SKILL = "---\ndescription: Reviews.\n---\nLook closely."
+
+
+async def test_templates_and_skills_are_expanded_wherever_they_come_from(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    stage.write(".pi/agent/skills/review/SKILL.md", SKILL)
+    stage.write(".pi/agent/prompts/fix.md", "Fix $1 now")
+    session = await stage.open()
+    await session.prompts.prompt("/fix it")
+    await session.prompts.prompt("/skill:review this")
+    await session.close()
+
+    texts = [point.text for point in session.facts.fork_points()]
+    assert texts[0] == "Fix it now"
+    assert texts[1].startswith('<skill name="review"')
+    assert texts[1].endswith("this")
+
+
+async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    order: list[str] = []
+    session.subscribe(lambda event: order.append(type(event).__name__))
+    await session.prompts.prompt("hi", accepted=lambda: order.append("accepted"))
+    await session.close()
+
+    assert order[:2] == ["accepted", "AgentStart"]
+
+
+async def test_while_the_agent_works_a_prompt_is_queued_or_refused(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 0.2"), says("a"), says("b"), says("c"))
+    session = await stage.open()
+    started = stage.seen(session, ToolExecutionStart)
+    run = asyncio.create_task(session.prompts.prompt("go"))
+    await started.wait()
+    with pytest.raises(AgentBusy, match="Specify streamingBehavior"):
+        await session.prompts.prompt("no")
+    await session.prompts.prompt("steered", streaming="steer")
+    await session.prompts.follow_up("later")
+    assert session.facts.state().pending_message_count == 2
+    await run
+    await session.close()
+
+    texts = [point.text for point in session.facts.fork_points()]
+    assert texts == ["go", "steered", "later"]
+
+
+async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    await session.prompts.steer("a")
+    await session.prompts.follow_up("b")
+
+    assert await session.prompts.clear_queue() == Queues(steering=("a",), follow_up=("b",))
+    await session.close()
+
+
+async def test_handlers_may_change_or_take_what_is_said(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+
+    def answer(given: Input) -> InputAnswer:
+        if given.text == "mine":
+            return InputAnswer(action="handled")
+        return InputAnswer(action="transform", text=given.text.upper())
+
+    stage.bus.on(Input, answer)
+    assert await session.prompts.prompt("mine") is None
+    await session.prompts.prompt("hi")
+    await session.close()
+
+    assert [point.text for point in session.facts.fork_points()] == ["HI"]
+
+
+async def test_pictures_go_along(tmp_path: Path) -> None:
+    picture = Image(data="aGk=", mime_type="image/png")
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("look", [picture])
+    await session.close()
+
+    assert "aGk=" in str(stage.provider.requests[0].messages)
+
+
+@pytest.mark.trap(40)
+async def test_prompt_and_tools_are_told_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    await session.prompts.prompt("two")
+    first, second = (request.messages for request in stage.provider.requests)
+    await session.close()
+
+    assert second[: len(first)] == first
+
+
+@pytest.mark.trap(247)
+async def test_sections_hold_tools_rules_and_the_working_directory(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Reply())
+    session = await stage.open()
+    sections = session.prompts.sections()
+    await session.close()
+
+    assert list(sections) == ["preamble", "tools", "rules", "docs", "cwd"]
+    assert sections["cwd"] == f"<cwd>\n{stage.cwd}\n</cwd>"
+    assert "- read:" in sections["tools"]

@@ -1,0 +1,41 @@
+"""Totals of a session include what was compacted away and every attempt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.ai.messages import Usage
+from pi.base.records import replace
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
+
+
+@pytest.mark.trap(225)
+async def test_what_was_compacted_away_and_the_summary_itself_are_counted(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."))
+    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await stage.open()
+    for _ in range(2):
+        await session.prompts.prompt("word " * 4000)
+    before = session.facts.stats().tokens.total
+    await session.compaction.compact()
+    after = session.facts.stats().tokens.total
+    await session.close()
+
+    asked = len(stage.provider.requests)
+    assert (before, after) == (2 * 15, asked * 15)
+
+
+@pytest.mark.trap(39)
+async def test_the_usage_of_an_attempt_that_failed_is_counted_too(tmp_path: Path) -> None:
+    cut = replace(says("half"), usage=Usage(input=7, output=1), error="503: gone")
+    stage = Stage(tmp_path, cut, says("whole"))
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    await session.prompts.prompt("again")
+    tokens = session.facts.stats().tokens
+    await session.close()
+
+    assert (tokens.input, tokens.output) == (17, 6)

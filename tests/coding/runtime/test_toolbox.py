@@ -1,0 +1,55 @@
+"""Which tools there are, and which are on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.agent.tool_forms import tool
+from pi.coding.prompt.sections import ToolNote
+from pi.coding.runtime.options import ToolWishes
+from tests.coding.runtime.stage import Stage
+
+
+@tool
+async def sing() -> str:
+    """Sing."""
+    return "la"
+
+
+async def names(tmp_path: Path, wishes: ToolWishes) -> tuple[str, ...]:
+    stage = Stage(tmp_path)
+    session = await stage.open(tools=wishes)
+    session._core.toolbox.add(sing)
+    await session.close()
+    return session._core.toolbox.active_names
+
+
+@pytest.mark.parametrize(
+    ("wishes", "on"),
+    [
+        (ToolWishes(), ("read", "bash", "edit", "write", "sing")),
+        (ToolWishes(only=("grep", "sing", "nope")), ("grep", "sing")),
+        (ToolWishes(without=("bash", "sing")), ("read", "edit", "write")),
+        (ToolWishes(built_in=False), ("sing",)),
+        (ToolWishes(any=False), ()),
+    ],
+)
+async def test_the_command_line_says_which_tools_are_on(
+    tmp_path: Path, wishes: ToolWishes, on: tuple[str, ...]
+) -> None:
+    assert await names(tmp_path, wishes) == on
+
+
+async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    box = session._core.toolbox
+    box.add(sing, ToolNote(name="sing", snippet="Sing a song"))
+    box.choose(["sing", "ls", "nope"])
+    assert [each.name for each in box.active()] == ["sing", "ls"]
+    assert next(note.snippet for note in box.notes()) == "Sing a song"
+    box.remove("sing")
+    assert box.active_names == ("ls",)
+    await session.close()

@@ -1,0 +1,96 @@
+"""Moving within a session."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.ai.errors import ProviderUnavailable
+from pi.base.errors import PiError
+from pi.coding.compaction.branches import BeforeTree, Notes, TreeDecision, TreeMoved
+from pi.coding.runtime.results import Navigated
+from pi.testing import says
+from tests.coding.runtime.stage import Stage, kinds
+
+
+async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("c"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    await session.prompts.prompt("two")
+    second = session.facts.fork_points()[1].entry_id
+    before = kinds(session)
+    moved: list[TreeMoved] = []
+    stage.bus.on(TreeMoved, moved.append)
+
+    assert await session.tree.go_to(second) == Navigated(text="two")
+    assert kinds(session) == before
+    assert len(moved) == 1
+    await session.prompts.prompt("two, differently")
+    texts = [point.text for point in session.facts.fork_points()]
+    assert texts == ["one", "two, differently"]
+    await session.close()
+
+
+async def test_notes_on_what_is_left_behind_stand_on_the_new_branch(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("We tried B."), says("c"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    answer = session.facts.leaf_id
+    assert answer is not None
+    await session.prompts.prompt("two")
+    moved = await session.tree.go_to(answer, summarize=True, label="tried")
+
+    assert moved.summary_id is not None
+    assert kinds(session)[-2:] == ["branch_summary", "label"]
+    await session.prompts.prompt("three")
+    assert "We tried B." in str(stage.provider.requests[-1].messages)
+    await session.close()
+
+
+async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    answer = session.facts.leaf_id
+    assert answer is not None
+    await session.prompts.prompt("two")
+    leaf = session.facts.leaf_id
+    end = stage.bus.on(BeforeTree, lambda question: TreeDecision(cancel=True))
+    assert await session.tree.go_to(answer) == Navigated(cancelled=True)
+    assert session.facts.leaf_id == leaf
+    end()
+    stage.bus.on(BeforeTree, lambda question: TreeDecision(summary=Notes(summary="theirs")))
+    await session.tree.go_to(answer)
+
+    assert kinds(session)[-1] == "branch_summary"
+    await session.close()
+
+
+@pytest.mark.trap(237)
+async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    answer = session.facts.leaf_id
+    assert answer is not None
+    await session.prompts.prompt("two")
+    leaf = session.facts.leaf_id
+    stage.provider.add(ProviderUnavailable("503: busy", status=503))
+    move = asyncio.create_task(session.tree.go_to(answer, summarize=True))
+    await stage.clock.advance(1)
+    session.tree.abort()
+
+    assert await move == Navigated(cancelled=True, aborted=True)
+    assert session.facts.leaf_id == leaf
+    await session.close()
+
+
+async def test_an_entry_that_is_not_there_cannot_be_gone_to(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    with pytest.raises(PiError, match="Entry not found: nope"):
+        await session.tree.go_to("nope")
+    await session.close()

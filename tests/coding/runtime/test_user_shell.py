@@ -1,0 +1,79 @@
+"""Commands of the person."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import ToolExecutionStart
+from pi.base.errors import PiError
+from pi.coding.runtime.events import UserBash
+from pi.coding.shell.user_commands import BashResult
+from pi.testing import calls, says
+from tests.coding.runtime.stage import Stage, kinds
+
+
+async def test_what_came_of_a_command_is_part_of_the_conversation(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("saw it"))
+    session = await stage.open()
+    heard: list[str] = []
+    result = await session.shell.run("echo one; exit 3", on_text=heard.append)
+    await session.shell.run("echo secret", exclude_from_context=True)
+    await session.prompts.prompt("well?")
+    await session.close()
+
+    assert (result.output, result.exit_code, "".join(heard)) == ("one\n", 3, "one\n")
+    asked = str(stage.provider.requests[0].messages)
+    assert "Ran `echo one; exit 3`" in asked
+    assert "secret" not in asked
+
+
+async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 0.3"), says("done"))
+    session = await stage.open()
+    started = stage.seen(session, ToolExecutionStart)
+    run = asyncio.create_task(session.prompts.prompt("go"))
+    await started.wait()
+    await session.shell.run("echo meanwhile")
+    assert "bashExecution" not in kinds(session)
+    await run
+    await session.close()
+
+    assert kinds(session)[-1] == "bashExecution"
+
+
+@pytest.mark.trap(107)
+async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    begun: asyncio.Queue[str] = asyncio.Queue()
+    both = [
+        asyncio.create_task(session.shell.run("echo go; sleep 60", on_text=begun.put_nowait))
+        for _ in range(2)
+    ]
+    for _ in both:
+        await begun.get()
+    session.shell.stop()
+    results = await asyncio.gather(*both)
+    await session.close()
+
+    assert [result.cancelled for result in results] == [True, True]
+
+
+@pytest.mark.trap(252)
+async def test_a_handler_may_run_it_elsewhere_or_forbid_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    end = stage.bus.on(UserBash, lambda question: BashResult(output="from afar", exit_code=0))
+    assert (await session.shell.run("ls")).output == "from afar"
+    end()
+
+    def guard(question: UserBash) -> None:
+        raise PiError("not here")
+
+    stage.bus.on(UserBash, guard)
+    with pytest.raises(PiError, match="not here"):
+        await session.shell.run("ls")
+    await session.close()

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.coding.shell import pty_relay
+from pi.coding.shell.pty_relay import FRAME, SIZE
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals are those of POSIX")
+
+
+def relay(*command: str, keys: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    script = str(Path(pty_relay.__file__))
+    return subprocess.run(
+        [sys.executable, "-I", "-S", script, "80", "24", *command],
+        input=keys,
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+
+
+def test_the_relay_ends_as_its_command_and_hands_on_everything() -> None:
+    done = relay("bash", "-c", "seq 1 20000; exit 7")
+
+    assert done.returncode == 7
+    assert done.stdout == "".join(f"{n}\r\n" for n in range(1, 20001)).encode()
+
+
+def test_frames_may_come_in_one_piece() -> None:
+    keys = FRAME.pack(b"r", SIZE.size) + SIZE.pack(90, 20) + FRAME.pack(b"i", 2) + b"x\n"
+
+    done = relay("bash", "-c", "stty -echo; read line; echo $line; stty size", keys=keys)
+
+    assert done.stdout.splitlines()[-2:] == [b"x", b"20 90"]
+
+
+def test_a_command_that_does_not_exist_fails() -> None:
+    assert relay("/no/such/program").returncode != 0

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.base.tasks import TaskScope
+from pi.coding.files.local import LocalFiles
+from pi.coding.shell.jobs import Job, ShellJobs
+from pi.coding.shell.output import Output
+from pi.coding.shell.terminal import Terminal
+from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
+from tests.base.processes.children import passing_of
+from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+from tests.coding.tools.places import text_of, use
+
+pytestmark = needs_posix_shell
+
+
+class Bench:
+    """The tool with everything around it."""
+
+    def __init__(self, room: Room, scope: TaskScope) -> None:
+        self.room = room
+        self.ended: list[Job] = []
+        self.jobs = ShellJobs(room.shell, scope, on_end=self.ended.append)
+        self.opened: list[tuple[Terminal, Output]] = []
+
+    def tool(self, **options: object) -> AgentTool:
+        around = Surroundings(
+            shell=self.room.shell,
+            files=LocalFiles(lambda: self.room.folder, home="/"),
+            jobs=self.jobs,
+            tools=lambda: ("read", "bash"),
+            variables=lambda: {"PI_SESSION_ID": "s1"},
+            open_terminal=lambda terminal, output: self.opened.append((terminal, output)),
+        )
+        return extended_bash_tool(around, ExtendedOptions(**options))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with empty_room(tmp_path) as room, TaskScope() as scope:
+        yield Bench(room, scope)
+
+
+async def failure(tool: AgentTool, **arguments: object) -> ToolFailed:
+    with pytest.raises(ToolFailed) as failed:
+        await use(tool, **arguments)
+    return failed.value
+
+
+async def test_variables_and_a_folder_can_be_given(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    tool = bench.tool()
+
+    assert await text_of(tool, command='echo "$A $PI_SESSION_ID"; pwd', env={"A": "1"}) == (
+        f"1 s1\n{tmp_path}\n"
+    )
+    assert await text_of(tool, command="pwd", cwd="below") == f"{tmp_path}/below\n"
+    assert await text_of(tool, command="cd below && pwd | head -5") == f"{tmp_path}/below\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cwd": "gone"}, "Working directory does not exist: {}/gone"),
+        ({"cwd": "file"}, "Working directory is not a directory: {}/file"),
+        (
+            {"env": {"a-b": "1"}},
+            "'a-b' cannot be the name of a variable: use letters, digits, _.",
+        ),
+        ({"async": True}, "Jobs are switched off (async.enabled), so async cannot be used here."),
+    ],
+)
+async def test_what_cannot_be_is_refused(
+    bench: Bench, tmp_path: Path, arguments: dict[str, object], message: str
+) -> None:
+    (tmp_path / "file").touch()
+
+    failed = await failure(bench.tool(), command="true", **arguments)
+
+    assert failed.message == message.format(tmp_path)
+
+
+async def test_a_failure_tells_its_code_in_the_details(bench: Bench) -> None:
+    failed = await failure(bench.tool(), command="echo x; exit 4")
+
+    assert (failed.message, failed.details) == (
+        "x\n\n\nCommand exited with code 4",
+        {"exitCode": 4},
+    )
+
+
+async def test_a_timeout_is_bent_to_what_is_allowed(bench: Bench) -> None:
+    failed = await failure(bench.tool(), command="sleep 9", timeout=0.01)
+
+    assert failed.message == "Command timed out after 1 seconds"
+
+
+async def test_a_command_for_which_the_model_has_a_tool_is_refused(bench: Bench) -> None:
+    tool = bench.tool(intercept=True)
+
+    failed = await failure(tool, command="cat file | tail -3")
+
+    assert failed.message.startswith("Blocked: Use the read tool")
+    assert await text_of(tool, command="grep x /dev/null || echo none") == "none\n"
+
+
+async def test_a_job_returns_at_once_and_its_end_is_told(bench: Bench, tmp_path: Path) -> None:
+    tool, go = bench.tool(jobs=True), tmp_path / "go"
+    script = f"until [ -e {go} ]; do sleep 0.02; done; echo done"
+
+    result = await use(tool, command=script, **{"async": True})
+
+    assert result == ToolResult.of(
+        "The command runs on as job bash-1. You will be told when it ends.",
+        details={"jobId": "bash-1", "state": "running"},
+    )
+    job = bench.jobs.get("bash-1")
+    assert job is not None
+    go.touch()
+    assert await job.ended_within(10)
+    assert bench.ended == [job]
+    assert job.output.written().tail.content == "done\n"
+
+
+async def test_a_command_that_takes_long_becomes_a_job_and_a_quick_one_does_not(
+    bench: Bench,
+) -> None:
+    tool = bench.tool(jobs=True, background_after=0.3)
+
+    assert await text_of(tool, command="echo quick") == "quick\n"
+    assert await text_of(tool, command="echo begun; sleep 600") == (
+        "begun\n\n\nThe command runs on as job bash-2. You will be told when it ends."
+    )
+    assert len(bench.jobs.running) == 1
+
+
+async def test_an_abort_ends_the_command_and_keeps_what_was_said(bench: Bench) -> None:
+    updates: list[ToolResult] = []
+    running = asyncio.create_task(use(bench.tool(), updates, command="echo part; sleep 600"))
+    async with asyncio.timeout(10):
+        while len(updates) < 2:
+            await passing_of(0.01)
+        running.cancel()
+        with pytest.raises(ToolFailed) as failed:
+            await running
+
+    assert failed.value.message == "part\n\n\nCommand aborted"
+    assert bench.room.left() == []
+
+
+async def test_a_terminal_is_opened_only_where_it_can_be_shown(bench: Bench) -> None:
+    command = "test -t 1 && echo terminal || echo pipe"
+
+    assert await text_of(bench.tool(terminals=True), command=command, pty=True) == "terminal\n"
+    assert await text_of(bench.tool(terminals=True), command=command) == "pipe\n"
+    assert await text_of(bench.tool(), command=command, pty=True) == "pipe\n"
+    assert len(bench.opened) == 1
+
+
+async def test_an_abort_ends_a_command_in_a_terminal(bench: Bench) -> None:
+    running = asyncio.create_task(
+        use(bench.tool(terminals=True), command="echo part; sleep 600", pty=True)
+    )
+    async with asyncio.timeout(10):
+        while not bench.opened or not bench.opened[0][1].written().tail.content:
+            await passing_of(0.01)
+        running.cancel()
+        with pytest.raises(ToolFailed) as failed:
+            await running
+
+    assert failed.value.message == "part\n\n\nCommand aborted"
+    assert bench.room.left() == []
+
+
+def test_the_model_is_told_of_jobs_only_where_they_are_allowed(tmp_path: Path) -> None:
+    async def names(**options: object) -> list[str]:
+        async with TaskScope() as scope:
+            tool = Bench(Room(tmp_path), scope).tool(**options)
+            return [*tool.parameters["properties"]]
+
+    plain = ["command", "env", "timeout", "cwd", "pty"]
+    assert asyncio.run(names()) == plain
+    assert asyncio.run(names(jobs=True)) == [*plain, "async"]

@@ -1,0 +1,115 @@
+"""Whether a record of ours says what the recorded one says, whatever it calls things.
+
+What must differ is bound or left out: ids are the same ids throughout, one of ours for one of
+theirs; times are times; our own prose stands where theirs was removed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tests.modes.golden.recording import Json
+
+REMOVED = "[text removed]"
+_ID_KEYS = frozenset(
+    {"id", "parentId", "targetId", "firstKeptEntryId", "leafId", "entryId", "sessionId"}
+)
+_ENTRY_ID = re.compile(r"[0-9a-f]{8}")
+_TOKEN = re.compile(
+    r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z)"
+)
+"""Ids of sessions, and times."""
+
+
+class Comparison:
+    """Compares one replay, record by record; remembers which id stands for which."""
+
+    def __init__(self, usages: list[Json]) -> None:
+        self._usages = usages
+        """What the recorded answers cost, at any moment."""
+        self._ours: dict[str, str] = {}
+        self._theirs: dict[str, str] = {}
+        self._since = 0
+
+    def ours_for(self, line: str) -> str:
+        """A recorded line, with our ids for theirs."""
+        for theirs, ours in self._ours.items():
+            line = line.replace(theirs, ours)
+        return line
+
+    def differences(self, recorded: Json, ours: Json) -> list[str]:
+        """Where the records differ, and how; nothing if they do not."""
+        ours = dict(ours)
+        found = list(self._time(ours))
+        recorded, ours = self._at_this_moment(recorded, ours)
+        return found + self._compare("", recorded, ours)
+
+    def _time(self, ours: Json) -> list[str]:
+        """Every event tells how long its session goes on; answers and the header do not."""
+        since = ours.pop("since_session_ms", None)
+        expected = ours["type"] not in ("response", "session")
+        if expected != isinstance(since, int):
+            return [f"since_session_ms: {since!r}"]
+        return []
+
+    def _at_this_moment(self, recorded: Json, ours: Json) -> tuple[Json, Json]:
+        """The records without what depends on how fast the answer came.
+
+        compat/json-mode.md: "`usage` is read when the record is serialised, so early deltas may
+        already show final usage"; the same holds for the ``responseId`` of a beginning answer.
+        """
+        if recorded["type"] == ours["type"] == "message_update" and ours["usage"] in self._usages:
+            ours = ours | {"usage": recorded["usage"]}
+        if recorded["type"] == ours["type"] == "message_start":
+            theirs, mine = recorded["message"], ours["message"]
+            if mine.get("stopReason") == "pending" and "responseId" not in theirs:
+                mine = {key: value for key, value in mine.items() if key != "responseId"}
+                ours = ours | {"message": mine}
+        return recorded, ours
+
+    def _compare(self, where: str, theirs: Any, ours: Any) -> list[str]:
+        match theirs, ours:
+            case dict(), dict():
+                return self._compare_objects(where, theirs, ours)
+            case list(), list() if len(theirs) == len(ours):
+                pairs = enumerate(zip(theirs, ours, strict=True))
+                return [d for n, (a, b) in pairs for d in self._compare(f"{where}[{n}]", a, b)]
+            case str(), str():
+                same = self._same_text(where, theirs, ours)
+            case _:
+                same = theirs == ours and isinstance(theirs, bool) == isinstance(ours, bool)
+        return [] if same else [f"{where}: {_short(theirs)} != {_short(ours)}"]
+
+    def _compare_objects(self, where: str, theirs: Json, ours: Json) -> list[str]:
+        found = [f"{where}.{key}: not there" for key in theirs if key not in ours]
+        found += [f"{where}.{key}: not recorded" for key in ours if key not in theirs]
+        for key in theirs.keys() & ours.keys():
+            if key == "timestamp" and isinstance(theirs[key], int) and isinstance(ours[key], int):
+                continue
+            found += self._compare(f"{where}.{key}", theirs[key], ours[key])
+        return found
+
+    def _same_text(self, where: str, theirs: str, ours: str) -> bool:
+        if where.rpartition(".")[2] in _ID_KEYS and _ENTRY_ID.fullmatch(theirs):
+            return self._same_id(theirs, ours)
+        if REMOVED in theirs:
+            pattern = ".*".join(re.escape(part) for part in theirs.split(REMOVED))
+            return re.fullmatch(pattern, ours, re.DOTALL) is not None
+        mine, other = _TOKEN.split(theirs), _TOKEN.split(ours)
+        if len(mine) != len(other) or mine[::2] != other[::2]:
+            return False
+        ids = [(a, b) for a, b in zip(mine[1::2], other[1::2], strict=True) if "T" not in a]
+        return all(self._same_id(a, b) for a, b in ids)
+
+    def _same_id(self, theirs: str, ours: str) -> bool:
+        return (
+            self._ours.setdefault(theirs, ours) == ours
+            and self._theirs.setdefault(ours, theirs) == theirs
+        )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 160 else f"{text[:100]} … {text[-50:]}"

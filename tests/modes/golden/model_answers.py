@@ -1,0 +1,342 @@
+"""What the models of a recording answered, as bytes of their protocols. Pure.
+
+Every piece knows the place of the first record that came of it, so that a server can hold it back
+until everything before has happened again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from pi.base.records import Record
+from tests.modes.golden.recording import Got, Json, Step
+
+_STATUS = re.compile(r"(\d{3}): (\{.*)", re.DOTALL)
+_SPLIT = "\n\n---\n\n**Turn Context (split turn):**\n\n"
+_NEVER_ASKED = "This operation was aborted"
+_DONE = b"data: [DONE]\n\n"
+
+
+class Piece(Record):
+    """Bytes that may be sent once the replay is at ``place``."""
+
+    place: int
+    data: bytes
+
+
+class Answer(Record):
+    """The answer to one request."""
+
+    pieces: tuple[Piece, ...]
+    status: int = 200
+    hangs: bool = False
+    """Whether nothing comes after the pieces, until the client goes away."""
+
+
+class Told(Record):
+    """One answer as it was recorded."""
+
+    place: int
+    started: Json
+    updates: tuple[tuple[int, Json], ...]
+    """What it grew by, with places."""
+    end: int
+    message: Json
+
+
+def answers(steps: Sequence[Step]) -> list[Answer]:
+    """The answers of a recording, in the order in which they were asked for."""
+    return list(_answers(steps))
+
+
+def _answers(steps: Sequence[Step]) -> Iterator[Answer]:
+    place = 0
+    while place < len(steps):
+        step = steps[place]
+        record = step.record if isinstance(step, Got) else {"type": "sent"}
+        if record["type"] == "compaction_start":
+            yield from _summaries(steps, place)
+        elif record["type"] == "message_start" and record["message"]["role"] == "assistant":
+            told = _told(steps, place)
+            if told.message.get("errorMessage") != _NEVER_ASKED:
+                yield _answer(told)
+            place = told.end
+        place += 1
+
+
+def _told(steps: Sequence[Step], place: int) -> Told:
+    start = steps[place]
+    assert isinstance(start, Got)
+    updates: list[tuple[int, Json]] = []
+    for at in range(place + 1, len(steps)):
+        step = steps[at]
+        if not isinstance(step, Got):
+            continue
+        match step.record:
+            case {"type": "message_update", "assistantMessageEvent": event}:
+                updates.append((at, event))
+            case {"type": "message_end", "message": message}:
+                return Told(
+                    place=place,
+                    started=start.record["message"],
+                    updates=tuple(updates),
+                    end=at,
+                    message=message,
+                )
+    raise AssertionError("the recording ends within an answer")
+
+
+def _answer(told: Told) -> Answer:
+    failure = _STATUS.fullmatch(told.message.get("errorMessage", ""))
+    if failure:
+        body = json.dumps({"error": json.loads(failure[2])}).encode()
+        return Answer(pieces=(Piece(place=told.place, data=body),), status=int(failure[1]))
+    spoken = _WIRES[told.message["api"]](told)
+    return Answer(pieces=tuple(spoken), hangs=told.message["stopReason"] == "aborted")
+
+
+# Summaries, which are asked for beside the conversation -------------------------------------------
+
+
+def _summaries(steps: Sequence[Step], place: int) -> Iterator[Answer]:
+    end = steps[place + 1]
+    assert isinstance(end, Got)
+    result = end.record.get("result")
+    if result is None:
+        return
+    texts = result["summary"].partition("\n\n<read-files>")[0].split(_SPLIT)
+    usage = {name: _share(value, len(texts)) for name, value in result["usage"].items()}
+    for text in texts:
+        message = {
+            "content": [{"type": "text", "text": text}],
+            "usage": usage,
+            "model": "mock-r",
+            "rawStopReason": "stop",
+            "stopReason": "stop",
+        }
+        event = {"type": "text_delta", "contentIndex": 0, "delta": text}
+        told = Told(
+            place=place + 1,
+            started=message,
+            updates=((place + 1, event),),
+            end=place + 1,
+            message=message,
+        )
+        yield Answer(pieces=tuple(_chat(told)))
+
+
+def _share(value: object, parts: int) -> object:
+    return value // parts if isinstance(value, int) else value
+
+
+# Protocols ----------------------------------------------------------------------------------------
+
+
+def _chat(told: Told) -> Iterator[Piece]:
+    head = {
+        "id": told.message.get("responseId", "chatcmpl-0"),
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": told.message["model"],
+    }
+
+    def chunk(place: int, delta: Json, finish: str | None = None) -> Piece:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return Piece(place=place, data=_event(head | {"choices": [choice]}))
+
+    yield chunk(told.place, {"role": "assistant", "content": ""})
+    calls: dict[int, int] = {}
+    start = told.place
+    last = told.end
+    for place, event in told.updates:
+        index = event["contentIndex"]
+        match event:
+            case {"type": "text_start" | "thinking_start"}:
+                start = place
+            case {"type": "text_delta", "delta": text}:
+                yield chunk(start or place, {"content": text})
+            case {"type": "thinking_delta", "delta": text}:
+                yield chunk(start or place, {"reasoning_content": text})
+            case {"type": "toolcall_start", "id": id, "toolName": name}:
+                calls[index] = len(calls)
+                function = {"name": name, "arguments": ""}
+                call = {"index": calls[index], "id": id, "type": "function", "function": function}
+                yield chunk(place, {"tool_calls": [call]})
+            case {"type": "toolcall_delta", "delta": text} if text:
+                call = {"index": calls[index], "function": {"arguments": text}}
+                yield chunk(place, {"tool_calls": [call]})
+            case _:
+                last = min(last, place)
+        if not event["type"].endswith("_start"):
+            start = 0
+    if finish := told.message.get("rawStopReason"):
+        yield chunk(last, {}, finish)
+        usage = {"choices": [], "usage": _chat_usage(told.message["usage"])}
+        yield Piece(place=last, data=_event(head | usage) + _DONE)
+    elif told.message["stopReason"] == "error":
+        yield Piece(place=last, data=b"")  # the server closes without a word
+
+
+def _chat_usage(usage: Json) -> Json:
+    prompt = usage["input"] + usage["cacheRead"] + usage["cacheWrite"]
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": usage["output"],
+        "total_tokens": prompt + usage["output"],
+        "prompt_tokens_details": {"cached_tokens": usage["cacheRead"]},
+        "completion_tokens_details": {"reasoning_tokens": usage.get("reasoning", 0)},
+    }
+
+
+def _anthropic(told: Told) -> Iterator[Piece]:
+    def named(place: int, data: Json) -> Piece:
+        return Piece(place=place, data=_event(data, name=data["type"]))
+
+    begun = told.started["usage"]
+    message = {
+        "id": told.message["responseId"],
+        "type": "message",
+        "role": "assistant",
+        "model": told.message["model"],
+        "content": [],
+        "stop_reason": None,
+        "usage": {
+            "input_tokens": begun["input"],
+            "output_tokens": begun["output"],
+            "cache_read_input_tokens": begun["cacheRead"],
+            "cache_creation_input_tokens": begun["cacheWrite"],
+        },
+    }
+    yield named(told.place, {"type": "message_start", "message": message})
+    for place, event in told.updates:
+        at = {"index": event["contentIndex"]}
+        block = told.message["content"][event["contentIndex"]]
+        match event:
+            case {"type": "thinking_start"}:
+                empty: Json = {"type": "thinking", "thinking": "", "signature": ""}
+                yield named(place, {"type": "content_block_start", **at, "content_block": empty})
+            case {"type": "text_start"}:
+                empty = {"type": "text", "text": ""}
+                yield named(place, {"type": "content_block_start", **at, "content_block": empty})
+            case {"type": "toolcall_start", "id": id, "toolName": name}:
+                empty = {"type": "tool_use", "id": id, "name": name, "input": {}}
+                yield named(place, {"type": "content_block_start", **at, "content_block": empty})
+            case {"type": kind, "delta": text}:
+                field, name = _ANTHROPIC_DELTAS[kind]
+                delta = {"type": name, field: text}
+                yield named(place, {"type": "content_block_delta", **at, "delta": delta})
+            case _:
+                if signature := block.get("thinkingSignature"):
+                    delta = {"type": "signature_delta", "signature": signature}
+                    yield named(place, {"type": "content_block_delta", **at, "delta": delta})
+                yield named(place, {"type": "content_block_stop", **at})
+    end = {
+        "type": "message_delta",
+        "delta": {"stop_reason": told.message["rawStopReason"]},
+        "usage": {"output_tokens": told.message["usage"]["output"]},
+    }
+    yield named(told.end, end)
+    yield named(told.end, {"type": "message_stop"})
+
+
+_ANTHROPIC_DELTAS = {
+    "thinking_delta": ("thinking", "thinking_delta"),
+    "text_delta": ("text", "text_delta"),
+    "toolcall_delta": ("partial_json", "input_json_delta"),
+}
+
+
+def _responses(told: Told) -> Iterator[Piece]:
+    response = {"id": told.message["responseId"], "status": "in_progress", "output": []}
+
+    def named(place: int, kind: str, **fields: object) -> Piece:
+        return Piece(place=place, data=_event({"type": kind, **fields}, name=kind))
+
+    yield named(told.place, "response.created", response=response)
+    items = [_response_item(block) for block in told.message["content"]]
+    for place, event in told.updates:
+        index = event["contentIndex"]
+        item = items[index]
+        at: Json = {"output_index": index, "item_id": item["id"]}
+        match event:
+            case {"type": kind, "delta": text}:
+                name = _RESPONSES_DELTAS[kind]
+                extra = {"summary_index": 0} if kind == "thinking_delta" else {"content_index": 0}
+                yield named(place, name, **at, **extra, delta=text)
+            case {"type": kind} if kind.endswith("_start"):
+                begun = item | {_RESPONSES_GROWS[item["type"]]: _EMPTY[item["type"]]}
+                added = "response.output_item.added"
+                yield named(place, added, output_index=index, item=begun)
+                if kind == "thinking_start":
+                    part = {"type": "summary_text", "text": ""}
+                    name = "response.reasoning_summary_part.added"
+                    yield named(place, name, **at, summary_index=0, part=part)
+                if kind == "text_start":
+                    part = {"type": "output_text", "text": "", "annotations": []}
+                    name = "response.content_part.added"
+                    yield named(place, name, **at, content_index=0, part=part)
+            case _:
+                yield named(place, "response.output_item.done", output_index=index, item=item)
+    usage = told.message["usage"]
+    done = response | {
+        "status": told.message["rawStopReason"],
+        "output": items,
+        "usage": {
+            "input_tokens": usage["input"] + usage["cacheRead"],
+            "input_tokens_details": {"cached_tokens": usage["cacheRead"]},
+            "output_tokens": usage["output"],
+            "output_tokens_details": {"reasoning_tokens": usage.get("reasoning", 0)},
+            "total_tokens": usage["totalTokens"],
+        },
+    }
+    yield named(told.end, "response.completed", response=done)
+
+
+_RESPONSES_DELTAS = {
+    "thinking_delta": "response.reasoning_summary_text.delta",
+    "text_delta": "response.output_text.delta",
+    "toolcall_delta": "response.function_call_arguments.delta",
+}
+_RESPONSES_GROWS = {"reasoning": "summary", "message": "content", "function_call": "arguments"}
+_EMPTY: Json = {"reasoning": [], "message": [], "function_call": ""}
+
+
+def _response_item(block: Json) -> Json:
+    """The finished output item that a block of the message came from."""
+    match block:
+        case {"type": "thinking", "thinkingSignature": signature}:
+            return dict(json.loads(signature))
+        case {"type": "text", "text": text, "textSignature": signature}:
+            part = {"type": "output_text", "text": text, "annotations": []}
+            return {
+                "type": "message",
+                "id": json.loads(signature)["id"],
+                "role": "assistant",
+                "status": "completed",
+                "content": [part],
+            }
+        case {"type": "toolCall", "id": ids, "name": name, "arguments": arguments}:
+            call_id, _, id = ids.partition("|")
+            return {
+                "type": "function_call",
+                "id": id,
+                "call_id": call_id,
+                "name": name,
+                "arguments": json.dumps(arguments),
+                "status": "completed",
+            }
+    raise AssertionError(f"no item gives {block}")
+
+
+_WIRES: dict[str, Callable[[Told], Iterator[Piece]]] = {
+    "openai-completions": _chat,
+    "anthropic-messages": _anthropic,
+    "openai-responses": _responses,
+}
+
+
+def _event(data: Json, *, name: str = "") -> bytes:
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(data)}\n\n".encode()

@@ -1,0 +1,81 @@
+"""A loopback server that gives recorded answers, piece by piece as the replay goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from bench.http_requests import RequestReader
+from tests.modes.golden.model_answers import Answer
+
+EVERYTHING = 1 << 30
+"""A place behind the end of every recording."""
+
+
+class ModelServer:
+    """Answers requests in the order in which they come."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self.url = ""
+        self._answers = deque(answers)
+        self._place = 0
+        self._moved = asyncio.Condition()
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @property
+    def unasked(self) -> int:
+        """How many answers nobody has asked for."""
+        return len(self._answers)
+
+    async def allow(self, place: int) -> None:
+        """Send whatever belongs to ``place`` or before it."""
+        async with self._moved:
+            self._place = max(self._place, place)
+            self._moved.notify_all()
+
+    def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def close(self) -> None:
+        """End all connections."""
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if await RequestReader(reader).next() is not None:
+                await self._answer(self._answers.popleft(), writer)
+        except ConnectionError:
+            pass  # the client hung up: an answer was aborted
+        finally:
+            writer.close()
+
+    async def _answer(self, answer: Answer, writer: asyncio.StreamWriter) -> None:
+        kind = "text/event-stream" if answer.status == 200 else "application/json"
+        head = f"HTTP/1.1 {answer.status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n"
+        for number, piece in enumerate(answer.pieces):
+            async with self._moved:
+                await self._moved.wait_for(lambda at=piece.place: self._place >= at)
+            writer.write(piece.data if number else head.encode() + piece.data)
+            await writer.drain()
+        if answer.hangs:
+            await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def model_server(answers: Sequence[Answer]) -> AsyncIterator[ModelServer]:
+    """Serve ``answers`` on a port of 127.0.0.1."""
+    models = ModelServer(answers)
+    server = await asyncio.start_server(models.connect, "127.0.0.1", 0)
+    models.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        try:
+            yield models
+        finally:
+            await models.close()

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.terminal import Listener, Size
+
+
+def listening(terminal: VirtualTerminal) -> list[str]:
+    """What the terminal tells its program."""
+    heard: list[str] = []
+    terminal.start(
+        Listener(
+            on_input=lambda data: heard.append(data.decode()),
+            on_resize=lambda: heard.append("resized"),
+            on_resume=lambda: heard.append("resumed"),
+            on_gone=lambda: heard.append("gone"),
+        ),
+        restore=lambda: "bye",
+    )
+    return heard
+
+
+def test_rows_that_scroll_out_are_history() -> None:
+    terminal = VirtualTerminal(10, 2)
+
+    terminal.write("a\r\n\r\nb\r\nc")
+
+    assert (terminal.history, terminal.screen) == (["a", ""], ["b", "c"])
+    assert terminal.tape == ["a", "", "b", "c"]
+
+
+def test_a_reader_may_scroll() -> None:
+    terminal = VirtualTerminal(10, 2)
+    terminal.write("a\r\nb\r\nc\r\nd")
+
+    terminal.scroll_up(2)
+    assert terminal.view == ["a", "b"]
+    terminal.scroll_up(-100)
+    assert terminal.view == ["c", "d"]
+
+
+def test_the_cursor_the_title_the_modes_and_the_styles_are_seen() -> None:
+    terminal = VirtualTerminal(10, 2)
+
+    terminal.write("\x1b]2;name\x07\x1b[?25l\x1b[?2004h\x1b[1mab")
+
+    assert (terminal.cursor, terminal.cursor_is_visible, terminal.title) == ((2, 0), False, "name")
+    assert (terminal.mode(2004), terminal.style(0, 0)["bold"]) == (True, True)
+    terminal.write("\x1b[?1049h")
+    assert terminal.is_alternate
+
+
+def test_queries_are_answered_as_a_real_terminal_does() -> None:
+    terminal = VirtualTerminal()
+    heard = listening(terminal)
+
+    terminal.write("\x1b[c\x1b[?2026$p")
+
+    assert heard == ["\x1b[?62;22c", "\x1b[?2026;2$y"]
+
+
+def test_a_test_may_give_the_answers_itself() -> None:
+    terminal = VirtualTerminal(replies=False)
+    heard = listening(terminal)
+
+    terminal.write("\x1b[c")
+    terminal.type("typed")
+
+    assert heard == ["typed"]
+
+
+def test_the_window_can_be_resized_closed_and_left() -> None:
+    terminal = VirtualTerminal(10, 2)
+    heard = listening(terminal)
+
+    terminal.resize(20, 5)
+    terminal.suspend()
+    terminal.vanish()
+    terminal.stop()
+
+    assert (heard, terminal.size) == (["resized", "resumed", "gone"], Size(columns=20, rows=5))
+    assert terminal.output == ["bye", "bye"]
+    terminal.type("nobody hears")
+    assert len(heard) == 3
+
+
+def test_wide_characters_and_graphemes_are_measured_as_people_see_them() -> None:
+    terminal = VirtualTerminal(20, 1)
+
+    terminal.write("日本👍❤️🇩🇪")
+
+    assert (terminal.cursor[0], terminal.screen) == (10, ["日本👍❤️🇩🇪"])

@@ -1,0 +1,59 @@
+"""The program that ``PtyProgram`` starts: shows what is typed; some keys end it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import warnings
+
+from pi.tui.process_terminal import ProcessTerminal
+from pi.tui.tui import TUI
+
+
+class Typed:
+    """Shows the keys that came, and does what some of them mean."""
+
+    def __init__(self) -> None:
+        self.focused = False
+        self.keys: list[str] = []
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.tui: TUI | None = None
+
+    def render(self, width: int) -> list[str]:
+        return ["ready", *(f"key {key!r}" for key in self.keys)]
+
+    def invalidate(self) -> None:
+        pass
+
+    def handle_input(self, data: str) -> None:
+        self.keys.append(data)
+        match data:
+            case "q":
+                self.done.set_result(None)
+            case "x":
+                self.done.set_exception(ValueError("broken"))
+            case "z" if self.tui:
+                self.tui.suspend()
+            case "w":
+                warnings.warn("a library warns", stacklevel=1)
+                os.system("echo a child prints")
+
+
+async def main() -> None:
+    typed = Typed()
+    tui = TUI(
+        ProcessTerminal(env=os.environ),
+        env=os.environ,
+        on_gone=lambda: typed.done.set_result(None),
+    )
+    typed.tui = tui
+    tui.add_child(typed)
+    tui.set_focus(typed)
+    with tui:
+        await typed.done
+    sys.stdout.write("over\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

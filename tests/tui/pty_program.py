@@ -1,0 +1,101 @@
+"""A program on a pseudo terminal, as a person would start it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import sys
+import termios
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SCRIPT = Path(__file__).with_name("pty_demo.py")
+SECONDS = 20.0
+
+
+class PtyProgram:
+    """Starts ``pty_demo.py`` on a terminal of its own; leaving the block kills it."""
+
+    def __init__(self, *, env: dict[str, str] | None = None) -> None:
+        self.output = b""
+        self._master, slave = pty.openpty()
+        self.attributes: list[Any] = termios.tcgetattr(slave)
+        self._slave = slave
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            os.close(self._master)
+            for fd in (0, 1, 2):
+                os.dup2(slave, fd)
+            try:
+                environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+                os.execve(sys.executable, [sys.executable, str(SCRIPT)], environment)
+            finally:
+                os._exit(127)
+
+    def __enter__(self) -> PtyProgram:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        for fd in (self._master, self._slave):
+            if fd >= 0:
+                os.close(fd)
+
+    def type(self, data: bytes) -> None:
+        os.write(self._master, data)
+
+    def wait_for(self, text: bytes, *, after: int = 0) -> None:
+        """Read until ``text`` was written."""
+        end = time.monotonic() + SECONDS
+        while text not in self.output[after:]:
+            assert time.monotonic() < end, self.output
+            self._read()
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def hang_up(self) -> None:
+        """Close the window."""
+        os.close(self._slave)
+        os.close(self._master)
+        self._master = self._slave = -1
+
+    def end(self) -> int:
+        """Wait for the program's end; its exit code, negative for a signal."""
+        end = time.monotonic() + SECONDS
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+                self._read_rest()
+                return os.waitstatus_to_exitcode(status)
+            assert time.monotonic() < end, self.output
+            if self._master >= 0:
+                self._read()
+
+    def wait_until_stopped(self) -> None:
+        _, status = os.waitpid(self.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), self.output
+
+    def terminal_attributes(self) -> list[Any]:
+        return termios.tcgetattr(self._slave)
+
+    def _read(self) -> None:
+        if select.select((self._master,), (), (), 0.05)[0]:
+            self.output += os.read(self._master, 65_536)
+
+    def _read_rest(self) -> None:
+        while self._master >= 0 and select.select((self._master,), (), (), 0)[0]:
+            self.output += os.read(self._master, 65_536)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import os
+import pty
+import signal
+from pathlib import Path
+
+import pytest
+
+from pi.tui.process_terminal import NotATerminal, ProcessTerminal
+from pi.tui.terminal import Size
+from tests.tui.pty_program import PtyProgram
+
+RESTORED = b"\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"
+
+
+def test_input_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
+    with (
+        (tmp_path / "file").open("w") as file,
+        pytest.raises(NotATerminal, match="needs a terminal"),
+    ):
+        ProcessTerminal(env={}, input_fd=file.fileno(), output_fd=file.fileno())
+
+
+@pytest.mark.trap(178)
+def test_a_device_without_a_size_leaves_it_to_the_environment() -> None:
+    master, slave = pty.openpty()
+    try:
+        known = ProcessTerminal(
+            env={"COLUMNS": "33", "LINES": "7"}, input_fd=slave, output_fd=slave
+        )
+        unknown = ProcessTerminal(env={"COLUMNS": "x"}, input_fd=slave, output_fd=slave)
+
+        assert (known.size, unknown.size) == (
+            Size(columns=33, rows=7),
+            Size(columns=80, rows=24),
+        )
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.trap(164)
+def test_a_normal_end_gives_the_terminal_back() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        assert program.output.startswith(b"\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c\x1b[?25l\x1b]11;?\x07")
+        program.type(b"a")
+        program.wait_for(b"key 'a'")
+        program.type(b"q")
+
+        assert program.end() == 0
+        assert program.output.endswith(RESTORED + b"over\r\n")
+        assert program.terminal_attributes() == program.attributes
+
+
+@pytest.mark.trap(164)
+def test_an_exception_gives_the_terminal_back_before_it_is_shown() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        program.type(b"x")
+
+        assert program.end() == 1
+        _, _, after = program.output.partition(RESTORED)
+        assert b"ValueError: broken" in after
+        assert program.terminal_attributes() == program.attributes
+
+
+@pytest.mark.trap(164)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
+    number: signal.Signals,
+) -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        program.signal(number)
+
+        assert program.end() == -number
+        assert program.output.endswith(RESTORED)
+        assert program.terminal_attributes() == program.attributes
+
+
+@pytest.mark.trap(166)
+def test_a_terminal_that_is_closed_ends_the_program() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        program.hang_up()
+
+        assert program.end() in (0, 1, -signal.SIGHUP)
+
+
+@pytest.mark.trap(165)
+def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"\x1b[c")
+        program.type(b"\x1b[?62;22c")
+        program.wait_for(b"\x1b[>4;2m")
+        program.type(b"q")
+        program.wait_for(b"\x1b[?2004l\x1b[c")
+        program.type(b"\x1b[97;1:3u\x1b[?62;22c")
+
+        assert program.end() == 0
+        assert b"97;1:3u" not in program.output
+
+
+@pytest.mark.trap(167)
+def test_a_suspended_program_comes_back_with_its_screen() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        program.type(b"z")
+        program.wait_until_stopped()
+        program.wait_for(RESTORED)
+        assert program.terminal_attributes() == program.attributes
+        mark = len(program.output)
+        program.signal(signal.SIGCONT)
+        program.wait_for(b"key 'z'", after=mark)
+        program.type(b"q")
+
+        assert program.end() == 0
+
+
+@pytest.mark.trap(168)
+def test_what_others_print_comes_after_the_screen() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        program.type(b"w")
+        program.wait_for(b"key 'w'")
+        program.type(b"q")
+
+        assert program.end() == 0
+        before, _, after = program.output.partition(RESTORED)
+        assert (b"a child prints" in before, b"a library warns" in before) == (False, False)
+        assert (b"a child prints" in after, b"a library warns" in after) == (True, True)
+
+
+@pytest.mark.trap(202)
+def test_keys_typed_before_the_start_are_kept() -> None:
+    with PtyProgram() as program:
+        program.type(b"abc")
+        program.wait_for(b"key 'c'")
+        program.type(b"q")
+
+        assert program.end() == 0
+
+
+def test_the_write_log_has_every_byte(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with PtyProgram(env={"PI_TUI_WRITE_LOG": str(log)}) as program:
+        program.wait_for(b"ready")
+        program.type(b"q")
+        assert program.end() == 0
+
+        assert log.read_bytes() + b"over\r\n" == program.output

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.tui.tty_output import StrayOutput, TtyOutput
+
+
+@pytest.fixture
+def device() -> Iterator[tuple[int, int]]:
+    """Both ends of a terminal in raw mode."""
+    import tty
+
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    yield master, slave
+    for fd in (master, slave):
+        try:
+            os.close(fd)
+        except OSError:
+            continue
+
+
+async def read_all(master: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        data += await asyncio.to_thread(os.read, master, 65_536)
+    return data
+
+
+@pytest.mark.trap(166)
+async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[int, int]) -> None:
+    master, slave = device
+    output = TtyOutput(slave, on_gone=lambda: None)
+    text = "0123456789" * 20_000
+
+    output.write(text)
+    assert output.backlog > 0
+    async with asyncio.timeout(10):
+        received = await read_all(master, len(text))
+    output.close()
+
+    assert received.decode() == text
+
+
+def test_without_an_event_loop_the_rest_is_flushed(device: tuple[int, int]) -> None:
+    master, slave = device
+    output = TtyOutput(slave, on_gone=lambda: None)
+
+    output.write("hello")
+    output.flush(1)
+    output.close()
+
+    assert (os.read(master, 100), output.backlog) == (b"hello", 0)
+
+
+@pytest.mark.trap(166)
+def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[int, int]) -> None:
+    _, slave = device
+    output = TtyOutput(slave, on_gone=lambda: None)
+
+    output.write("x" * 500_000)
+    output.flush(0.05)
+
+    assert output.backlog > 0
+    output.close()
+
+
+@pytest.mark.trap(166)
+def test_a_terminal_that_is_gone_is_told_and_leaves_no_backlog(device: tuple[int, int]) -> None:
+    master, slave = device
+    gone: list[str] = []
+    output = TtyOutput(slave, on_gone=lambda: gone.append("gone"))
+
+    os.close(master)
+    output.write("anybody?")
+    output.close()
+
+    assert (gone, output.backlog) == (["gone"], 0)
+
+
+def test_everything_is_logged(device: tuple[int, int], tmp_path: Path) -> None:
+    _, slave = device
+    output = TtyOutput(slave, on_gone=lambda: None, log=tmp_path / "log")
+
+    output.write("a")
+    output.write("b")
+    output.close()
+
+    assert (tmp_path / "log").read_text() == "ab"
+
+
+def test_files_and_pipes_are_not_redirected() -> None:
+    stray = StrayOutput()
+
+    assert stray.release() == ""
