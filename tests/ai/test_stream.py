@@ -7,7 +7,7 @@ import pytest
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import RateLimited
 from pi.ai.events import Done, Failed, Start, TextDelta, TextEnd, TextStart
-from pi.ai.messages import Text
+from pi.ai.messages import Text, Usage
 from pi.ai.models.model import Model
 from pi.ai.stream import Answer, EventStream, Flush
 
@@ -47,6 +47,26 @@ async def test_events_come_in_order_and_end_with_one_terminal_event() -> None:
         TextEnd(content_index=0, content="hello"),
         Done(reason="stop", message=await answering.result()),
     ]
+
+
+async def test_the_usage_is_that_of_the_events_that_have_come() -> None:
+    async def counting(builder: MessageBuilder, flush: Flush) -> None:
+        builder.start()
+        for output in (1, 2):
+            builder.text(0, "word")
+            builder.usage = Usage(input=3, output=output)
+            flush()
+            await asyncio.sleep(0)
+        builder.finish("stop")
+
+    answering = stream(counting)
+    before = answering.usage
+
+    totals = [answering.usage.total_tokens async for _ in answering]
+
+    assert before == Usage()
+    assert totals == [4, 4, 4, 5, 5, 5]
+    assert answering.usage is answering.usage
 
 
 async def test_the_result_can_be_had_without_looking_at_events() -> None:

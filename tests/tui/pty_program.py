@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
@@ -18,9 +19,14 @@ SECONDS = 20.0
 
 
 class PtyProgram:
-    """Starts ``pty_demo.py`` on a terminal of its own; leaving the block kills it."""
+    """Starts ``pty_demo.py`` on a terminal of its own; leaving the block kills it.
 
-    def __init__(self, *, env: dict[str, str] | None = None) -> None:
+    ``shell`` is a script for bash in place of the program alone; ``$DEMO`` runs the program.
+    """
+
+    def __init__(self, *, env: dict[str, str] | None = None, shell: str = "") -> None:
+        demo = [sys.executable, str(SCRIPT)]
+        command = ["/bin/bash", "-c", shell.replace("$DEMO", " ".join(demo))] if shell else demo
         self.output = b""
         self._master, slave = pty.openpty()
         self.attributes: list[Any] = termios.tcgetattr(slave)
@@ -28,12 +34,13 @@ class PtyProgram:
         self.pid = os.fork()
         if self.pid == 0:
             os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
             os.close(self._master)
             for fd in (0, 1, 2):
                 os.dup2(slave, fd)
             try:
                 environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
-                os.execve(sys.executable, [sys.executable, str(SCRIPT)], environment)
+                os.execve(command[0], command, environment)
             finally:
                 os._exit(127)
 
@@ -84,10 +91,6 @@ class PtyProgram:
             assert time.monotonic() < end, self.output
             if self._master >= 0:
                 self._read()
-
-    def wait_until_stopped(self) -> None:
-        _, status = os.waitpid(self.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status), self.output
 
     def terminal_attributes(self) -> list[Any]:
         return termios.tcgetattr(self._slave)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import pty
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -104,19 +105,22 @@ def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
 
 
 @pytest.mark.trap(167)
-def test_a_suspended_program_comes_back_with_its_screen() -> None:
-    with PtyProgram() as program:
-        program.wait_for(b"ready")
-        program.type(b"z")
-        program.wait_until_stopped()
-        program.wait_for(RESTORED)
-        assert program.terminal_attributes() == program.attributes
-        mark = len(program.output)
-        program.signal(signal.SIGCONT)
-        program.wait_for(b"key 'z'", after=mark)
-        program.type(b"q")
+def test_a_suspended_program_comes_back_with_its_screen(
+    program: Callable[[str, str], str],
+) -> None:
+    program("bash", "suspending under a shell with job control")
+    with PtyProgram(shell="set -m; $DEMO; echo back at the shell; stty -a; fg") as shell:
+        shell.wait_for(b"ready")
+        shell.type(b"z")
+        shell.wait_for(b"back at the shell")
+        before, _, _ = shell.output.partition(b"back at the shell")
+        assert RESTORED in before
+        shell.wait_for(b"key 'z'", after=len(before))
+        assert b" icanon" in shell.output[len(before) :]
+        shell.type(b"q")
 
-        assert program.end() == 0
+        assert shell.end() == 0
+        assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
 @pytest.mark.trap(168)

@@ -28,6 +28,8 @@ class BadArguments(PiError):
 class Arguments(Record):
     """What was said, by the field names of the flags."""
 
+    command: str = ""
+    """The command that the words belong to; none for a session."""
     options: dict[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """``@path``, without the at sign."""
@@ -60,13 +62,18 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
     return arguments
 
 
-def parse_words(words: Sequence[str], flags: Sequence[Flag], *, attach: bool = False) -> Arguments:
+def parse_words(
+    words: Sequence[str], flags: Sequence[Flag], *, command: str = "", attach: bool = False
+) -> Arguments:
     """What ``words`` say with these flags; with ``attach``, a word with ``@`` names a file."""
     parser = _Parser(words, flags, attach=attach)
     while parser.more:
         parser.step()
     return Arguments(
-        options=parser.options, files=tuple(parser.files), messages=tuple(parser.messages)
+        command=command,
+        options=parser.options,
+        files=tuple(parser.files),
+        messages=tuple(parser.messages),
     )
 
 

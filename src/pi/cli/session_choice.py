@@ -49,13 +49,13 @@ class SessionChoice:
         self._arguments = arguments
         self._environ = environ
         self._agent_dir = agent_dir
-        self._custom = custom
+        self.custom = custom
         self._confirm = confirm
         self._report = report
 
     def open(self, shelf: Shelf) -> SessionLog:
         """The session; a new one, unless another is asked for."""
-        catalog = SessionCatalog(self._agent_dir, custom=self._custom)
+        catalog = SessionCatalog(self._agent_dir, custom=self.custom)
         arguments = self._arguments
         if (wanted := arguments.text("fork")) is not None:
             return forking.fork_file(self._source(wanted, catalog, shelf), shelf)

@@ -50,7 +50,7 @@ class Gallery:
     ) -> None:
         paints = Paints(samples.PALETTES[scheme], depth)
         self.loader = Loader("Working", paint_spinner=paints.accent, paint_message=paints.muted)
-        self.fields: tuple[Component, ...] = (samples.editor(paints), samples.input(paints))
+        self.fields: tuple[Component, ...] = (samples.input(paints), samples.editor(paints))
         self._ring: tuple[Component, ...] = (
             samples.select(paints),
             samples.settings(paints),
@@ -70,8 +70,8 @@ class Gallery:
             *_section(
                 "Image", paints, Image(samples.sample_picture(), graphics, paint=paints.muted)
             ),
-            *_section("Input", paints, self.fields[1]),
-            *_section("Editor", paints, self.fields[0]),
+            *_section("Input", paints, self.fields[0]),
+            *_section("Editor", paints, self.fields[1]),
         )
 
     @property

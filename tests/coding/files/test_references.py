@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.files.references import System, expanded, shown, without_mention
+from pi.coding.files.references import System, expanded, without_mention
 
 
 @pytest.mark.trap(122)
@@ -32,11 +32,3 @@ def test_references_become_paths_of_the_system(reference: str, system: System, p
 
 def test_a_mention_is_the_file_that_it_names() -> None:
     assert [without_mention(each) for each in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]
-
-
-def test_paths_are_shown_from_where_one_stands() -> None:
-    assert [shown("/a/b/c", start=start) for start in ("/a", "/", "/x")] == [
-        "b/c",
-        "a/b/c",
-        "../a/b/c",
-    ]

@@ -24,6 +24,15 @@ def test_everything_is_found_in_order_and_loops_of_links_end(tmp_path: Path) -> 
     assert found(tmp_path) == ["a", "b/", "b/c/", "b/loop@", "b/c/f"]
 
 
+def test_a_walk_without_files_gives_folders_and_links(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/f").touch()
+    (tmp_path / "a/link").symlink_to("f")
+    entries = walk(tmp_path, ignores=nothing, stop=threading.Event(), files=False)
+
+    assert [entry.path for entry in entries] == ["a", "a/b", "a/link"]
+
+
 def test_what_is_ignored_is_not_entered(tmp_path: Path) -> None:
     (tmp_path / "skip/inner").mkdir(parents=True)
     (tmp_path / "keep").mkdir()

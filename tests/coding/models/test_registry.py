@@ -32,3 +32,7 @@ def test_names_patterns_and_scopes_are_resolved() -> None:
     assert resolved is not None
     assert resolved.model.id == "gpt-5-mini"
     assert [choice.model.id for choice in models.scope(["gpt-*"])] == ["gpt-5", "gpt-5-mini"]
+
+
+async def test_asking_servers_on_this_machine_tells_whether_it_helped() -> None:
+    assert not await registry("openai").discover_local()

@@ -122,7 +122,7 @@ async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
     it = stage(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1)
-    it.policy.cancel()
+    await it.policy.cancel()
     await run
 
     assert it.retries[-1] == AutoRetryEnd(success=False, attempt=1, final_error="Retry cancelled")

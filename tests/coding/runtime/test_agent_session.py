@@ -36,7 +36,7 @@ async def test_a_retry_can_be_given_up_and_switched_off(tmp_path: Path) -> None:
     session = await stage.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))
     await stage.clock.advance(1)
-    session.abort_retry()
+    await session.abort_retry()
     await run
     session.set_auto_retry(enabled=False)
     await session.prompts.prompt("again")

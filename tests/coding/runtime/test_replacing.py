@@ -140,3 +140,18 @@ async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Pat
 
     assert session.facts.file is None
     assert not (stage.agent_dir / "sessions").exists()
+
+
+async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    first = session.facts.file
+    await session.sessions.hand_off("Go on with the wall.")
+    await session.prompts.prompt("go")
+    await session.close()
+
+    assert session.facts.header.parent_session == str(first)
+    asked = str(stage.provider.requests[1].messages)
+    assert "Go on with the wall." in asked
+    assert "'one'" not in asked

@@ -102,10 +102,12 @@ def test_a_header_that_makes_no_file_name_gets_another_id(tmp_path: Path) -> Non
 @pytest.mark.trap(220)
 def test_only_sessions_are_imported(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("{}\n")
+    (tmp_path / "empty.jsonl").touch()
     place = shelf(tmp_path / "agent")
 
-    with pytest.raises(NotASession):
-        import_session(tmp_path / "notes.jsonl", place)
+    for other in ("notes.jsonl", "empty.jsonl"):
+        with pytest.raises(NotASession):
+            import_session(tmp_path / other, place)
     for missing in (tmp_path / "none.jsonl", tmp_path):
         with pytest.raises(SessionNotFound):
             import_session(missing, place)

@@ -56,6 +56,9 @@ def test_a_session_of_another_project_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_an_id_of_no_session_is_told_in_pis_words(tmp_path: Path) -> None:
+    keep(shelf(tmp_path), "x", id="xyz")
+    with pytest.raises(NoMatchingSession):
+        resolve_session("", SessionCatalog(tmp_path), HERE)
     with pytest.raises(NoMatchingSession) as problem:
         resolve_session("abc", SessionCatalog(tmp_path), HERE)
 

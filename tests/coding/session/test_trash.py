@@ -110,3 +110,26 @@ async def test_what_is_not_there_cannot_be_deleted(tmp_path: Path) -> None:
         await trash(tmp_path).delete(tmp_path / "none.jsonl")
 
     assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
+async def test_a_desktop_whose_trash_cannot_be_used_is_done_without(tmp_path: Path) -> None:
+    path = keep(shelf(tmp_path), "x")
+    (tmp_path / "data").touch()
+
+    await trash(tmp_path, XDG_DATA_HOME=str(tmp_path / "data")).delete(path)
+
+    assert names(tmp_path / FOLDER) == [path.name]
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
+async def test_a_file_in_the_desktops_trash_that_has_no_note_stays(tmp_path: Path) -> None:
+    path = keep(shelf(tmp_path), "x")
+    stale = tmp_path / "Trash" / "files" / path.name
+    stale.parent.mkdir(parents=True)
+    stale.write_text("somebody else's")
+
+    await trash(tmp_path, XDG_DATA_HOME=str(tmp_path)).delete(path)
+
+    assert stale.read_text() == "somebody else's"
+    assert names(stale.parent) == [f"{path.stem}.2.jsonl", path.name]

@@ -91,7 +91,7 @@ def test_simple_characters_are_one_column_wide_by_the_tables_too() -> None:
 def test_the_tables_are_not_loaded_before_they_are_needed() -> None:
     program = (
         "import sys; from pi.tui.text.width import visible_width as w;"
-        "sys.exit(w('\x1b[1m── “Ünïcode” → ✓\x1b[0m') != 15 or 'wcwidth' in sys.modules)"
+        "sys.exit(w('\x1b[1m── “Ünïcode” → ✓\x1b[0m') != 16 or 'wcwidth' in sys.modules)"
     )
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

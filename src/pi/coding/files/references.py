@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Literal, TypeAlias
 
@@ -31,11 +30,6 @@ def expanded(reference: str, *, home: str, system: System = "posix") -> str:
 def without_mention(reference: str) -> str:
     """The file that ``@file`` names, as people mention files in a message."""
     return reference[1:] if len(reference) > 1 and reference[0] == "@" else reference
-
-
-def shown(path: str, *, start: str) -> str:
-    """``path`` relative to ``start`` with ``/`` between its parts: what a model is told."""
-    return os.path.relpath(path, start).replace(os.sep, "/")
 
 
 def _from_url(url: str, system: System) -> str:

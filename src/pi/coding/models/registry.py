@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from pi.ai.models.model import Model
 from pi.ai.models_collection import Models
 from pi.coding.models.patterns import Choice, find_model, find_scope
+
+LOCAL = ("ollama", "llama.cpp", "lm-studio", "vllm")
+"""Providers whose models are only known by asking a server on this machine."""
 
 
 class ModelRegistry:
@@ -46,3 +50,10 @@ class ModelRegistry:
         models = self.models.get_models(provider)
         wanted = rows[provider].default_model if provider in rows else ""
         return next((model for model in models if model.id == wanted), next(iter(models), None))
+
+    async def discover_local(self) -> bool:
+        """Ask the model servers that may run on this machine; whether any model came of it."""
+        before = len(self.get_all())
+        known = {row.id for row in self.models.get_providers()}
+        await asyncio.gather(*(self.models.refresh(name) for name in LOCAL if name in known))
+        return len(self.get_all()) > before

@@ -23,6 +23,8 @@ class UnknownModel(PiError):
 class Wishes(Record):
     """What was said about the model, by whom."""
 
+    model: Model | None = None
+    """Given as such, by a program that embeds pi."""
     pattern: str | None = None
     """``--model``."""
     provider: str | None = None
@@ -81,6 +83,8 @@ def _usual(wishes: Wishes, model: Model) -> ThinkingLevel:
 
 
 def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
+    if wishes.model is not None:
+        return Choice(model=wishes.model)
     known = [row.id for row in registry.models.get_providers()]
     if wishes.provider is not None and wishes.provider not in known:
         raise UnknownModel(

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pi.base.records import Record
-from pi.coding.resources.context_files import ContextFiles, find_context_files
+from pi.agent.skills import Skill
+from pi.base.records import Record, replace
+from pi.coding.resources.context_files import ContextFile, ContextFiles, find_context_files
 from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
 from pi.coding.resources.prompts import PromptTemplate, find_prompts
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.skills import FoundSkill, find_skills
-from pi.coding.resources.source import Place, Warn
+from pi.coding.resources.source import INLINE, Place, Warn
+
+
+class Brought(Record):
+    """Resources that a program which embeds pi brings along, ready made."""
+
+    context: tuple[ContextFile, ...] = ()
+    skills: tuple[Skill, ...] = ()
+    prompts: tuple[PromptTemplate, ...] = ()
 
 
 class Wanted(Record):
@@ -25,6 +34,8 @@ class Wanted(Record):
     prompt_paths: tuple[str, ...] = ()
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()
+    brought: Brought = Brought()
+    """Come first, and need no trust: nothing of them is read here."""
 
 
 class Lists(Record):
@@ -68,8 +79,9 @@ def discover(wanted: Wanted, where: Surroundings) -> Resources:
         context = find_context_files(
             where.cwd, where.agent_dir, trusts=where.trusts, warn=warnings.append
         )
+    brought = wanted.brought
     return Resources(
-        context=context,
+        context=replace(context, files=brought.context + context.files),
         prompt_files=find_prompt_files(
             where.cwd,
             where.agent_dir,
@@ -78,8 +90,11 @@ def discover(wanted: Wanted, where: Surroundings) -> Resources:
             append=wanted.append_system_prompt,
             warn=warnings.append,
         ),
-        skills=_admitted_skills(wanted, where, warnings.append),
-        prompts=_admitted_prompts(wanted, where, warnings.append),
+        skills=(
+            *(FoundSkill(skill=skill, source=INLINE) for skill in brought.skills),
+            *_admitted_skills(wanted, where, warnings.append),
+        ),
+        prompts=brought.prompts + _admitted_prompts(wanted, where, warnings.append),
         warnings=tuple(warnings),
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi.base.records import Record
 from pi.coding.resources.frontmatter import BadResource, read_document
-from pi.coding.resources.source import Place, SourceInfo, Warn
+from pi.coding.resources.source import INLINE, Place, SourceInfo, Warn
 
 _PLACEHOLDER = re.compile(
     r"\$(?:(?P<place>\d+)|(?P<all>@|ARGUMENTS\b)"
@@ -27,7 +27,7 @@ class PromptTemplate(Record):
     description: str
     content: str
     argument_hint: str = ""
-    source: SourceInfo
+    source: SourceInfo = INLINE
 
 
 def find_prompts(places: Iterable[Place], warn: Warn) -> tuple[PromptTemplate, ...]:

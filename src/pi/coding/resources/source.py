@@ -25,6 +25,10 @@ class SourceInfo(Record):
     base_dir: str | UnsetType = UNSET
 
 
+INLINE = SourceInfo(path="", source="inline", scope="temporary")
+"""What a program that embeds pi has made itself."""
+
+
 class Place(Record):
     """A file or folder to look at, and what is said of everything that is found there."""
 

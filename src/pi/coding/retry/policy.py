@@ -45,10 +45,11 @@ class RetryPolicy(Policy):
         """Whether the next attempt is being waited for."""
         return self._waiting is not None
 
-    def cancel(self) -> None:
-        """Give up the retry that is being waited for."""
+    async def cancel(self) -> None:
+        """Give up the retry that is being waited for; its end has then been told."""
         if self._waiting is not None:
             self._waiting.want()
+            await self._over(success=False, error=CANCELLED)
 
     async def at_boundary(self, at: Boundary) -> Next:
         """After a failed answer: again, as a run of its own, unless somebody has claimed."""

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from weakref import WeakSet
 
 from pi.agent.listeners import Listener
+from pi.ai.messages import AssistantMessage, Image, UserMessage
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.coding.compaction.events import CompactionResult
 from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.compaction import Compacting
 from pi.coding.runtime.core import Core
-from pi.coding.runtime.events import SessionEnding, SessionStarted
+from pi.coding.runtime.events import SessionEnding, SessionStarted, Streaming
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.prompting import Prompting
 from pi.coding.runtime.replacing import Replacing
+from pi.coding.runtime.results import Forked, Replaced, SessionState
 from pi.coding.runtime.tree_moves import TreeMoves
 from pi.coding.runtime.user_shell import UserShell
+from pi.coding.runtime.watching import AgentSessionEvent, EventFeed, events_during
+from pi.coding.session.messages import SessionMessage
 from pi.coding.settings.settings import Settings
 
 
 class AgentSession:
-    """Implements ``SessionPort``. Its owner closes it."""
+    """Implements ``SessionPort``, and gives programs that embed pi the usual in one place.
+
+    Its parts do the work; what is seldom needed is found there. Its owner closes it, or uses it
+    with ``async with``.
+    """
 
     def __init__(
         self,
@@ -48,6 +59,113 @@ class AgentSession:
         self._retry = retry
         self._close = close
         self._closed = False
+        self._feeds: WeakSet[EventFeed] = WeakSet()
+
+    # For programs that embed pi: each hands over to a part ----------------------------------------
+
+    async def prompt(
+        self, text: str, images: Sequence[Image] = (), *, streaming: Streaming | None = None
+    ) -> AssistantMessage | None:
+        """Say something and wait until the agent is idle again; gives its last answer.
+
+        A failed answer is an answer, too: see its ``stop_reason``. While the agent works,
+        ``streaming`` says how to queue the text; then, or when no answer came of it, ``None``.
+        """
+        await self.prompts.prompt(text, images, streaming=streaming)
+        return None if streaming else _answer(self.messages)
+
+    def stream(
+        self, text: str, images: Sequence[Image] = ()
+    ) -> AsyncGenerator[AgentSessionEvent, None]:
+        """Say something and iterate over what happens, until the agent is idle again.
+
+        Leaving the loop early ends the run; ``contextlib.aclosing`` makes that happen at once.
+        """
+        return events_during(lambda: self.prompt(text, images), self.events())
+
+    def events(self) -> EventFeed:
+        """Iterate over everything that happens from now on, until the session is closed."""
+        feed = EventFeed(self.subscribe)
+        self._feeds.add(feed)
+        return feed
+
+    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Have it delivered after the tools of the current turn."""
+        await self.prompts.steer(text, images)
+
+    async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Have it delivered when the agent would stop."""
+        await self.prompts.follow_up(text, images)
+
+    @property
+    def state(self) -> SessionState:
+        """What the session is at this moment."""
+        return self.facts.state()
+
+    @property
+    def messages(self) -> Sequence[SessionMessage]:
+        """What the model is shown, system messages included."""
+        return self.facts.messages()
+
+    @property
+    def model(self) -> Model | None:
+        """The model that answers; ``None`` when there is nobody to ask."""
+        return self.models.current
+
+    async def set_model(self, model: Model | str) -> Model:
+        """Have another model answer: one, or a pattern such as ``anthropic/opus:high``."""
+        return await self.models.pick(model)
+
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Have the model think that much, or as much as it can."""
+        await self.models.think(level)
+
+    @property
+    def active_tools(self) -> tuple[str, ...]:
+        """The names of the tools that are on."""
+        return self._core.toolbox.active_names
+
+    def set_active_tools(self, names: Iterable[str]) -> None:
+        """Have exactly these tools on from the next prompt on; unknown names are left out."""
+        self._core.toolbox.choose(names)
+
+    async def compact(self, instructions: str = "") -> CompactionResult:
+        """Make the conversation shorter now."""
+        return await self.compaction.compact(instructions)
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session."""
+        return self.facts.header.id
+
+    @property
+    def session_file(self) -> Path | None:
+        """Where the session is kept; ``None`` in memory."""
+        return self.facts.file
+
+    async def new_session(self) -> Replaced:
+        """Begin a new session in the place of this one."""
+        return await self.sessions.new()
+
+    async def switch_session(self, path: Path | str) -> Replaced:
+        """Go on with the session of a file."""
+        return await self.sessions.switch(Path(path))
+
+    async def fork(self, entry_id: str) -> Forked:
+        """Go on in a copy of what led to something that was said; ``tree`` moves without one."""
+        return await self.sessions.fork(entry_id)
+
+    async def dispose(self) -> None:
+        """The specification's name for ``close``."""
+        await self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # As modes use it ------------------------------------------------------------------------------
 
     @property
     def cwd(self) -> Path:
@@ -74,9 +192,9 @@ class AgentSession:
         self.tree.abort()
         await self._core.agent.wait_for_idle()
 
-    def abort_retry(self) -> None:
+    async def abort_retry(self) -> None:
         """Give up the retry that is being waited for."""
-        self._retry.cancel()
+        await self._retry.cancel()
 
     def set_auto_retry(self, *, enabled: bool) -> None:
         """Remember whether failed answers are asked for again."""
@@ -119,3 +237,15 @@ class AgentSession:
         self._core.log.close()
         await self._core.workspace.close()
         await self._close()
+        for feed in self._feeds:
+            feed.end()
+
+
+def _answer(messages: Sequence[SessionMessage]) -> AssistantMessage | None:
+    """What was answered to the last thing that was said."""
+    for message in reversed(messages):
+        if isinstance(message, AssistantMessage):
+            return message
+        if isinstance(message, UserMessage):
+            return None
+    return None

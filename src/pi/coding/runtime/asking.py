@@ -38,13 +38,14 @@ class Asking:
         settings: Callable[[], Settings],
         proxy: str | None = None,
         registry: ModelRegistry | None = None,
+        storage: AuthStorage | None = None,
     ) -> None:
         self._host = host
         self._settings = settings
         self._core: Core | None = None
         self._api_key: tuple[str, str] | None = None
         self._owned = registry is None
-        self.registry = registry or discover_models(host, cwd, proxy=proxy)
+        self.registry = registry or discover_models(host, cwd, proxy=proxy, storage=storage)
 
     def serve(self, core: Core, *, api_key: str | None) -> None:
         """Ask for ``core`` from now on; the key is for the provider of its model alone."""
@@ -103,7 +104,9 @@ class Asking:
         return None
 
 
-def discover_models(host: Host, cwd: Path, *, proxy: str | None = None) -> ModelRegistry:
+def discover_models(
+    host: Host, cwd: Path, *, proxy: str | None = None, storage: AuthStorage | None = None
+) -> ModelRegistry:
     """Every model that the person's files and environment give access to."""
     path = host.agent_dir / "models.json"
     content = read_if_exists(path)
@@ -114,7 +117,7 @@ def discover_models(host: Host, cwd: Path, *, proxy: str | None = None) -> Model
     for problem in custom.problems:
         host.report(f"Warning: errors loading models.json:\n{problem}")
     models = create_models(
-        storage=AuthStorage(host.agent_dir / "auth.json"),
+        storage=storage or AuthStorage(host.agent_dir / "auth.json"),
         environ=host.environ,
         clock=host.clock,
         cwd=cwd,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pi.agent.agent import Agent
+from pi.agent.tool import AgentTool
+from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
@@ -16,7 +18,7 @@ from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.compaction.policy import CompactionPolicy
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.models.starting import Start, Wishes, starting_model
+from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.agent_session import AgentSession
@@ -27,8 +29,11 @@ from pi.coding.runtime.compaction import (
     compaction_surroundings,
 )
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.dotenv import CurrentVariables
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.idle_compaction import IdleCompaction
 from pi.coding.runtime.info import SessionFacts
+from pi.coding.runtime.interrupting import Interrupting
 from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.prompting import Prompting
@@ -37,6 +42,7 @@ from pi.coding.runtime.summaries import Summaries
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.tree_moves import TreeMoves
 from pi.coding.runtime.user_shell import UserShell
+from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.runtime.workspace import Workspace, open_workspace
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
@@ -62,7 +68,15 @@ class Parts:
     """What is given instead of being discovered; ``None`` means discover it."""
 
     registry: ModelRegistry | None = None
+    auth_storage: AuthStorage | None = None
+    """Where the registry, if it is discovered, finds credentials."""
+    model: Model | None = None
     settings: Settings | None = None
+    """All settings: those of the project are not added to them."""
+    tools: tuple[AgentTool, ...] = ()
+    """Beside the built-in ones."""
+    whole_prompt: str | None = None
+    """Nothing is added to it."""
     open_log: OpenLog = new_session
     session_dir: Path | None = None
     persistent: bool = True
@@ -96,6 +110,7 @@ class _Build:
         self._parts = parts
         self._bus = parts.bus or Bus()
         self._variables: Callable[[], Mapping[str, str]] = dict
+        self._here: Callable[[], Workspace] = lambda: self._workspace
 
     async def find(self) -> None:
         """Trust, settings, the session itself, and the models that there are."""
@@ -105,19 +120,22 @@ class _Build:
         if home != self._cwd:
             await self._move_to(home)
         values = self._workspace.values
+        variables = CurrentVariables(lambda: self._here().environment.values)
         self._asking = Asking(
-            self._host,
+            replace(self._host, environ=variables),
             home,
             settings=lambda: self._core.workspace.settings,
             proxy=values.http_proxy,
             registry=self._parts.registry,
+            storage=self._parts.auth_storage,
         )
-        self._start = self._chosen(self._asking.registry)
+        self._start = await self._chosen_or_discovered(self._asking.registry)
 
     async def put_together(self) -> Assembled:
         """All parts, connected."""
         core = self._core = self._new_core()
         self._variables = lambda: _session_variables(core)
+        self._here = lambda: core.workspace
         summaries = Summaries(
             core, self._asking.stream, options=self._asking.options, retry=self._retry_settings
         )
@@ -125,10 +143,18 @@ class _Build:
             self._retry_settings, tell=core.tell, leave_out=self._leave_out, clock=self._host.clock
         )
         shell = UserShell(core)
-        prompts = Prompting(core, before_run=shell.flush)
+        self._when_idle = WhenIdle(core.agent)
+        prompts = Prompting(
+            core,
+            before_run=shell.flush,
+            when_idle=self._when_idle,
+            whole_prompt=self._parts.whole_prompt,
+        )
         around, _ = compaction_surroundings(core, summaries, self._hand_off)
         compactor = Compactor(around)
-        core.agent.policies = (CompactionPolicy(compactor, around), retry)
+        self._idle_compaction = IdleCompaction(core, compactor, around)
+        core.agent.policies = (CompactionPolicy(compactor, around), retry, Interrupting(core))
+        core.agent.subscribe(self._idle_compaction.hear)
         tree = TreeMoves(core, summaries, quiet=self._quiet)
         compaction = Compacting(core, compactor, quiet=self._stop_run, resume=self._resume)
         self._session = AgentSession(
@@ -151,7 +177,7 @@ class _Build:
             ),
             compaction=compaction,
             retry=retry,
-            close=self._asking.close,
+            close=self._close,
         )
         core.agent.subscribe(shell.settled)
         if self._options.name is not None:
@@ -200,10 +226,20 @@ class _Build:
         """Whether nobody has spoken in the session yet."""
         return not self._log.is_saved and self._log.leaf is None
 
+    async def _chosen_or_discovered(self, registry: ModelRegistry) -> Start:
+        """What is chosen among known models; for a name that is not, servers here are asked."""
+        try:
+            return self._chosen(registry)
+        except UnknownModel:
+            if not await registry.discover_local():
+                raise
+            return self._chosen(registry)
+
     def _chosen(self, registry: ModelRegistry) -> Start:
         options, values = self._options, self._workspace.values
         known = chosen_model(self._log)
         wishes = Wishes(
+            model=self._parts.model,
             pattern=options.model,
             provider=options.provider,
             thinking=options.thinking,
@@ -230,6 +266,9 @@ class _Build:
             follow_up_mode=values.follow_up_mode,
             clock=host.clock,
         )
+        toolbox = Toolbox(self._workspace, self._options.tools)
+        for tool in self._parts.tools:
+            toolbox.add(tool)
         core = Core(
             host=host,
             bus=self._bus,
@@ -237,7 +276,7 @@ class _Build:
             registry=self._asking.registry,
             workspace=self._workspace,
             conversation=conversation,
-            toolbox=Toolbox(self._workspace, self._options.tools),
+            toolbox=toolbox,
             began=host.clock.monotonic(),
             scope=self._start.scope,
             has_model=model is not None,
@@ -274,7 +313,12 @@ class _Build:
             await self._core.agent.prompt(messages)
 
     async def _hand_off(self, document: str) -> None:
-        raise PiError("A hand-off needs the session to be idle.", hint="Use /handoff.")
+        self._when_idle.add(lambda: self._session.sessions.hand_off(document))
+
+    async def _close(self) -> None:
+        await self._when_idle.close()
+        await self._idle_compaction.close()
+        await self._asking.close()
 
 
 def _session_variables(core: Core) -> dict[str, str]:

@@ -35,5 +35,5 @@ async def export(core: Core, output: str | None) -> Path:
 def _secrets(core: Core) -> Iterator[str]:
     """Values that must not leave this machine."""
     for name in credential_variables():
-        if value := core.host.environ.get(name):
+        if value := core.workspace.environment.values.get(name):
             yield value

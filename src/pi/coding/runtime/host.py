@@ -11,6 +11,7 @@ from pathlib import Path
 from pi.ai.factory import agent_directory
 from pi.base.clock import Clock, SystemClock
 from pi.base.ids import RandomBytes
+from pi.coding.runtime import dotenv
 
 
 def _ignore(text: str) -> None:
@@ -22,9 +23,12 @@ class Host:
     """What every session of a process shares, and nothing that changes."""
 
     environ: Mapping[str, str]
+    """What pi sees, the person's own ``.env`` files included."""
     home: Path
     agent_dir: Path
     temp_dir: Path
+    from_dotenv: frozenset[str] = frozenset()
+    """Names of ``environ`` that only a ``.env`` file has; no child sees them."""
     clock: Clock = field(default_factory=SystemClock)
     random_bytes: RandomBytes = os.urandom
     report: Callable[[str], None] = _ignore
@@ -42,14 +46,25 @@ class Host:
         report: Callable[[str], None] = _ignore,
     ) -> Host:
         """The host that an environment describes."""
+        home = Path(environ.get("HOME") or Path.home())
+        agent_dir = agent_dir or agent_directory(environ)
+        root = home / (environ.get("PI_CONFIG_DIR") or ".pi")
+        files = [folder / dotenv.NAME for folder in (agent_dir, root, home)]
+        environment = dotenv.layered(environ, files, report)
         return cls(
-            environ=environ,
-            home=Path(environ.get("HOME") or Path.home()),
-            agent_dir=agent_dir or agent_directory(environ),
+            environ=environment.values,
+            home=home,
+            agent_dir=agent_dir,
             temp_dir=Path(tempfile.gettempdir()),
+            from_dotenv=environment.from_files,
             clock=clock or SystemClock(),
             report=report,
         )
+
+    @property
+    def environment(self) -> dotenv.Environment:
+        """The variables, and where they come from."""
+        return dotenv.Environment(values=self.environ, from_files=self.from_dotenv)
 
     @property
     def offline(self) -> bool:

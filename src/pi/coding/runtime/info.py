@@ -81,7 +81,10 @@ class SessionFacts:
         if since is not None and since not in log.tree:
             raise PiError(f"Entry not found: {since}")
         first = 0 if since is None else log.tree.place(since) + 1
-        return [msgspec.Raw(log.line(place).removesuffix(b"\n")) for place in range(first, len(log.tree))]
+        return [
+            msgspec.Raw(log.line(place).removesuffix(b"\n"))
+            for place in range(first, len(log.tree))
+        ]
 
     def tree(self) -> list[TreeNode]:
         """The roots of the tree."""

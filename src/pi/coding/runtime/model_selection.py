@@ -53,6 +53,17 @@ class ModelSelection:
         await self.use(model, source="set")
         return model
 
+    async def pick(self, wanted: Model | str) -> Model:
+        """Have a model answer that is given as such or as a pattern, ``provider/id:thinking``."""
+        if isinstance(wanted, Model):
+            choice: Choice | None = Choice(model=wanted)
+        else:
+            choice = self._core.registry.resolve(wanted)
+        if choice is None:
+            raise PiError(f"Model not found: {wanted}")
+        await self.use(choice.model, thinking=choice.thinking, source="set")
+        return choice.model
+
     async def use(
         self,
         model: Model,

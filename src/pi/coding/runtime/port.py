@@ -314,7 +314,7 @@ class SessionPort(Protocol):
         """End whatever is under way, and wait until it has ended."""
         ...
 
-    def abort_retry(self) -> None:
+    async def abort_retry(self) -> None:
         """Give up the retry that is being waited for."""
         ...
 

@@ -17,6 +17,7 @@ from pi.coding.resources.prompts import expand_prompt
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import Input, InputSource, Streaming
 from pi.coding.runtime.results import Queues
+from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
 
@@ -36,9 +37,19 @@ class NoModel(PiError):
 class Prompting:
     """Prompts, queues and aborts. Texts are expanded the same way wherever they come from."""
 
-    def __init__(self, core: Core, *, before_run: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        core: Core,
+        *,
+        before_run: Callable[[], None],
+        when_idle: WhenIdle,
+        whole_prompt: str | None = None,
+    ) -> None:
         self._core = core
         self._before_run = before_run
+        self._when_idle = when_idle
+        self._whole_prompt = whole_prompt
+        """In place of all sections, when a program that embeds pi brings its own."""
 
     async def prompt(
         self,
@@ -68,6 +79,7 @@ class Prompting:
             await queue(text, given.images)
             await _call(accepted)
             return None
+        await self._when_idle.done()
         self._check()
         message = user_message(text, given.images, now_ms=core.host.clock.now_ms())
         await self.prepare()
@@ -114,6 +126,8 @@ class Prompting:
 
     def sections(self) -> dict[str, str]:
         """The system prompt as it would be now."""
+        if self._whole_prompt is not None:
+            return {"preamble": self._whole_prompt} if self._whole_prompt else {}
         core, resources = self._core, self._core.workspace.resources
         return prompt_sections(
             PromptParts(

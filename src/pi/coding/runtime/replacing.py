@@ -21,6 +21,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import forking
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
+from pi.coding.session.entries import CustomMessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session, open_session
 
@@ -89,6 +90,14 @@ class Replacing:
             return Replaced(cancelled=True)
         await self._swap(forking.clone(self._core.log, self.shelf), "fork")
         return Replaced(cancelled=False)
+
+    async def hand_off(self, document: str) -> None:
+        """Go on in a new session that begins with ``document``."""
+        log = new_session(self.shelf, parent=self._core.log.file)
+        await self._swap(log, "new")
+        await self._note_choices()
+        handed = CustomMessageEntry(custom_type="handoff", content=document, display=True)
+        await self._core.add(handed)
 
     @property
     def shelf(self) -> Shelf:

@@ -10,6 +10,8 @@ from pi.base.records import Record
 from pi.coding.bus import Bus
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
+from pi.coding.runtime.dotenv import NAME as DOTENV
+from pi.coding.runtime.dotenv import Environment, read_dotenv
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.settings.file import SettingsFile
@@ -44,6 +46,8 @@ class Workspace:
     cwd: Path
     trust: Trust
     settings: Settings
+    environment: Environment
+    """What pi sees here, the ``.env`` file of a trusted project included."""
     resources: Resources
     files: LocalFiles
     shell: LocalShell
@@ -71,6 +75,7 @@ async def open_workspace(
     settings: Settings | None = None,
 ) -> Workspace:
     """Decide about trust, then read what trust allows. Nothing of the project comes before."""
+    discovered = settings is None
     if settings is None:
         own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
         settings = Settings(own, overrides=options.settings)
@@ -84,16 +89,19 @@ async def open_workspace(
         default=settings.values.default_project_trust,
         ask=ask_trust,
     )
+    environment = host.environment
     if trust.trusted:
+        environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
+    if trust.trusted and discovered:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
     resources = discover(options.resources, _where(cwd, host, trust, settings))
     _tell_notices(host, settings, resources)
     files = LocalFiles(lambda: cwd, home=str(host.home))
-    shell = _shell(cwd, host, settings)
+    shell = _shell(cwd, host, settings, environment)
     place = Workplace(
         files=files,
         shell=shell,
-        programs=SearchPrograms(lambda: service_environment(host.environ)),
+        programs=SearchPrograms(lambda: service_environment(environment.of_process)),
         home=host.home,
         session_variables=session_variables,
     )
@@ -101,6 +109,7 @@ async def open_workspace(
         cwd=cwd,
         trust=trust,
         settings=settings,
+        environment=environment,
         resources=resources,
         files=files,
         shell=shell,
@@ -130,13 +139,20 @@ def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundi
     )
 
 
-def _shell(cwd: Path, host: Host, settings: Settings) -> LocalShell:
-    def environment() -> Mapping[str, str]:
-        extra = settings.section(("shell", "env"), ShellEnvironment)
-        rules = EnvironmentRules(
-            credentials=credential_variables(), allow=extra.allow, deny=extra.deny
-        )
-        return command_environment(host.environ, rules)
+def environment_rules(settings: Settings, environment: Environment) -> EnvironmentRules:
+    """What is kept from commands, as the settings say it."""
+    extra = settings.section(("shell", "env"), ShellEnvironment)
+    return EnvironmentRules(
+        credentials=credential_variables(),
+        from_dotenv=environment.from_files,
+        allow=extra.allow,
+        deny=extra.deny,
+    )
+
+
+def _shell(cwd: Path, host: Host, settings: Settings, environment: Environment) -> LocalShell:
+    def variables() -> Mapping[str, str]:
+        return command_environment(environment.values, environment_rules(settings, environment))
 
     def options() -> ShellOptions:
         values = settings.values
@@ -144,7 +160,7 @@ def _shell(cwd: Path, host: Host, settings: Settings) -> LocalShell:
         return ShellOptions(path=path, prefix=values.shell_command_prefix)
 
     spills = SpillFolder(host.temp_dir, random_bytes=host.random_bytes, clock=host.clock)
-    return LocalShell(cwd=lambda: cwd, environ=environment, options=options, spills=spills)
+    return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
 
 
 def _tell_notices(host: Host, settings: Settings, resources: Resources) -> None:

@@ -39,7 +39,7 @@ def terminal_key(environ: Mapping[str, str], *, tty: str | None, shell_pid: int)
     are given to the next terminal when one is closed, but then another shell runs in it.
     """
     for pane, server in _COUNTED.items():
-        if pane in environ:
+        if environ.get(pane):
             return _digest(pane, environ[pane], environ.get(server, ""))
     for name in _STABLE:
         if environ.get(name):

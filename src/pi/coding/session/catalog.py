@@ -100,12 +100,14 @@ def is_same_directory(one: str, other: str) -> bool:
     return one == other or os.path.realpath(one) == os.path.realpath(other)
 
 
-def _folders(root: Path) -> Iterator[Path]:
+def _folders(root: Path) -> list[Path]:
+    """The folders of all projects; links first, so that the folder itself takes their place."""
     try:
         with os.scandir(root) as entries:
-            yield from [Path(entry.path) for entry in entries if entry.is_dir()]
+            folders = [entry for entry in entries if entry.is_dir()]
     except OSError:  # no session was ever kept
-        return
+        return []
+    return [Path(each.path) for each in sorted(folders, key=lambda each: not each.is_symlink())]
 
 
 def _files(folder: Path, real_folder: str) -> Iterator[_Found]:

@@ -26,6 +26,8 @@ def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
     it are undone.
     """
     target = directory / path.name
+    if not path.exists():
+        raise SessionNotFound(path)
     if target.exists() or artifact_directory(target).exists():
         raise SessionProblem(f"Cannot move {path}: there is a session of that name in {directory}.")
     private_directory(directory)
@@ -50,10 +52,8 @@ def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
 def relocated(lines: list[bytes], path: Path, cwd: str) -> bytes:
     """The content of a session file with another working directory in its header.
 
-    The same bytes, if it has that one already.
+    The same bytes, if it has that one already. ``path`` is for the error message.
     """
-    if not lines:
-        raise SessionNotFound(path)
     for place, line in enumerate(lines):
         match read_object(line):
             case None:

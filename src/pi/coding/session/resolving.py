@@ -110,7 +110,7 @@ def check_persistent(directory: Path | None, flag: str) -> None:
 def _matching(text: str, sessions: Sequence[ListedSession]) -> ListedSession | None:
     """The session of this id, else the one of those that begin so which was used last."""
     return _first(sessions, lambda facts: facts.id == text) or _first(
-        sessions, lambda facts: facts.id.startswith(text)
+        sessions, lambda facts: text != "" and facts.id.startswith(text)
     )
 
 

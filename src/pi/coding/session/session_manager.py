@@ -5,6 +5,7 @@ Nothing is done here: every method hands over to the part that does it.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,6 +37,11 @@ class SessionManager:
     ) -> Self:
         """A new session; in memory, if the shelf has no directory."""
         return cls(opening.new_session(shelf, id=id, parent=parent_session), shelf)
+
+    @classmethod
+    def in_memory(cls, cwd: Path | str = ".") -> Self:
+        """A new session that no file keeps."""
+        return cls.create(Shelf(directory=None, cwd=os.path.abspath(cwd), report=_keep_quiet))
 
     @classmethod
     def open(cls, path: Path, shelf: Shelf) -> Self:
@@ -155,3 +161,7 @@ class SessionManager:
     def close(self) -> None:
         """Let others write to the session."""
         self.log.close()
+
+
+def _keep_quiet(text: str) -> None:
+    """Without a file no file can fail."""

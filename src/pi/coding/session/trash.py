@@ -35,7 +35,7 @@ class Trash:
     """Where sessions go that a person deletes."""
 
     def __init__(self, agent_dir: Path, environ: Mapping[str, str], clock: Clock) -> None:
-        self._folder = agent_dir / FOLDER
+        self._own = agent_dir / FOLDER
         self._environ = environ
         self._clock = clock
 
@@ -67,23 +67,17 @@ class Trash:
             log.info("%s failed: %s", command, ended.errors.decode(errors="replace"))
 
     def _put(self, path: Path) -> None:
+        desktop = self._desktop_trash()
         try:
-            if (desktop := self._desktop_trash()) is not None:
-                try:
-                    self._put_on_desktop(path, desktop)
-                    return
-                except (OSError, PiError) as problem:  # e.g. it is on another file system
-                    log.info("not in the desktop's trash: %s", problem)
-            target = next(each for each in _names(self._own(), path.name) if not each.exists())
-            shutil.move(path, target)
+            if desktop is None or not self._put_on_desktop(path, desktop):
+                free = (each for each in _names(self._own, path.name) if not os.path.lexists(each))
+                private_directory(self._own)
+                shutil.move(path, next(free))
         except OSError as error:
             raise FileProblem(
                 f"Cannot move {path} to the trash: {error.strerror or error}.",
                 hint="It was not deleted.",
             ) from error
-
-    def _own(self) -> Path:
-        return private_directory(self._folder)
 
     def _desktop_trash(self) -> Path | None:
         if sys.platform in ("darwin", "win32"):
@@ -94,24 +88,37 @@ class Trash:
             return None
         return Path(data or f"{home}/.local/share") / "Trash"
 
-    def _put_on_desktop(self, path: Path, trash: Path) -> None:
-        """As the trash specification of freedesktop.org has it: first the note, then the file."""
-        files, notes = private_directory(trash / "files"), private_directory(trash / "info")
+    def _put_on_desktop(self, path: Path, trash: Path) -> bool:
+        """As the trash specification of freedesktop.org has it; whether that was possible.
+
+        It is not from another file system: only renaming is sure to lose nothing.
+        """
+        try:
+            files, notes = private_directory(trash / "files"), private_directory(trash / "info")
+            target, noted = self._claim(path, files, notes)
+        except (OSError, PiError) as problem:
+            log.info("the desktop's trash cannot be used: %s", problem)
+            return False
+        try:
+            path.rename(target)
+            return True
+        except OSError as problem:
+            log.info("not in the desktop's trash: %s", problem)
+            noted.unlink()
+            return False
+
+    def _claim(self, path: Path, files: Path, notes: Path) -> tuple[Path, Path]:
+        """A name in the desktop's trash, and the note that makes it ours."""
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(self._clock.now_ms() / 1000))
-        note = f"[Trash Info]\nPath={quote(str(path.absolute()))}\nDeletionDate={day}\n"
+        origin = quote(os.fsencode(path.absolute()))
         for target in _names(files, path.name):
             noted = notes / f"{target.name}.trashinfo"
-            try:
-                with noted.open("x", encoding="utf-8") as file:
-                    file.write(note)
-            except FileExistsError:
+            if os.path.lexists(target) or os.path.lexists(noted):
                 continue
-            try:
-                path.rename(target)
-                return
-            except OSError:
-                noted.unlink()
-                raise
+            with noted.open("x", encoding="utf-8") as file:
+                file.write(f"[Trash Info]\nPath={origin}\nDeletionDate={day}\n")
+            return target, noted
+        raise AssertionError("names never end")
 
 
 def _present(path: Path) -> list[Path]:

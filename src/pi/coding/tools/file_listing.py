@@ -38,8 +38,9 @@ class FileListing:
         tree = IgnoreTree(root, home=self._home, require_git=False)
         if rg := self._programs.rg:
             done = await self._run([rg, *RG, *outside, "./"], root)
-            files = {path.removeprefix("./") for path in _paths(done.output)}
-            return await _walked(root, _unless_listed(files, tree))
+            files = [path.removeprefix("./") for path in _paths(done.output)]
+            rest = await _walked(root, _unless_known(_folders(files), tree), files=False)
+            return files + rest
         return await _walked(root, _unless_ignored(tree))
 
     async def _run(self, command: list[str], root: Path) -> Finished:
@@ -54,22 +55,21 @@ def _paths(output: bytes) -> Iterable[str]:
     return (path for path in output.decode("utf-8", "surrogateescape").split("\0") if path)
 
 
-def _unless_listed(files: set[str], tree: IgnoreTree) -> Ignores:
+def _folders(files: Iterable[str]) -> set[str]:
+    """The folders in which files are."""
     folders: set[str] = {""}
     for path in files:
         folder = path.rpartition("/")[0]
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
+    return folders
 
-    def ignores(entry: Entry) -> bool:
-        if entry.is_folder and entry.path in folders:
-            return False
-        if entry.is_folder or entry.is_link:  # nothing is known of it: ask the rules
-            return _is_git(entry) or tree.ignores(entry.path, is_folder=entry.is_folder)
-        return entry.path not in files
 
-    return ignores
+def _unless_known(folders: set[str], tree: IgnoreTree) -> Ignores:
+    """Ask the rules only about what holds no file that ripgrep has listed."""
+    unless_ignored = _unless_ignored(tree)
+    return lambda entry: entry.path not in folders and unless_ignored(entry)
 
 
 def _unless_ignored(tree: IgnoreTree) -> Ignores:
@@ -80,11 +80,11 @@ def _is_git(entry: Entry) -> bool:
     return entry.path.rpartition("/")[2] == GIT_FOLDER
 
 
-async def _walked(root: Path, ignores: Ignores) -> list[str]:
+async def _walked(root: Path, ignores: Ignores, *, files: bool = True) -> list[str]:
     stop = threading.Event()
 
     def collect() -> list[str]:
-        entries = walk(root, ignores=ignores, stop=stop)
+        entries = walk(root, ignores=ignores, stop=stop, files=files)
         return [f"{each.path}/" if each.is_folder else each.path for each in entries]
 
     try:

@@ -22,6 +22,7 @@ from pi.coding.files.ignoring import IgnoreTree
 from pi.coding.files.walking import GIT_FOLDER, walk
 from pi.coding.tools.programs import SearchPrograms
 
+RG = ("--json", "--line-number", "--color=never", "--hidden", "--no-config", "--no-messages")
 READ_SIZE = 65536
 MOST_ERRORS = 20_000
 BINARY_SIGN = 8192
@@ -107,8 +108,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 async def _rg_search(wanted: Search, rg: str, env: dict[str, str]) -> AsyncGenerator[Match, None]:
-    command = [rg, "--json", "--line-number", "--color=never", "--hidden", "--no-config"]
-    command += ["--no-messages"]
+    command = [rg, *RG]
     command += ["--ignore-case"] if wanted.ignore_case else []
     command += ["--fixed-strings"] if wanted.literal else []
     command += [f"--glob={rooted_glob(wanted.glob, wanted.folder)}"] if wanted.glob else []
@@ -119,7 +119,7 @@ async def _rg_search(wanted: Search, rg: str, env: dict[str, str]) -> AsyncGener
         async for line in _lines(child):
             if line.startswith(b'{"type":"match"'):
                 data = _decode(line).data
-                path = str(data.path).replace("\\", "/" if os.sep == "\\" else "\\")
+                path = str(data.path).replace(os.sep, "/")
                 text = str(data.lines).rstrip("\r\n")
                 yield Match(path.removeprefix("./"), data.line_number, text)
         errors = (await child.errors.read(MOST_ERRORS)).decode("utf-8", "replace").strip()

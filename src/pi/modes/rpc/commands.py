@@ -132,7 +132,7 @@ async def _auto_retry(port: SessionPort, request: Request) -> Any:
 
 @_command("abort_retry")
 async def _abort_retry(port: SessionPort, request: Request) -> Any:
-    port.abort_retry()
+    await port.abort_retry()
     return UNSET
 
 

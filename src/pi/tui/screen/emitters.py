@@ -15,7 +15,8 @@ from pi.tui.screen.rows import ERASE_ROW, RowPrinter
 CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
 """Erases screen and scrollback. The only place in the program with this sequence."""
 
-ERASE_BELOW = "\x1b[J"
+ERASE_NEXT_ROWS = "\x1b7\x1b[B\r\x1b[J\x1b8"
+"""Erases all rows below the cursor's, and stays. See ``Pen.erase_from`` for why not from there."""
 
 
 class Pen:
@@ -111,12 +112,10 @@ def scroll_append(pen: Pen, rows: Sequence[str]) -> None:
 
 def seam_rewrite(pen: Pen, rows: Sequence[str]) -> None:
     """Write what becomes history and then the whole window, whatever stands there now."""
-    last = len(rows) - 1
+    pen.move(0)
+    pen.put(ERASE_NEXT_ROWS + ERASE_ROW)
     for number, row in enumerate(rows):
         pen.open_row(number)
-        # Erased first: a row that a resize has wrapped stays tied to the next one otherwise.
-        # Never from the screen's first row downwards: see ``erase_from``.
-        pen.put(ERASE_BELOW if number == last and number > 0 else ERASE_ROW)
         pen.print(row)
     pen.erase_from(len(rows))
 

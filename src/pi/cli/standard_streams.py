@@ -1,0 +1,49 @@
+"""The three streams of the process, as modes without a screen use them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+def complain(text: str) -> None:
+    """Say something to the person, beside the output."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def protocol_output() -> Iterator[int]:
+    """Standard output for us alone: meanwhile, what anybody else prints goes to standard error."""
+    sys.stdout.flush()
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    printed, sys.stdout = sys.stdout, sys.stderr
+    try:
+        yield ours
+    finally:
+        sys.stdout.flush()
+        sys.stdout = printed
+        os.dup2(ours, 1)
+        os.close(ours)
+
+
+async def piped_input() -> str:
+    """What is piped into the program; nothing, if a person sits at the other end."""
+    if sys.stdin.isatty():
+        return ""
+    from pi.modes.input import read_chunks
+
+    return b"".join([chunk async for chunk in read_chunks(0)]).decode("utf-8", "replace")
+
+
+def confirm(question: str) -> bool:
+    """Ask a person; nobody there means no."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    if not sys.stdin.isatty():
+        sys.stderr.write("\n")
+        return False
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,83 @@
+"""Events as something to iterate over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Self, TypeAlias
+
+from pi.agent.events import AgentEvent
+from pi.agent.listeners import Listener
+from pi.coding.compaction.events import CompactionEnd, CompactionStart
+from pi.coding.retry.events import (
+    AutoRetryEnd,
+    AutoRetryStart,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+)
+from pi.coding.runtime.events import ExtensionFailed, SessionInfoChanged, ThinkingLevelChanged
+
+AgentSessionEvent: TypeAlias = (
+    AgentEvent
+    | AutoRetryStart
+    | AutoRetryEnd
+    | CompactionStart
+    | CompactionEnd
+    | ExtensionFailed
+    | SessionInfoChanged
+    | SummarizationRetryScheduled
+    | SummarizationRetryAttemptStart
+    | SummarizationRetryFinished
+    | ThinkingLevelChanged
+)
+"""Whatever a session tells: what its agent tells, and what happens around it."""
+
+Subscribe: TypeAlias = Callable[[Listener], Callable[[], None]]
+
+
+class EventFeed:
+    """Every event from the moment on when this is made; ends with ``end``.
+
+    A slow reader holds up nobody: what it has not read yet is kept for it.
+    """
+
+    def __init__(self, subscribe: Subscribe) -> None:
+        self._waiting: asyncio.Queue[AgentSessionEvent | None] = asyncio.Queue()
+        self._unsubscribe = subscribe(self._waiting.put_nowait)
+
+    def end(self) -> None:
+        """Nothing more follows what was told so far."""
+        self._unsubscribe()
+        self._waiting.put_nowait(None)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentSessionEvent:
+        event = await self._waiting.get()
+        if event is None:
+            self._waiting.put_nowait(None)  # for whoever asks again
+            raise StopAsyncIteration
+        return event
+
+
+async def events_during(
+    work: Callable[[], Awaitable[object]], feed: EventFeed
+) -> AsyncGenerator[AgentSessionEvent, None]:
+    """The events of ``feed`` until ``work`` is done; who stops reading ends the work."""
+
+    async def do() -> None:
+        try:
+            await work()
+        finally:
+            feed.end()
+
+    task = asyncio.create_task(do(), name="prompt")
+    try:
+        async for event in feed:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
