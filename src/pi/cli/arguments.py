@@ -153,8 +153,8 @@ def _problems(arguments: Arguments) -> Iterator[str]:
         for other in others:
             if alone in given and other in given:
                 yield f"{_spelled(alone)} cannot be combined with {_spelled(other)}"
-    for name, what, known in (("mode", "mode", MODES), ("tui_mode", "TUI mode", TUI_MODES)):
-        value = arguments.text(name)
+    for option, what, known in (("mode", "mode", MODES), ("tui_mode", "TUI mode", TUI_MODES)):
+        value = arguments.text(option)
         if value is not None and value not in known:
             yield f'Invalid {what} "{value}". Valid values: {", ".join(known)}'
     name = arguments.text("name")

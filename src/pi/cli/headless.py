@@ -42,9 +42,7 @@ def run(arguments: Arguments, environ: Mapping[str, str], *, mode: Mode) -> int:
         return 128 + ended.number
 
 
-async def _run(
-    arguments: Arguments, environ: Mapping[str, str], mode: Mode, stdout: int
-) -> int:
+async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, stdout: int) -> int:
     cwd = Path.cwd()
     host = Host.of(environ, report=complain)
     for warning in warnings(arguments):

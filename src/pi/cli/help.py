@@ -13,10 +13,10 @@ LEFT = 32
 NARROW = 60
 
 EXAMPLES = (
-    ('pi -p "why does test_login fail?"', "ask once, print the answer"),
-    ("git diff | pi -p review this", "what is piped comes before the words"),
-    ("pi -p @error.log @screen.png explain", "with files"),
-    ("pi -p --continue and now fix it", "go on where it ended"),
+    ('pi -p "why does this fail?"', "ask once, print the answer"),
+    ('git diff | pi -p "review this"', "what is piped comes before the words"),
+    ('pi -p @error.log "explain this"', "with a file, which may be a picture"),
+    ('pi -p -c "and now fix it"', "go on with the session that was used last"),
     ("pi --mode rpc", "for programs: requests in, events out"),
 )
 VARIABLES = (

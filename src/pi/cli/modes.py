@@ -27,8 +27,7 @@ def must_be_possible(arguments: Arguments, mode: Mode) -> None:
     if mode == "interactive":
         raise NotYet(
             "The interactive screen comes with a later version.",
-            hint='What works today: pi -p "…", pi --mode json "…", pi --mode rpc.'
-            " See `pi --help`.",
+            hint='What works today: pi -p "…", pi --mode json "…", pi --mode rpc. See `pi --help`.',
         )
     if arguments.switch("resume"):
         raise BadArguments(

@@ -69,7 +69,8 @@ class ProcessTerminal:
     def size(self) -> Size:
         """The size of the device, else of the environment, else 80 by 24."""
         try:
-            columns, rows = os.get_terminal_size(self._output_fd)
+            # Not of the output: its descriptor leads elsewhere while the terminal is ours.
+            columns, rows = os.get_terminal_size(self._input_fd)
         except OSError:
             columns = rows = 0
         return Size(

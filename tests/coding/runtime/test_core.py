@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.coding.session.entries import ContextEdit, SessionInfo
+from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
 
@@ -18,3 +19,19 @@ async def test_entries_that_are_public_are_told_and_others_are_not(tmp_path: Pat
 
     assert (name.id, edit.parent_id) == (edit.parent_id, name.id)
     assert stage.order == ["entry_appended"]
+
+
+async def test_long_outputs_are_artifacts_of_the_session_and_go_with_its_forks(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, calls("bash", command="seq 1 50000"), says("ok"))
+    session = await stage.open()
+    await session.prompts.prompt("count")
+    text = session._core.artifacts.read(0)
+    await session.sessions.clone()
+    copied = session._core.artifacts.read(0)
+    await session.close()
+
+    assert text is not None
+    assert text.endswith("49999\n50000\n")
+    assert copied == text

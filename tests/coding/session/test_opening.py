@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import subprocess
+from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pi.ai.messages import Image, UserMessage
 from pi.base.files import FileProblem
+from pi.coding.blobs.store import BlobStore
+from pi.coding.session.entries import MessageEntry
 from pi.coding.session.errors import (
     NotASession,
     SessionInUse,
@@ -147,3 +152,30 @@ def test_reading_what_is_not_there_fails_and_makes_nothing(tmp_path: Path) -> No
         read_session(tmp_path / "empty.jsonl", make_stamps())
 
     assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_large_pictures_go_to_the_blobs_if_a_person_wants_it_and_are_there_again(
+    tmp_path: Path,
+) -> None:
+    image = Image(data=b64encode(bytes(2000)).decode(), mime_type="image/png")
+    shown = MessageEntry(message=UserMessage(content=(image,)))
+    store = BlobStore(tmp_path / "blobs")
+    inline = replace(make_shelf(tmp_path / "inline"), blobs=store)
+    outside = replace(make_shelf(tmp_path / "outside"), blobs=store, externalize_images=True)
+    sizes = []
+
+    for shelf in (inline, outside):
+        log = new_session(shelf)
+        log.append(shown)
+        entry = log.append(shown)
+        log.close()
+        assert log.file is not None
+        sizes.append(log.file.stat().st_size)
+        again = open_session(log.file, shelf)
+        assert again.entry(entry.id) == entry
+        again.close()
+        fork = fork_file(log.file, shelf)
+        assert fork.entry(entry.id) == entry
+        fork.close()
+
+    assert sizes[0] > 5000 > 1000 > sizes[1]

@@ -6,21 +6,24 @@ theirs; times are times; our own prose stands where theirs was removed.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 from tests.modes.golden.recording import Json
 
 REMOVED = "[text removed]"
+UNREADABLE = "Failed to parse command: "
+"""What follows is "<engine text>" (compat/rpc.md)."""
 _ID_KEYS = frozenset(
     {"id", "parentId", "targetId", "firstKeptEntryId", "leafId", "entryId", "sessionId"}
 )
 _ENTRY_ID = re.compile(r"[0-9a-f]{8}")
 _TOKEN = re.compile(
     r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z)"
+    r"|\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z|pi-bash-[0-9a-f]{16})"
 )
-"""Ids of sessions, and times."""
+"""Ids of sessions, times, and names of files with the whole output of a command."""
 
 
 class Comparison:
@@ -60,8 +63,10 @@ class Comparison:
         compat/json-mode.md: "`usage` is read when the record is serialised, so early deltas may
         already show final usage"; the same holds for the ``responseId`` of a beginning answer.
         """
-        if recorded["type"] == ours["type"] == "message_update" and ours["usage"] in self._usages:
-            ours = ours | {"usage": recorded["usage"]}
+        if recorded["type"] == ours["type"] == "message_update":
+            known = (not self._compare("", usage, ours["usage"]) for usage in self._usages)
+            if any(known):
+                ours = ours | {"usage": recorded["usage"]}
         if recorded["type"] == ours["type"] == "message_start":
             theirs, mine = recorded["message"], ours["message"]
             if mine.get("stopReason") == "pending" and "responseId" not in theirs:
@@ -78,13 +83,21 @@ class Comparison:
                 return [d for n, (a, b) in pairs for d in self._compare(f"{where}[{n}]", a, b)]
             case str(), str():
                 same = self._same_text(where, theirs, ours)
+            case (int() | float()), (int() | float()):
+                # How far a sum of prices is rounded is nobody's promise.
+                same = type(theirs) is type(ours) or not isinstance(theirs, bool)
+                same = same and math.isclose(theirs, ours, rel_tol=1e-9)
             case _:
-                same = theirs == ours and isinstance(theirs, bool) == isinstance(ours, bool)
+                same = theirs == ours
         return [] if same else [f"{where}: {_short(theirs)} != {_short(ours)}"]
 
     def _compare_objects(self, where: str, theirs: Json, ours: Json) -> list[str]:
         found = [f"{where}.{key}: not there" for key in theirs if key not in ours]
-        found += [f"{where}.{key}: not recorded" for key in ours if key not in theirs]
+        found += [
+            f"{where}.{key}: not recorded"
+            for key in ours
+            if key not in theirs and not (key == "description" and ".parameters" in where)
+        ]
         for key in theirs.keys() & ours.keys():
             if key == "timestamp" and isinstance(theirs[key], int) and isinstance(ours[key], int):
                 continue
@@ -94,6 +107,8 @@ class Comparison:
     def _same_text(self, where: str, theirs: str, ours: str) -> bool:
         if where.rpartition(".")[2] in _ID_KEYS and _ENTRY_ID.fullmatch(theirs):
             return self._same_id(theirs, ours)
+        if theirs.startswith(UNREADABLE):
+            return ours.startswith(UNREADABLE)
         if REMOVED in theirs:
             pattern = ".*".join(re.escape(part) for part in theirs.split(REMOVED))
             return re.fullmatch(pattern, ours, re.DOTALL) is not None

@@ -33,6 +33,8 @@ class Answer(Record):
     status: int = 200
     hangs: bool = False
     """Whether nothing comes after the pieces, until the client goes away."""
+    summary: bool = False
+    """Whether it was asked for beside the conversation, by a compaction."""
 
 
 class Told(Record):
@@ -85,7 +87,14 @@ def _told(steps: Sequence[Step], place: int) -> Told:
                     end=at,
                     message=message,
                 )
-    raise AssertionError("the recording ends within an answer")
+    end = {"role": "assistant", "stopReason": "aborted", "usage": start.record["message"]["usage"]}
+    return Told(
+        place=place,
+        started=start.record["message"],
+        updates=tuple(updates),
+        end=len(steps),
+        message=start.record["message"] | end,
+    )
 
 
 def _answer(told: Told) -> Answer:
@@ -124,7 +133,7 @@ def _summaries(steps: Sequence[Step], place: int) -> Iterator[Answer]:
             end=place + 1,
             message=message,
         )
-        yield Answer(pieces=tuple(_chat(told)))
+        yield Answer(pieces=tuple(_chat(told)), summary=True)
 
 
 def _share(value: object, parts: int) -> object:
@@ -148,17 +157,17 @@ def _chat(told: Told) -> Iterator[Piece]:
 
     yield chunk(told.place, {"role": "assistant", "content": ""})
     calls: dict[int, int] = {}
-    start = told.place
     last = told.end
+    begun: int | None = None  # a block begins with its first words
     for place, event in told.updates:
-        index = event["contentIndex"]
+        index, begun_here, begun = event["contentIndex"], begun, None
         match event:
             case {"type": "text_start" | "thinking_start"}:
-                start = place
+                begun = place
             case {"type": "text_delta", "delta": text}:
-                yield chunk(start or place, {"content": text})
+                yield chunk(begun_here or place, {"content": text})
             case {"type": "thinking_delta", "delta": text}:
-                yield chunk(start or place, {"reasoning_content": text})
+                yield chunk(begun_here or place, {"reasoning_content": text})
             case {"type": "toolcall_start", "id": id, "toolName": name}:
                 calls[index] = len(calls)
                 function = {"name": name, "arguments": ""}
@@ -169,8 +178,6 @@ def _chat(told: Told) -> Iterator[Piece]:
                 yield chunk(place, {"tool_calls": [call]})
             case _:
                 last = min(last, place)
-        if not event["type"].endswith("_start"):
-            start = 0
     if finish := told.message.get("rawStopReason"):
         yield chunk(last, {}, finish)
         usage = {"choices": [], "usage": _chat_usage(told.message["usage"])}

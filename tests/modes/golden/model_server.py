@@ -15,19 +15,20 @@ EVERYTHING = 1 << 30
 
 
 class ModelServer:
-    """Answers requests in the order in which they come."""
+    """Answers requests in the order in which they come, summaries in an order of their own."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self.url = ""
-        self._answers = deque(answers)
+        self._said = deque(answer for answer in answers if not answer.summary)
+        self._summaries = deque(answer for answer in answers if answer.summary)
         self._place = 0
         self._moved = asyncio.Condition()
         self._connections: set[asyncio.Task[None]] = set()
 
     @property
-    def unasked(self) -> int:
-        """How many answers nobody has asked for."""
-        return len(self._answers)
+    def unasked(self) -> tuple[int, int]:
+        """How many answers, and how many summaries, nobody has asked for."""
+        return len(self._said), len(self._summaries)
 
     async def allow(self, place: int) -> None:
         """Send whatever belongs to ``place`` or before it."""
@@ -49,8 +50,10 @@ class ModelServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if await RequestReader(reader).next() is not None:
-                await self._answer(self._answers.popleft(), writer)
+            if (request := await RequestReader(reader).next()) is not None:
+                # Only the conversation offers tools.
+                asked = self._said if b'"tools":' in request.body else self._summaries
+                await self._answer(asked.popleft(), writer)
         except ConnectionError:
             pass  # the client hung up: an answer was aborted
         finally:

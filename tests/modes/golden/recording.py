@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -94,3 +95,19 @@ def joined_pieces(earlier: Json, later: Json) -> Json | None:
         # The output so far, each time; only the empty one at the beginning stands for itself.
         return later if earlier["partialResult"]["content"] else None
     return None
+
+
+def says_nothing(record: Json) -> bool:
+    """Whether a record tells of a delta without text, which ours leaves out."""
+    return record["type"] == "message_update" and record["assistantMessageEvent"].get("delta") == ""
+
+
+def usages(steps: Sequence[Step]) -> list[Json]:
+    """Every usage that a recording tells of its answers."""
+    found: list[Json] = []
+    for step in steps:
+        if isinstance(step, Got) and step.record["type"].startswith("message_"):
+            usage = step.record.get("usage") or step.record["message"].get("usage")
+            if usage is not None and usage not in found:
+                found.append(usage)
+    return found

@@ -8,24 +8,26 @@ import os
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
+from dataclasses import dataclass
 
 from pi.base.clock import SystemClock
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
+from pi.modes.input import read_chunks
 from pi.modes.output import Output
 from pi.modes.rpc.server import RpcServer
 from tests.modes.golden.comparing import Comparison
 from tests.modes.golden.lab import Lab
-from tests.modes.golden.model_answers import answers
-from tests.modes.golden.model_server import ModelServer, model_server
-from tests.modes.golden.recording import Got, Json, Sent, Step, joined_pieces
+from tests.modes.golden.model_server import ModelServer
+from tests.modes.golden.recording import Json, Sent, Step, joined_pieces, says_nothing, usages
 
 PATIENCE = 10.0
 """Seconds after which a record that does not come will never come."""
 LONG = 1.0
 """Waits from this many seconds on are over when the replay says so."""
+_UNORDERED = ("tool_execution_update", "tool_execution_end")
+"""What tools tell that run side by side: which is first says nothing about pi."""
 
 
 class ReplayClock(SystemClock):
@@ -43,7 +45,7 @@ class ReplayClock(SystemClock):
 
 
 class Client:
-    """The other end of a session in RPC mode."""
+    """The other end of a session in RPC mode; speaks as the recording does."""
 
     def __init__(self, write_end: int, read_end: int, lab: Lab) -> None:
         self._write_end = write_end
@@ -71,36 +73,35 @@ class Client:
 
 
 @asynccontextmanager
-async def session(lab: Lab, clock: ReplayClock, options: SessionOptions) -> AsyncIterator[Client]:
+async def rpc_session(lab: Lab, clock: ReplayClock, options: SessionOptions) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
     environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
     host = Host.of(environ, agent_dir=lab.agent_dir, clock=clock)
-    built = await assemble(lab.project, host, options)
-    await built.session.start()
+    session = (await assemble(lab.project, host, options)).session
+    await session.start()
     (commands_out, commands_in), (records_out, records_in) = os.pipe(), os.pipe()
     output = Output(records_in)
     client = Client(commands_in, records_out, lab)
-    from pi.modes.input import read_chunks
-
-    server = asyncio.create_task(RpcServer(built.session, output).run(read_chunks(commands_out)))
+    server = asyncio.create_task(RpcServer(session, output).run(read_chunks(commands_out)))
     try:
         yield client
     finally:
         os.close(commands_in)
         await server
-        await built.session.close()
+        await session.close()
         await output.close()
         os.close(records_in)
         os.close(commands_out)
         await asyncio.to_thread(client.reader.join)
 
 
+@dataclass
 class Pair:
     """A recorded record and ours in its place."""
 
-    def __init__(self, recorded: Json, ours: Json) -> None:
-        self.recorded = recorded
-        self.ours = ours
+    place: int
+    recorded: Json
+    ours: Json
 
 
 class Replay:
@@ -110,56 +111,67 @@ class Replay:
         self._steps = steps
         self._models = models
         self._clock = clock
-        self.comparison = Comparison(_usages(steps))
-        self.results: list[tuple[Json, Json, list[str]]] = []
+        self._comparison = Comparison(usages(steps))
+        self._pairs: list[Pair] = []
+        self._judged = 0
+        self.absent: list[int] = []
+        """Places of recorded records that have nothing to say, and that ours leaves out."""
+        self.differing: dict[int, list[str]] = {}
+        """What differs, by place."""
+        self.equal = 0
 
     async def run(self, client: Client) -> None:
-        """Send and receive; what differs is in ``results``."""
-        waiting: tuple[Json, Json] | None = None
+        """Send and receive."""
         for place, step in enumerate(self._steps):
             if isinstance(step, Sent):
-                client.send(self.comparison.ours_for(step.line))
-                continue
-            await self._models.allow(place)
-            if step.record["type"] == "agent_start":
-                self._clock.due.set()
+                self._judge()
+                client.send(self._comparison.ours_for(step.line))
+            elif says_nothing(step.record):
+                self.absent.append(place)
+            else:
+                await self._models.allow(place)
+                if step.record["type"] == "agent_start":
+                    self._clock.due.set()
+                self._pairs.append(Pair(place, step.record, await self._next(client)))
+                self._clock.due.clear()
+        self._judge()
+
+    async def _next(self, client: Client) -> Json:
+        """Our next record; what only continues the one before is put there."""
+        while True:
             ours = await client.next()
-            while waiting and (joined := joined_pieces(waiting[1], ours)) is not None:
-                waiting = (waiting[0], joined)
-                ours = await client.next()
-            self._clock.due.clear()
-            if waiting:
-                self._judge(*waiting)
-            waiting = (step.record, ours)
-        if waiting:
-            self._judge(*waiting)
+            last = self._pairs[-1] if self._pairs else None
+            joined = None if last is None else joined_pieces(last.ours, ours)
+            if last is None or joined is None:
+                return ours
+            last.ours = joined
 
-    def _judge(self, recorded: Json, ours: Json) -> None:
-        self.results.append((recorded, ours, self.comparison.differences(recorded, ours)))
-
-
-async def replay(
-    steps: list[Step], folder: Path, options: SessionOptions, settings: Json | None = None
-) -> Replay:
-    """Replay an RPC transcript in ``folder``."""
-    async with model_server(answers(steps)) as models:
-        lab = Lab(folder, models.url)
-        lab.write_settings(settings or {})
-        clock = ReplayClock()
-        run = Replay(steps, models, clock)
-        async with session(lab, clock, options) as client:
-            await run.run(client)
-        assert not models.unasked, f"{models.unasked} recorded answers were never asked for"
-        return run
+    def _judge(self) -> None:
+        """Compare what can no longer change: ids are known before they are sent."""
+        ready = _in_one_order(self._pairs[self._judged :])
+        self._judged = len(self._pairs)
+        for pair in ready:
+            found = self._comparison.differences(pair.recorded, pair.ours)
+            if found:
+                self.differing[pair.place] = found
+            else:
+                self.equal += 1
 
 
-def _usages(steps: Sequence[Step]) -> list[Json]:
-    """Every usage that a recording tells of its answers."""
-    found: list[Json] = []
-    for step in steps:
-        if isinstance(step, Got) and step.record["type"].startswith("message_"):
-            record = step.record
-            usage = record.get("usage") or record["message"].get("usage")
-            if usage is not None and usage not in found:
-                found.append(usage)
-    return found
+def _in_one_order(pairs: list[Pair]) -> list[Pair]:
+    """The pairs, with ours sorted like the recorded ones where tools ran side by side."""
+    ordered: list[Pair] = []
+    at = 0
+    while at < len(pairs):
+        kind = pairs[at].recorded["type"]
+        end = at + 1
+        while kind in _UNORDERED and end < len(pairs) and pairs[end].recorded["type"] == kind:
+            end += 1
+        run = pairs[at:end]
+        ours = {pair.ours.get("toolCallId"): pair.ours for pair in run}
+        theirs = [pair.recorded.get("toolCallId") for pair in run]
+        if kind in _UNORDERED and set(theirs) == set(ours) and len(theirs) == len(ours):
+            run = [Pair(pair.place, pair.recorded, ours[id]) for pair, id in zip(run, theirs)]
+        ordered += run
+        at = end
+    return ordered

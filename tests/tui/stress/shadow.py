@@ -46,6 +46,8 @@ class Shadow:
         self.height = 0
         self.last: list[str] = []
         """All rows of the last frame."""
+        self.top = 0
+        self.boundary = 0
 
     def tape(self) -> list[str]:
         """Every row that a reader can reach, without the blank ones at the end."""
@@ -78,8 +80,19 @@ class Shadow:
                 chunk = texts[count : max(count, min(boundary, top))]
                 self.committed += chunk
                 self.above += chunk
-        self.last = texts
+        self.last, self.top, self.boundary = texts, top, boundary
         self.show(drawn, top, columns=columns)
+
+    def lower(self, height: int) -> None:
+        """A pane got another height: rows above the cursor that do not fit any more are pushed out.
+
+        They are history from then on, as far as they were final.
+        """
+        self.height = height
+        pushed = self.window[: max(0, self.caret[0] + 1 - height)]
+        self.above += pushed
+        if self.top == len(self.committed):
+            self.committed += pushed[: max(0, self.boundary - self.top)]
 
     def show(self, drawn: Drawn, top: int, *, columns: int) -> None:
         """Take the frame's rows from ``top`` on as the window."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 
@@ -35,8 +36,9 @@ class Block:
 class World:
     """All state that ends up on the screen; every method is one thing that can happen."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, texts: Sequence[str] = TEXTS) -> None:
         self.random = Random(seed)
+        self.texts = texts
         self.blocks: list[Block] = []
         self.theme = 0
         self.editor = 1
@@ -48,7 +50,7 @@ class World:
     def line(self) -> str:
         """Another line, unlike all before."""
         self._number += 1
-        return f"{self._number:05d} {self.random.choice(TEXTS)}".rstrip()
+        return f"{self._number:05d} {self.random.choice(self.texts)}".rstrip()
 
     def add_block(self, lines: int, *, is_final: bool) -> None:
         block = Block(is_final=is_final)

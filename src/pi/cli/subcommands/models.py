@@ -5,72 +5,49 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pi.ai.auth.storage import AuthStorage
-from pi.ai.factory import agent_directory, create_models, weights_folder
+from pi.ai.factory import agent_directory, weights_folder
 from pi.ai.local.pulling import missing_bytes, pull
-from pi.ai.models.custom import CustomModels, read_custom_models
 from pi.ai.models.model import Model
 from pi.ai.providers.local import SMALL_MODEL
-from pi.ai.providers.rows import BUILT_IN
-from pi.base.clock import SystemClock
 from pi.base.errors import PiError
-from pi.base.files import read_if_exists
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
+from pi.cli.arguments import Arguments
+from pi.cli.standard_streams import complain
+from pi.coding.runtime.asking import discover_models
+from pi.coding.runtime.host import Host
 
-USAGE = "usage: pi models [search]   or   pi models pull"
+LOCAL_SERVERS = ("ollama", "llama.cpp", "lm-studio", "vllm")
+"""Whose models are known only when they are asked; they run on this machine."""
 COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 
-def run(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Do what ``words`` say; the exit code."""
-    match list(words):
-        case ["pull"]:
-            return _pull(environ)
-        case ["-h" | "--help"]:
-            sys.stdout.write(f"{USAGE}\n")
-            return 0
-        case [word, *_] if word.startswith("-"):
-            sys.stderr.write(f"Error: Unknown option: {word}\n{USAGE}\n")
-            return 1
-        case search:
-            return asyncio.run(_list(" ".join(search), environ))
+def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
+    """Do what is wanted; the exit code."""
+    if arguments.messages == ("pull",):
+        return _pull(environ)
+    return list_models(" ".join(arguments.messages), environ)
 
 
-async def _list(search: str, environ: Mapping[str, str]) -> int:
-    folder = agent_directory(environ)
-    custom = _custom_models(folder)
-    for problem in custom.problems:
-        sys.stderr.write(f"Warning: errors loading models.json:\n{problem}\n")
-    models = create_models(
-        storage=AuthStorage(folder / "auth.json"),
-        environ=environ,
-        clock=SystemClock(),
-        cwd=Path.cwd(),
-        folder=folder,
-        custom=custom,
-    )
-    await asyncio.gather(*map(models.refresh, ("ollama", "llama.cpp", "lm-studio", "vllm")))
-    await models.close()
-    usable = [model for model in models.get_models() if models.is_available(model.provider)]
-    found = rank(search, usable, key=lambda model: f"{model.provider}/{model.id} {model.name}")
-    if not found:
+def list_models(search: str, environ: Mapping[str, str]) -> int:
+    """Print the models that can be asked and fit ``search``; the exit code."""
+    found = asyncio.run(_found(search, Host.of(environ, report=complain)))
+    if found:
+        sys.stdout.write(table(found))
+    else:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
-        return 0
-    sys.stdout.write(table(found))
     return 0
 
 
-def _custom_models(folder: Path) -> CustomModels:
-    path = folder / "models.json"
-    content = read_if_exists(path)
-    if content is None:
-        return CustomModels()
-    text = content.decode("utf-8", "replace")
-    return read_custom_models(text, str(path), [row.id for row in BUILT_IN])
+async def _found(search: str, host: Host) -> list[Model]:
+    registry = discover_models(host, Path.cwd())
+    await asyncio.gather(*map(registry.models.refresh, LOCAL_SERVERS))
+    await registry.models.close()
+    usable = registry.get_available()
+    return rank(search, usable, key=lambda model: f"{model.provider}/{model.id} {model.name}")
 
 
 def table(models: Iterable[Model]) -> str:

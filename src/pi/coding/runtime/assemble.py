@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from pi.agent.agent import Agent
 from pi.agent.tool import AgentTool
@@ -13,6 +14,8 @@ from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import Record
+from pi.coding.blobs.images import BlobOptions
+from pi.coding.blobs.store import BlobStore
 from pi.coding.bus import Bus
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
@@ -30,6 +33,7 @@ from pi.coding.runtime.compaction import (
 )
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.dotenv import CurrentVariables
+from pi.coding.runtime.for_session import ForSession
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.idle_compaction import IdleCompaction
 from pi.coding.runtime.info import SessionFacts
@@ -38,6 +42,7 @@ from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.prompting import Prompting
 from pi.coding.runtime.replacing import Replacing
+from pi.coding.runtime.serving import image_limits, session_variables
 from pi.coding.runtime.summaries import Summaries
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.tree_moves import TreeMoves
@@ -54,7 +59,10 @@ from pi.coding.session.opening import Shelf, new_session
 from pi.coding.session.resolving import check_directory
 from pi.coding.session.stamps import Stamps
 from pi.coding.settings.settings import Settings
+from pi.coding.tools.images import ImageLimits
 from pi.coding.trust.trust import AskPerson
+
+T = TypeVar("T")
 
 NOBODY = Model(id="none", name="none", api="none", provider="none", input=("text",))
 """Stands for the model when there is nobody to ask."""
@@ -88,6 +96,7 @@ class Assembled(Record):
     """A session, and what the person should know about how it began."""
 
     session: AgentSession
+    workspace: Workspace
     note: str = ""
 
 
@@ -109,7 +118,7 @@ class _Build:
         self._options = options
         self._parts = parts
         self._bus = parts.bus or Bus()
-        self._variables: Callable[[], Mapping[str, str]] = dict
+        self._served: Core | None = None
         self._here: Callable[[], Workspace] = lambda: self._workspace
 
     async def find(self) -> None:
@@ -134,7 +143,7 @@ class _Build:
     async def put_together(self) -> Assembled:
         """All parts, connected."""
         core = self._core = self._new_core()
-        self._variables = lambda: _session_variables(core)
+        self._served = core
         self._here = lambda: core.workspace
         summaries = Summaries(
             core, self._asking.stream, options=self._asking.options, retry=self._retry_settings
@@ -184,7 +193,7 @@ class _Build:
             await self._session.facts.rename(self._options.name)
         if not len(core.log.tree) or self._is_new:
             await prompts.note_choices()
-        return Assembled(session=self._session, note=self._start.note)
+        return Assembled(session=self._session, workspace=self._workspace, note=self._start.note)
 
     # Before there is a core -----------------------------------------------------------------------
 
@@ -194,10 +203,23 @@ class _Build:
             self._host,
             self._options,
             self._bus,
-            session_variables=lambda: self._variables(),
+            session=self._for_session(),
             ask_trust=self._parts.ask_trust,
             settings=self._parts.settings,
         )
+
+    def _for_session(self) -> ForSession:
+        """What tools ask of the session; before there is one, nothing is known."""
+        known = self._known
+        return ForSession(
+            variables=lambda: known(session_variables, {}),
+            new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
+            image_limits=lambda: known(image_limits, ImageLimits()),
+            tools=lambda: known(lambda core: core.toolbox.active_names, ()),
+        )
+
+    def _known(self, ask: Callable[[Core], T], otherwise: T) -> T:
+        return otherwise if self._served is None else ask(self._served)
 
     async def _move_to(self, home: Path) -> None:
         try:
@@ -213,7 +235,15 @@ class _Build:
         directory = None
         if self._parts.persistent:
             directory = self._session_directory(cwd)
-        return Shelf(directory=directory, cwd=str(cwd), report=self._host.report, stamps=stamps)
+        options = self._workspace.settings.section(("blobs",), BlobOptions)
+        return Shelf(
+            directory=directory,
+            cwd=str(cwd),
+            report=self._host.report,
+            stamps=stamps,
+            blobs=BlobStore(self._host.agent_dir / "blobs"),
+            externalize_images=options.externalize_images,
+        )
 
     def _session_directory(self, cwd: Path) -> Path:
         custom = self._parts.session_dir
@@ -319,16 +349,3 @@ class _Build:
         await self._when_idle.close()
         await self._idle_compaction.close()
         await self._asking.close()
-
-
-def _session_variables(core: Core) -> dict[str, str]:
-    """What the bash tool tells its commands about the session."""
-    variables = {
-        "PI_SESSION_ID": core.log.header.id,
-        "PI_PROVIDER": core.agent.model.provider,
-        "PI_MODEL": core.agent.model.id,
-        "PI_REASONING_LEVEL": core.agent.thinking_level,
-    }
-    if core.log.file is not None:
-        variables["PI_SESSION_FILE"] = str(core.log.file)
-    return variables

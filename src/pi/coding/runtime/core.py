@@ -7,6 +7,8 @@ from typing import Any
 
 from pi.agent.agent import Agent
 from pi.agent.events import EntryAppended
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.folder import TextFolder, artifact_directory
 from pi.coding.bus import Bus
 from pi.coding.models.patterns import Choice
 from pi.coding.models.registry import ModelRegistry
@@ -35,6 +37,17 @@ class Core:
     """The models to cycle through; empty means all."""
     has_model: bool = True
     """Whether somebody can be asked at all."""
+
+    def __post_init__(self) -> None:
+        self.converse_in(self.conversation)
+
+    def converse_in(self, conversation: SessionConversation) -> None:
+        """Have another session from now on."""
+        self.conversation = conversation
+        file = conversation.log.file
+        folder = TextFolder(None if file is None else artifact_directory(file))
+        self.artifacts = Artifacts(folder)
+        """Long outputs of this session, by number."""
 
     @property
     def log(self) -> SessionLog:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
+from pi.coding.blobs.folder import copy_artifacts
 from pi.coding.models.starting import Wishes, starting_model
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import (
@@ -80,6 +82,7 @@ class Replacing:
         if await self._fork_forbidden(entry_id, "before"):
             return Forked(text="", cancelled=True)
         log, text = forking.fork_before(self._core.log, entry_id, self.shelf)
+        self._copy_artifacts(log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
 
@@ -88,7 +91,9 @@ class Replacing:
         self._must_be_saved()
         if await self._fork_forbidden(self._core.log.leaf_id, "at"):
             return Replaced(cancelled=True)
-        await self._swap(forking.clone(self._core.log, self.shelf), "fork")
+        log = forking.clone(self._core.log, self.shelf)
+        self._copy_artifacts(log)
+        await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
     async def hand_off(self, document: str) -> None:
@@ -104,10 +109,18 @@ class Replacing:
         """Where new sessions are kept: beside this one, or in memory like this one."""
         shelf = self._shelf(self._core.workspace.cwd)
         if self._core.log.file is None:
-            return Shelf(directory=None, cwd=shelf.cwd, report=shelf.report, stamps=shelf.stamps)
+            return replace(shelf, directory=None)
         return shelf
 
     # ----------------------------------------------------------------------------------------------
+
+    def _copy_artifacts(self, log: SessionLog) -> None:
+        """Give a fork the long outputs that its entries speak of; without them it goes on too."""
+        if self._core.log.file is not None and log.file is not None:
+            try:
+                copy_artifacts(self._core.log.file, log.file)
+            except OSError as problem:
+                self._core.host.report(f"Warning: artifacts were not copied: {problem}")
 
     def _must_be_saved(self) -> None:
         if self._core.log.file is not None and not self._core.log.is_saved:
@@ -135,7 +148,7 @@ class Replacing:
             core.workspace = workspace
             core.toolbox.move_to(workspace)
         core.log.close()
-        core.conversation = SessionConversation(log)
+        core.converse_in(SessionConversation(log))
         core.agent.reset(core.conversation)
         core.began = core.host.clock.monotonic()
         self._restore_choices()

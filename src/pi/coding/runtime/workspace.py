@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pi.base.records import Record
+from pi.base.tasks import TaskScope
 from pi.coding.bus import Bus
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
 from pi.coding.runtime.dotenv import NAME as DOTENV
 from pi.coding.runtime.dotenv import Environment, read_dotenv
+from pi.coding.runtime.extended_bash import extended_bash
+from pi.coding.runtime.for_session import ForSession
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.settings.file import SettingsFile
@@ -39,6 +42,15 @@ class ShellEnvironment(Record):
     deny: tuple[str, ...] = ()
 
 
+class ShellValues(Record):
+    """``shell`` of the settings."""
+
+    wrapper: str = ""
+    """Words before every command, such as a program that sandboxes it."""
+    login: bool = False
+    """Whether the person's profile is read first."""
+
+
 @dataclass(frozen=True)
 class Workspace:
     """One working directory as a session uses it."""
@@ -52,6 +64,8 @@ class Workspace:
     files: LocalFiles
     shell: LocalShell
     commands: UserCommands
+    jobs: TaskScope
+    """Commands that run on in the background."""
     tools: Mapping[str, BuiltIn]
 
     @property
@@ -61,6 +75,7 @@ class Workspace:
 
     async def close(self) -> None:
         """End whatever commands have left running."""
+        await self.jobs.close()
         await self.shell.close()
 
 
@@ -70,7 +85,7 @@ async def open_workspace(
     options: SessionOptions,
     bus: Bus,
     *,
-    session_variables: Callable[[], Mapping[str, str]],
+    session: ForSession,
     ask_trust: AskPerson | None = None,
     settings: Settings | None = None,
 ) -> Workspace:
@@ -97,13 +112,16 @@ async def open_workspace(
     resources = discover(options.resources, _where(cwd, host, trust, settings))
     _tell_notices(host, settings, resources)
     files = LocalFiles(lambda: cwd, home=str(host.home))
-    shell = _shell(cwd, host, settings, environment)
+    shell = _shell(cwd, host, settings, environment, session)
+    jobs = TaskScope()
     place = Workplace(
         files=files,
         shell=shell,
         programs=SearchPrograms(lambda: service_environment(environment.of_process)),
         home=host.home,
-        session_variables=session_variables,
+        image_limits=session.image_limits,
+        session_variables=session.variables,
+        bash=extended_bash(settings, shell, files, environment, jobs, session),
     )
     return Workspace(
         cwd=cwd,
@@ -114,6 +132,7 @@ async def open_workspace(
         files=files,
         shell=shell,
         commands=UserCommands(shell),
+        jobs=jobs,
         tools=built_in_tools(place),
     )
 
@@ -150,16 +169,29 @@ def environment_rules(settings: Settings, environment: Environment) -> Environme
     )
 
 
-def _shell(cwd: Path, host: Host, settings: Settings, environment: Environment) -> LocalShell:
+def _shell(
+    cwd: Path, host: Host, settings: Settings, environment: Environment, session: ForSession
+) -> LocalShell:
     def variables() -> Mapping[str, str]:
         return command_environment(environment.values, environment_rules(settings, environment))
 
     def options() -> ShellOptions:
         values = settings.values
         path = str(Path(values.shell_path).expanduser()) if values.shell_path else ""
-        return ShellOptions(path=path, prefix=values.shell_command_prefix)
+        more = settings.section(("shell",), ShellValues)
+        return ShellOptions(
+            path=path,
+            prefix=values.shell_command_prefix,
+            wrapper=more.wrapper,
+            login=more.login,
+        )
 
-    spills = SpillFolder(host.temp_dir, random_bytes=host.random_bytes, clock=host.clock)
+    spills = SpillFolder(
+        host.temp_dir,
+        random_bytes=host.random_bytes,
+        clock=host.clock,
+        new_artifact=session.new_artifact,
+    )
     return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
 
 

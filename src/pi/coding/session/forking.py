@@ -57,7 +57,7 @@ def fork_at(source: SessionLog, leaf_id: str | None, shelf: Shelf) -> SessionLog
 def fork_file(path: Path, shelf: Shelf) -> SessionLog:
     """All entries of a session file, all branches, as a session of this working directory."""
     path = Path(shelf.cwd, path)
-    content = read_session(path, shelf.stamps)
+    content = read_session(path, shelf.stamps, shelf.blobs)
     return new_session(
         shelf,
         parent=path,

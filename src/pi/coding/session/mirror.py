@@ -27,11 +27,20 @@ class Mirror:
     the lines wait. An existing one is only ever appended to, with one ``write`` per line.
     """
 
-    def __init__(self, path: Path, report: Report, *, lock: SessionLock | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        report: Report,
+        *,
+        lock: SessionLock | None = None,
+        stored: Callable[[bytes], bytes] = bytes,
+    ) -> None:
         self.path = path
         self.problem: str | None = None
         """Why the file is not written any more."""
         self._report = report
+        self._stored = stored
+        """From a line as it is used to the line that the file is to have."""
         self._lock = lock
         self._waiting: list[bytes] = []
         self._file: os.stat_result | None = None
@@ -44,7 +53,7 @@ class Mirror:
 
     def begin(self, lines: Sequence[bytes], *, worth_keeping: bool) -> None:
         """Take the first lines of a new file, with their LF."""
-        self._waiting.extend(lines)
+        self._waiting.extend(map(self._stored, lines))
         if worth_keeping:
             self._attempt(self._publish)
 
@@ -66,7 +75,7 @@ class Mirror:
         if self._file is None:
             self.begin([line], worth_keeping=worth_keeping)
         else:
-            self._attempt(lambda: self._append(line))
+            self._attempt(lambda: self._append(self._stored(line)))
 
     def close(self) -> None:
         """Let others write to the session."""

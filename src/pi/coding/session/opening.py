@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pi.base.json_lines import encode_line
 from pi.base.records import UNSET
+from pi.coding.blobs.images import externalised, rehydrated
+from pi.coding.blobs.store import BlobStore
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
-from pi.coding.session.locking import lock_session
+from pi.coding.session.locking import SessionLock, lock_session
 from pi.coding.session.log import SessionLog, is_worth_keeping
 from pi.coding.session.mirror import Mirror, Report
 from pi.coding.session.naming import file_name, is_session_id
@@ -28,6 +31,17 @@ class Shelf:
     report: Report
     """Told, once per session, when its file can no longer be written."""
     stamps: Stamps = field(default_factory=Stamps)
+    blobs: BlobStore | None = None
+    """Where pictures are that session files refer to; without it, references stay."""
+    externalize_images: bool = False
+    """Whether large pictures of new entries go there."""
+
+    def mirror(self, path: Path, lock: SessionLock | None = None) -> Mirror:
+        """The file of a session that is kept here."""
+        if self.blobs is None or not self.externalize_images:
+            return Mirror(path, self.report, lock=lock)
+        stored = partial(externalised, store=self.blobs)
+        return Mirror(path, self.report, lock=lock, stored=stored)
 
 
 def new_session(
@@ -57,7 +71,7 @@ def new_session(
     if shelf.directory is None:
         return _begin(header, lines, shelf.stamps, None)
     path = shelf.directory / file_name(header.timestamp, header.id)
-    return _begin(header, lines, shelf.stamps, Mirror(path, shelf.report))
+    return _begin(header, lines, shelf.stamps, shelf.mirror(path))
 
 
 def open_session(path: Path, shelf: Shelf) -> SessionLog:
@@ -68,9 +82,9 @@ def open_session(path: Path, shelf: Shelf) -> SessionLog:
     """
     path = Path(shelf.cwd, path)
     lock = lock_session(path)
-    mirror = Mirror(path, shelf.report, lock=lock)
+    mirror = shelf.mirror(path, lock)
     try:
-        lines = read_file(path)
+        lines = _read_lines(path, shelf.blobs)
         if not lines:
             header = SessionHeader(
                 version=SESSION_VERSION,
@@ -87,12 +101,17 @@ def open_session(path: Path, shelf: Shelf) -> SessionLog:
         raise
 
 
-def read_session(path: Path, stamps: Stamps) -> SessionFile:
+def read_session(path: Path, stamps: Stamps, blobs: BlobStore | None = None) -> SessionFile:
     """What a session file holds. It is neither locked nor changed; it must exist."""
-    lines = read_file(path)
+    lines = _read_lines(path, blobs)
     if not lines and not path.exists():
         raise SessionNotFound(path)
     return parse_session(lines, path, stamps.entry_id)
+
+
+def _read_lines(path: Path, blobs: BlobStore | None) -> list[bytes]:
+    lines = read_file(path)
+    return lines if blobs is None else [rehydrated(line, blobs) for line in lines]
 
 
 def _begin(

@@ -5,7 +5,6 @@ Nothing is done here: every method hands over to the part that does it.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,7 +40,7 @@ class SessionManager:
     @classmethod
     def in_memory(cls, cwd: Path | str = ".") -> Self:
         """A new session that no file keeps."""
-        return cls.create(Shelf(directory=None, cwd=os.path.abspath(cwd), report=_keep_quiet))
+        return cls.create(Shelf(directory=None, cwd=str(Path(cwd).absolute()), report=_keep_quiet))
 
     @classmethod
     def open(cls, path: Path, shelf: Shelf) -> Self:

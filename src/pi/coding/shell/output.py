@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pi.base.records import Record
+from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.decoding import OutputDecoder
-from pi.coding.shell.spill import Artifact, Spill
+from pi.coding.shell.spill import Spill
 from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Truncation, keep_tail
 
 KEPT = 2 * MOST_BYTES

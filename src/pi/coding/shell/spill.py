@@ -11,19 +11,12 @@ from typing import BinaryIO, TypeAlias
 
 from pi.base.clock import Clock
 from pi.base.ids import RandomBytes
-from pi.base.records import Record
+from pi.coding.blobs.artifacts import Artifact
 
 log = logging.getLogger(__name__)
 
 OLDEST = 7 * 24 * 3600
 """Seconds after which a spill file is removed."""
-
-
-class Artifact(Record):
-    """A file of the session that is to hold the same text."""
-
-    id: str
-    path: Path
 
 
 NewArtifact: TypeAlias = Callable[[], Artifact | None]

@@ -28,7 +28,8 @@ def parse_usage(counted: Any) -> Usage | None:
         or _count(counted, "cached_tokens")
     )
     written = _count(details, "cache_write_tokens")
-    reasoning = _count(_object(counted, "completion_tokens_details"), "reasoning_tokens")
+    thoughts = _number(_object(counted, "completion_tokens_details").get("reasoning_tokens"))
+    reasoning = int(thoughts or 0)
     if reasoning and _count(counted, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI and Google count thoughts apart
     return Usage(
@@ -36,7 +37,7 @@ def parse_usage(counted: Any) -> Usage | None:
         output=output,
         cache_read=read,
         cache_write=written,
-        reasoning=min(reasoning, output) or UNSET,
+        reasoning=UNSET if thoughts is None else min(reasoning, output),
     )
 
 

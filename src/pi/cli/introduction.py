@@ -1,0 +1,31 @@
+"""What ``--verbose`` tells at the start: where everything comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pi import __version__
+from pi.coding.runtime.assemble import Assembled
+
+
+def introduction(built: Assembled) -> Iterator[str]:
+    """The lines."""
+    state, workspace = built.session.facts.state(), built.workspace
+    yield f"pi {__version__}"
+    yield f"folder: {workspace.cwd} ({_trust(built)})"
+    model = f"{state.model.provider}/{state.model.id}" if state.model else "none"
+    yield f"model: {model}, thinking {state.thinking_level}"
+    yield f"session: {state.session_file or 'kept in memory only'}"
+    for title, names in (
+        ("instructions", [file.path for file in workspace.resources.context.files]),
+        ("skills", [found.skill.name for found in workspace.resources.skills]),
+        ("prompt templates", [prompt.name for prompt in workspace.resources.prompts]),
+        ("variables from .env files", sorted(workspace.environment.from_files)),
+    ):
+        if names:
+            yield f"{title}: {', '.join(names)}"
+
+
+def _trust(built: Assembled) -> str:
+    trust = built.workspace.trust
+    return f"{'trusted' if trust.trusted else 'not trusted'}: {trust.source}"

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.fullscreen.display import FullscreenDisplay
+from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.placement import OverlayOptions
+from pi.tui.tui import TUI
+from tests.tui.manual_timers import ManualTimers
+from tests.tui.parts import Field, Rows, numbered
+
+OPENING = "\x1b[?1049h\x1b[?7l\x1b[?1000h\x1b[?1002h\x1b[?1003h\x1b[?1004h\x1b[?1006h\x1b[2J\x1b[H"
+CLOSING = "\x1b[?1006l\x1b[?1004l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?7h\x1b[?1049l"
+
+
+class Program:
+    def __init__(self) -> None:
+        self.timers = ManualTimers()
+        self.terminal = VirtualTerminal(20, 6, replies=False)
+        self.terminal.write("$ pi\r\n")
+        self.tui = TUI(self.terminal, env={}, mode="fullscreen", strict=True)
+        self.history = Rows(*numbered(20))
+        self.scroll = ScrollView(self.history, follow="end", scrollbar="hidden")
+        self.editor = Field()
+        self.tui.add_child(self.scroll)
+        self.tui.add_child(self.editor)
+        self.tui.set_focus(self.editor)
+        self.tui.start(self.timers)
+
+    def shown(self) -> list[str]:
+        self.timers.advance(0.5)
+        return self.terminal.screen
+
+
+def test_the_alternate_screen_is_filled() -> None:
+    program = Program()
+
+    assert (program.shown(), program.terminal.is_alternate) == (
+        [*numbered(5, first=15), ">"],
+        True,
+    )
+    assert program.terminal.output[1].startswith(OPENING)
+    assert program.terminal.history == []
+
+
+@pytest.mark.trap(164)
+def test_the_main_screen_comes_back_as_it_was() -> None:
+    program = Program()
+
+    program.tui.stop()
+
+    assert (program.terminal.screen[0], program.terminal.is_alternate) == ("$ pi", False)
+    assert CLOSING in program.terminal.output[-1]
+    assert (program.terminal.mode(1000), program.terminal.mode(7)) == (False, True)
+
+
+@pytest.mark.trap(164)
+def test_a_screen_that_was_not_entered_is_not_left() -> None:
+    display = FullscreenDisplay(VirtualTerminal(20, 5).size)
+
+    assert display.closing() == ""
+
+
+def test_what_is_to_stay_is_printed_on_the_main_screen() -> None:
+    program = Program()
+    assert isinstance(program.tui.display, FullscreenDisplay)
+    program.tui.display.exit_rows = lambda width: numbered(3)
+
+    program.tui.stop()
+
+    assert program.terminal.screen[:4] == ["$ pi", *numbered(3)]
+
+
+def test_only_changes_are_written() -> None:
+    program = Program()
+    program.shown()
+    before = len(program.terminal.output)
+
+    program.terminal.type("a")
+
+    assert program.shown()[5] == "> a"
+    assert program.terminal.output[before:] == ["\x1b[6;3Ha\x1b[6;4H"]
+
+
+def test_the_wheel_scrolls_and_dragging_selects() -> None:
+    program = Program()
+
+    program.terminal.type("\x1b[<64;3;3M")
+    assert program.shown()[0] == "row 12"
+    program.terminal.type("\x1b[<0;1;1M\x1b[<32;3;1M")
+    program.shown()
+    assert program.terminal.style(0, 0)["inverse"]
+
+
+def test_a_resize_paints_all_of_it() -> None:
+    program = Program()
+
+    program.terminal.resize(30, 4)
+
+    assert program.shown() == [*numbered(3, first=17), ">"]
+
+
+def test_an_overlay_lies_over_it_and_gets_the_mouse() -> None:
+    program = Program()
+    inner = ScrollView(Rows(*"abcdef"), scrollbar="hidden")
+
+    class Window(Rows):
+        def render(self, width: int) -> list[str]:
+            return inner.render_in(width, 2)
+
+        def handle_mouse(self, event: object) -> object:
+            return inner.handle_mouse(event)  # type: ignore[arg-type]
+
+    program.tui.show_overlay(Window(), OverlayOptions(width=4, row=1, col=0))
+    assert [row[:4].strip() for row in program.shown()[1:3]] == ["a", "b"]
+    program.terminal.type("\x1b[<65;2;2M")
+
+    assert [row[:4].strip() for row in program.shown()[1:3]] == ["d", "e"]
+    assert program.shown()[0] == "row 15"
+
+
+def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
+    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+
+    class Clickable(Field):
+        def handle_mouse(self, event: MouseEvent) -> MouseAnswer:
+            return MouseAnswer(handled=True, focus=event.type == "click")
+
+    program = Program()
+    other = Clickable()
+    program.tui.add_child(other)
+    program.shown()
+
+    program.terminal.type("\x1b[<0;1;6M\x1b[<0;1;6m")
+
+    assert (other.focused, program.editor.focused) == (True, False)
+
+
+@pytest.mark.trap(167)
+def test_after_a_suspend_the_screen_is_painted_anew() -> None:
+    program = Program()
+    program.shown()
+
+    program.tui.suspend()
+
+    assert (program.shown(), program.terminal.is_alternate) == (
+        [*numbered(5, first=15), ">"],
+        True,
+    )

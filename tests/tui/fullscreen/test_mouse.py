@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pi.tui.fullscreen.mouse import (
+    MouseAnswer,
+    MouseEvent,
+    MouseRouter,
+    Target,
+    targets_at,
+)
+from pi.tui.input.mouse import Action, MouseReport
+from pi.tui.stacks import HStack, VStack
+from tests.tui.parts import Rows
+
+
+class Button(Rows):
+    """Handles every event and remembers it."""
+
+    def __init__(self, *rows: str, answer: MouseAnswer | None = None) -> None:
+        super().__init__(*rows)
+        self.answer = answer or MouseAnswer(handled=True)
+        self.events: list[tuple[str, int, int]] = []
+        self.clicks: list[int] = []
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer:
+        self.events.append((event.type, event.x, event.y))
+        if event.type == "click":
+            self.clicks.append(event.click_count)
+        return self.answer
+
+
+def report(action: Action, x: int, y: int) -> MouseReport:
+    return MouseReport(action=action, button="left", x=x, y=y)
+
+
+def whole(component: Rows | VStack, width: int = 10, height: int = 4) -> Target:
+    return Target(component, 0, 0, width, height)
+
+
+def test_the_innermost_component_under_the_mouse_comes_first() -> None:
+    left, right = Rows("ab"), Rows("cd")
+    row = HStack(left, right)
+    stack = VStack(Rows("head"), row)
+    stack.render_in(10, 4)
+
+    found = targets_at(whole(stack), 3, 1)
+
+    assert [target.component for target in found] == [right, row, stack]
+    assert (found[0].row, found[0].column) == (1, 2)
+    assert targets_at(whole(stack), 50, 1) == []
+
+
+def test_events_come_in_the_components_own_coordinates() -> None:
+    button = Button()
+    router = MouseRouter()
+
+    router.route(report("press", 7, 3), [Target(button, 2, 5, 4, 4)])
+
+    assert button.events == [("press", 2, 1)]
+
+
+def test_what_one_does_not_handle_the_next_gets() -> None:
+    shy, outer = Button(answer=MouseAnswer()), Button(answer=MouseAnswer(handled=True, focus=True))
+    router = MouseRouter()
+
+    answer, component = router.route(report("press", 0, 0), [whole(shy), whole(outer)])
+
+    assert (answer.focus, component, len(shy.events)) == (True, outer, 1)
+
+
+def test_a_capture_holds_until_the_button_is_released() -> None:
+    owner, other = Button(answer=MouseAnswer(handled=True, capture=True)), Button()
+    router = MouseRouter()
+
+    router.route(report("press", 0, 0), [whole(owner)])
+    router.route(report("drag", 9, 9), [whole(other)])
+    router.route(report("release", 9, 9), [whole(other)])
+    router.route(report("move", 9, 9), [whole(other)])
+
+    assert [name for name, _, _ in owner.events] == ["press", "drag", "release"]
+    assert [name for name, _, _ in other.events] == ["move"]
+
+
+def test_clicks_on_the_same_cell_are_counted() -> None:
+    button = Button()
+    router = MouseRouter()
+
+    for x in (1, 1, 5):
+        router.route(report("press", x, 0), [whole(button)])
+        router.route(report("release", x, 0), [whole(button)])
+    router.route(report("press", 1, 0), [whole(button)])
+    router.route(report("drag", 2, 0), [whole(button)])
+    router.route(report("release", 1, 0), [whole(button)])
+
+    assert button.clicks == [1, 2, 1]

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent, MouseType
+from pi.tui.fullscreen.scroll_view import ScrollView
+from tests.tui.parts import Rows, numbered
+
+
+def view(count: int = 20, **options: Any) -> ScrollView:
+    return ScrollView(Rows(*numbered(count)), **{"scrollbar": "hidden", **options})
+
+
+def mouse(kind: MouseType, x: int = 0, y: int = 0, *, delta: int = 0) -> MouseEvent:
+    return MouseEvent(
+        type=kind, button="left", x=x, y=y, screen_x=x, screen_y=y, width=10, height=5,
+        wheel_delta=delta,
+    )  # fmt: skip
+
+
+def test_a_part_is_shown_and_scrolled() -> None:
+    scroll = view()
+
+    assert scroll.render_in(10, 3) == numbered(3)
+    assert scroll.scroll_by(5)
+    assert scroll.render_in(10, 3) == numbered(3, first=5)
+    assert not scroll.scroll_by(0)
+    scroll.scroll_to(1000)
+    assert scroll.render_in(10, 3) == numbered(3, first=17)
+    assert scroll.render(10) == numbered(20)
+
+
+def test_less_than_fits_is_filled_up() -> None:
+    assert view(1).render_in(10, 3) == ["row 0", "", ""]
+
+
+def test_it_follows_the_end_until_the_reader_scrolls_up() -> None:
+    child = Rows(*numbered(10))
+    scroll = ScrollView(child, follow="end", scrollbar="hidden")
+    assert scroll.render_in(10, 3) == numbered(3, first=7)
+
+    scroll.scroll_by(-2)
+    child.rows = numbered(20)
+    assert scroll.render_in(10, 3) == numbered(3, first=5)
+    scroll.scroll_to(99)
+    child.rows = numbered(30)
+    assert scroll.render_in(10, 3) == numbered(3, first=27)
+
+
+def test_anchors_can_be_jumped_to() -> None:
+    class Prompts(Rows):
+        anchors = (2, 9)
+
+    scroll = ScrollView(Prompts(*numbered(20)), scrollbar="hidden")
+    scroll.render_in(10, 3)
+
+    assert (scroll.jump(1), scroll.render_in(10, 1)) == (True, ["row 2"])
+    assert (scroll.jump(1), scroll.render_in(10, 1)) == (True, ["row 9"])
+    assert not scroll.jump(1)
+    assert (scroll.jump(-1), scroll.render_in(10, 1)) == (True, ["row 2"])
+    assert view().jump(1) is False
+
+
+def test_a_bar_shows_where_the_part_is() -> None:
+    scroll = ScrollView(Rows(*numbered(8)), scrollbar="auto")
+
+    assert scroll.render_in(8, 4) == ["row 0  █", "row 1  █", "row 2  │", "row 3  │"]
+    scroll.scroll_to(99)
+    assert [row[-1] for row in scroll.render_in(8, 4)] == ["│", "│", "█", "█"]
+    assert ScrollView(Rows("a"), scrollbar="auto").render_in(8, 2) == ["a", ""]
+    assert ScrollView(Rows("a"), scrollbar="always").render_in(4, 1) == ["a  █"]
+
+
+def test_the_wheel_scrolls_and_at_the_edge_goes_on_to_others() -> None:
+    scroll = view()
+    scroll.render_in(10, 5)
+
+    assert scroll.handle_mouse(mouse("wheel", delta=1)) == MouseAnswer(handled=True, render=True)
+    assert scroll.render_in(10, 5) == numbered(5, first=3)
+    scroll.scroll_to(0)
+    assert scroll.handle_mouse(mouse("wheel", delta=-1)) == MouseAnswer()
+    contained = view(overscroll="contain")
+    contained.render_in(10, 5)
+    assert contained.handle_mouse(mouse("wheel", delta=-1)) == MouseAnswer(handled=True)
+
+
+def test_dragging_marks_text_and_hands_it_over() -> None:
+    copied: list[str] = []
+    scroll = view(on_select=copied.append)
+    scroll.render_in(10, 5)
+
+    scroll.handle_mouse(mouse("press", 4, 0))
+    scroll.handle_mouse(mouse("drag", 2, 1))
+    assert scroll.render_in(10, 5)[:2] == ["row \x1b[7m0\x1b[27m", "\x1b[7mrow\x1b[27m 1"]
+    scroll.handle_mouse(mouse("release", 2, 1))
+    assert copied == ["0\nrow"]
+    scroll.handle_mouse(mouse("press", 0, 0))
+    assert scroll.render_in(10, 5) == numbered(5)
+    assert scroll.handle_mouse(mouse("move")) is None
+
+
+def test_dragging_beyond_the_edge_scrolls() -> None:
+    scroll = view()
+    scroll.render_in(10, 5)
+
+    scroll.handle_mouse(mouse("press", 0, 4))
+    scroll.handle_mouse(mouse("drag", 0, 5))
+
+    assert scroll.render_in(10, 5)[0] == "row 1"
+
+
+def test_searching_goes_up_from_the_end_and_round() -> None:
+    scroll = view(30, follow="end")
+    scroll.render_in(10, 5)
+
+    assert scroll.find("row 2") == (11, 11)
+    assert "row 29" not in scroll.render_in(10, 5)[4][:4]
+    assert scroll.find("row 2") == (10, 11)
+    assert scroll.find("row 2", direction=1) == (11, 11)
+    assert scroll.find("row 2", direction=1) == (1, 11)
+    assert scroll.render_in(10, 5)[2] == "\x1b[7mrow 2\x1b[27m"
+    assert scroll.find("nowhere") == (0, 0)
+    assert scroll.find("") == (0, 0)
+
+
+def test_invalidating_reaches_the_child() -> None:
+    child = Rows("a")
+
+    ScrollView(child).invalidate()
+
+    assert child.forgotten == 1

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from pi.tui.fullscreen.search import Match, find_all
+
+
+def test_every_place_is_found_in_columns() -> None:
+    rows = ["\x1b[31mab\x1b[0m ab", "日ab"]
+
+    assert find_all(rows, "ab") == [
+        Match(row=0, start=0, end=2),
+        Match(row=0, start=3, end=5),
+        Match(row=1, start=2, end=4),
+    ]
+
+
+def test_capitals_matter_only_if_there_are_some() -> None:
+    assert len(find_all(["Abc abc"], "abc")) == 2
+    assert find_all(["Abc abc"], "Abc") == [Match(row=0, start=0, end=3)]
+
+
+def test_nothing_is_found_nowhere() -> None:
+    assert find_all(["a"], "") == []

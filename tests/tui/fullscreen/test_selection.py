@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.fullscreen.selection import Selection, marked, selected_text
+from pi.tui.text.ansi import strip_sequences
+
+ROWS = ["first row  ", "\x1b[31m日本語\x1b[0m", "third"]
+
+
+def test_a_selection_reads_from_left_to_right_whatever_way_it_was_made() -> None:
+    forward = Selection(anchor=(0, 6), head=(2, 1))
+    backward = Selection(anchor=(2, 1), head=(0, 6))
+
+    assert selected_text(ROWS, forward) == "row\n日本語\nth"
+    assert selected_text(ROWS, backward) == selected_text(ROWS, forward)
+
+
+def test_a_selection_inside_one_row() -> None:
+    assert selected_text(ROWS, Selection(anchor=(0, 0), head=(0, 4))) == "first"
+
+
+def test_a_selection_beyond_the_end_holds_what_there_is() -> None:
+    assert selected_text(ROWS, Selection(anchor=(2, 2), head=(9, 9))) == "ird"
+
+
+def test_marked_columns_are_shown_in_reverse() -> None:
+    assert marked("abcd", 1, 3) == "a\x1b[7mbc\x1b[27md"
+
+
+@given(st.text("ab ", max_size=10), st.integers(0, 12), st.integers(0, 12))
+def test_marking_changes_no_text(row: str, start: int, end: int) -> None:
+    shown = strip_sequences(marked(row, min(start, end), max(start, end)))
+
+    assert shown == row

@@ -1,0 +1,74 @@
+"""The program inside tmux: applies the operations of a seed, one per key ``n``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from random import Random
+
+from pi.tui.process_terminal import ProcessTerminal
+from pi.tui.tui import TUI
+from tests.tui.stress.operations import CHANGES, Operation, random_operations
+from tests.tui.stress.world import Chrome, Transcript, World
+
+TEXTS = (
+    "plain words that say nothing much",
+    "日本語のテキスト",
+    "some \x1b[1mbold\x1b[22m and \x1b[38;5;9mred\x1b[39m text",
+    "a long paragraph " + "that has to be wrapped because it does not fit " * 3,
+    "",
+)
+"""Texts on whose width tmux agrees."""
+
+OPERATIONS = 25
+
+
+def operations(seed: int) -> list[Operation]:
+    """What happens: changes of the world, and now and then another height."""
+    wanted = random_operations(Random(seed), 200)
+    return [step for step in wanted if step.name in CHANGES or step.name == "resize_height"][
+        :OPERATIONS
+    ]
+
+
+class Driver:
+    """Takes the keys."""
+
+    def __init__(self, world: World, tui: TUI, seed: int) -> None:
+        self.focused = False
+        self.ended = asyncio.Event()
+        self._world = world
+        self._tui = tui
+        self._operations = iter(operations(seed))
+
+    def render(self, width: int) -> list[str]:
+        return []
+
+    def invalidate(self) -> None:
+        pass
+
+    def handle_input(self, data: str) -> None:
+        if data == "q":
+            self.ended.set()
+            return
+        operation = next(self._operations)
+        if operation.name in CHANGES:
+            CHANGES[operation.name][0](self._world, operation.amount)
+            self._tui.request_render()
+
+
+async def main(seed: int) -> None:
+    world = World(seed, TEXTS)
+    tui = TUI(ProcessTerminal(env=os.environ), env=os.environ, strict=True)
+    driver = Driver(world, tui, seed)
+    tui.add_child(Transcript(world))
+    tui.add_child(Chrome(world))
+    tui.add_child(driver)
+    tui.set_focus(driver)
+    with tui:
+        await driver.ended.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))
