@@ -21,7 +21,8 @@ class Typed:
         self.tui: TUI | None = None
 
     def render(self, width: int) -> list[str]:
-        return ["ready", *(f"key {key!r}" for key in self.keys)]
+        size = self.tui.terminal.size if self.tui else None
+        return ["ready", f"{size}", *(f"key {key!r}" for key in self.keys)]
 
     def invalidate(self) -> None:
         pass

@@ -7,6 +7,7 @@ import os
 import pty
 import select
 import signal
+import struct
 import sys
 import termios
 import time
@@ -91,6 +92,9 @@ class PtyProgram:
             assert time.monotonic() < end, self.output
             if self._master >= 0:
                 self._read()
+
+    def resize(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def terminal_attributes(self) -> list[Any]:
         return termios.tcgetattr(self._slave)

@@ -90,6 +90,17 @@ def test_a_terminal_that_is_closed_ends_the_program() -> None:
         assert program.end() in (0, 1, -signal.SIGHUP)
 
 
+def test_another_size_is_noticed() -> None:
+    with PtyProgram() as program:
+        program.resize(70, 9)
+        program.wait_for(b"Size(columns=70, rows=9)")
+        program.resize(60, 8)
+        program.wait_for(b"Size(columns=60, rows=8)")
+        program.type(b"q")
+
+        assert program.end() == 0
+
+
 @pytest.mark.trap(165)
 def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
     with PtyProgram() as program:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.cli.arguments import Arguments
+from pi.cli.configured import named_session_dir
 from pi.cli.first_message import assembled_prompts
 from pi.cli.modes import Mode
 from pi.cli.session_choice import Declined, SessionChoice
@@ -58,7 +59,7 @@ async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, std
         arguments,
         host.environ,
         agent_dir=host.agent_dir,
-        custom=_session_dir(arguments, host, cwd),
+        custom=named_session_dir(arguments, host, cwd),
         confirm=confirm,
         report=complain,
     )
@@ -122,8 +123,3 @@ def _introduce(built: Assembled, *, verbose: bool) -> None:
 
         for line in introduction(built):
             complain(line)
-
-
-def _session_dir(arguments: Arguments, host: Host, cwd: Path) -> Path | None:
-    named = arguments.text("session_dir") or host.environ.get("PI_CODING_AGENT_SESSION_DIR")
-    return cwd / Path(named).expanduser() if named else None

@@ -19,11 +19,11 @@ _ID_KEYS = frozenset(
     {"id", "parentId", "targetId", "firstKeptEntryId", "leafId", "entryId", "sessionId"}
 )
 _ENTRY_ID = re.compile(r"[0-9a-f]{8}")
-_TOKEN = re.compile(
-    r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z|pi-bash-[0-9a-f]{16})"
-)
-"""Ids of sessions, times, and names of files with the whole output of a command."""
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_TIME = r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z"
+_IS_TIME = re.compile(_TIME)
+_TOKEN = re.compile(rf"({_TIME}_{_UUID}|{_UUID}|{_TIME}|pi-bash-[0-9a-f]{{16}})")
+"""Names of session files, ids of sessions, times, and names of files with whole outputs."""
 
 
 class Comparison:
@@ -115,8 +115,10 @@ class Comparison:
         mine, other = _TOKEN.split(theirs), _TOKEN.split(ours)
         if len(mine) != len(other) or mine[::2] != other[::2]:
             return False
-        ids = [(a, b) for a, b in zip(mine[1::2], other[1::2], strict=True) if "T" not in a]
-        return all(self._same_id(a, b) for a, b in ids)
+        return all(
+            _IS_TIME.fullmatch(a) or self._same_id(a, b)
+            for a, b in zip(mine[1::2], other[1::2], strict=True)
+        )
 
     def _same_id(self, theirs: str, ours: str) -> bool:
         return (

@@ -81,7 +81,7 @@ def wait_for(tmux: Tmux, wanted: list[str], step: object) -> None:
 
 @pytest.mark.slow
 @pytest.mark.trap(152, 153, 156)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(12))
 def test_in_tmux_every_row_is_there_once_and_in_order(
     seed: int, start: Callable[[int], Tmux]
 ) -> None:

@@ -21,7 +21,7 @@ TEXTS = (
 )
 """Texts on whose width tmux agrees."""
 
-OPERATIONS = 25
+OPERATIONS = 40
 
 
 def operations(seed: int) -> list[Operation]:

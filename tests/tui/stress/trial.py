@@ -200,7 +200,7 @@ class Trial:
         rows = [plain(row) for row in drawn.rows]
         shown = rows[: ledger.committed] + (rows[ledger.top :] if self.shown is None else [])
         self.edited |= _numbers(self.shadow.edited())
-        everything = "\n".join(tape)  # a pane may have joined rows that it had wrapped before
+        everything = "".join(tape)  # a pane may join rows that it wrapped before, and wrap again
         if lost := {line for line in _numbers(shown) - self.edited if line not in everything}:
             raise Violation(f"lost in a resize of a pane: {lost}")
         self.shadow.height = self.terminal.size.rows

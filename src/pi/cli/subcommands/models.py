@@ -20,8 +20,6 @@ from pi.cli.standard_streams import complain
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
 
-LOCAL_SERVERS = ("ollama", "llama.cpp", "lm-studio", "vllm")
-"""Whose models are known only when they are asked; they run on this machine."""
 COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 
@@ -44,7 +42,7 @@ def list_models(search: str, environ: Mapping[str, str]) -> int:
 
 async def _found(search: str, host: Host) -> list[Model]:
     registry = discover_models(host, Path.cwd())
-    await asyncio.gather(*map(registry.models.refresh, LOCAL_SERVERS))
+    await registry.discover_local()
     await registry.models.close()
     usable = registry.get_available()
     return rank(search, usable, key=lambda model: f"{model.provider}/{model.id} {model.name}")

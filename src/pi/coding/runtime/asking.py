@@ -108,22 +108,27 @@ def discover_models(
     host: Host, cwd: Path, *, proxy: str | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
     """Every model that the person's files and environment give access to."""
-    path = host.agent_dir / "models.json"
-    content = read_if_exists(path)
-    custom = CustomModels()
-    if content is not None:
-        names = [row.id for row in BUILT_IN]
-        custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
-    for problem in custom.problems:
-        host.report(f"Warning: errors loading models.json:\n{problem}")
     models = create_models(
         storage=storage or AuthStorage(host.agent_dir / "auth.json"),
         environ=host.environ,
         clock=host.clock,
         cwd=cwd,
         folder=host.agent_dir,
-        custom=custom,
+        custom=own_models(host),
         network=Network(proxy=proxy),
         report=host.report,
     )
     return ModelRegistry(models)
+
+
+def own_models(host: Host) -> CustomModels:
+    """What the person's ``models.json`` adds; what is wrong with it is reported."""
+    path = host.agent_dir / "models.json"
+    content = read_if_exists(path)
+    if content is None:
+        return CustomModels()
+    names = [row.id for row in BUILT_IN]
+    custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
+    for problem in custom.problems:
+        host.report(f"Warning: errors loading models.json:\n{problem}")
+    return custom

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pi.agent.agent import Agent
+from pi.agent.repetition import Repetition
 from pi.agent.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import AssistantMessage
@@ -162,7 +163,12 @@ class _Build:
         around, _ = compaction_surroundings(core, summaries, self._hand_off)
         compactor = Compactor(around)
         self._idle_compaction = IdleCompaction(core, compactor, around)
-        core.agent.policies = (CompactionPolicy(compactor, around), retry, Interrupting(core))
+        core.agent.policies = (
+            CompactionPolicy(compactor, around),
+            retry,
+            Interrupting(core),
+            Repetition(),
+        )
         core.agent.subscribe(self._idle_compaction.hear)
         tree = TreeMoves(core, summaries, quiet=self._quiet)
         compaction = Compacting(core, compactor, quiet=self._stop_run, resume=self._resume)

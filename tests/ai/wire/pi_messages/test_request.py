@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.exchange import final_headers
 from pi.ai.handoff import NO_IMAGES
-from pi.ai.messages import AssistantMessage, Text, Thinking, UserMessage
+from pi.ai.messages import AssistantMessage, Interruption, Text, Thinking, UserMessage
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.base.records import replace
@@ -90,3 +90,12 @@ def test_a_server_that_wants_no_key_gets_none() -> None:
     asked = replace(call(), access=replace(call().access, api_key=None))
 
     assert "Authorization" not in headers(asked)
+
+
+def test_notes_to_ourselves_stay_here() -> None:
+    cut = AssistantMessage(
+        content=(Text(text="so far"),), interrupt=Interruption(by="rules", reason="enough")
+    )
+    payload = encode(call(UserMessage(content="hi"), cut, UserMessage(content="go on")))
+
+    assert "interrupt" not in str(payload)

@@ -22,6 +22,9 @@ def encode(call: Call) -> Json:
     )
     # Over JSON, because a record's tuples must become lists, which hooks may change.
     payload: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(question)))
+    for message in payload["context"]["messages"]:
+        for ours in ("interrupt", "useless"):  # notes to ourselves, no model's business
+            message.pop(ours, None)
     return payload
 
 

@@ -1,0 +1,144 @@
+"""``pi sessions``: list, rename, delete and export sessions without opening one."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pi.base.clock import iso_timestamp
+from pi.base.errors import PiError
+from pi.base.json_lines import encode_line
+from pi.base.records import Record
+from pi.base.terminal_text import one_line
+from pi.cli.arguments import Arguments, BadArguments
+from pi.cli.configured import session_dir_here
+from pi.cli.exporting import write_export
+from pi.cli.standard_streams import complain
+from pi.coding.runtime.host import Host
+from pi.coding.session.catalog import ListedSession, SessionCatalog
+from pi.coding.session.naming import clean_name
+from pi.coding.session.renaming import rename_session
+from pi.coding.session.resolving import NoMatchingSession
+from pi.coding.session.search import search_sessions, search_texts
+from pi.coding.session.stamps import Stamps
+from pi.coding.session.trash import Trash
+
+SHOWN_ID = 13
+"""Characters of an id that are shown: they tell the millisecond in which it was made."""
+SHOWN_TITLE = 60
+
+
+class Shown(Record):
+    """A session as ``--json`` tells it."""
+
+    id: str
+    path: str
+    cwd: str
+    name: str | None
+    first_message: str
+    message_count: int
+    created: str
+    last_active: str
+    excerpt: str | None = None
+    """Where the words of a search were said."""
+
+
+def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
+    """Do what is wanted; the exit code."""
+    host, cwd = Host.of(environ, report=complain), Path.cwd()
+    catalog = SessionCatalog(host.agent_dir, custom=session_dir_here(arguments, host, cwd))
+    match arguments.messages:
+        case ("rename", id, *words) if words:
+            _rename(_only(id, catalog), " ".join(words), host)
+        case ("delete", id):
+            session = _only(id, catalog)
+            asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
+            sys.stdout.write(f"Put into the trash: {_title(session)}\n")
+        case ("export", id, *rest) if len(rest) <= 1:
+            target = Path(rest[0]).expanduser() if rest else None
+            write_export(_only(id, catalog).path, target, host.environ)
+        case ("rename" | "delete" | "export" as action, *_):
+            raise BadArguments(f"`pi sessions {action}` needs an id", hint="See `pi sessions -h`.")
+        case words:
+            _list(" ".join(words), arguments, catalog, cwd)
+    return 0
+
+
+def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path) -> None:
+    everywhere = arguments.switch("all")
+    sessions = catalog.everywhere() if everywhere else catalog.of_project(str(cwd))
+    excerpts: dict[Path, str] = {}
+    if search and arguments.switch("texts"):
+        passages = search_texts(search, sessions)
+        sessions = [passage.session for passage in passages]
+        excerpts = {passage.session.path: passage.excerpt for passage in passages}
+    elif search:
+        sessions = search_sessions(search, sessions)
+    if arguments.switch("json"):
+        for session in sessions:
+            line = encode_line(_shown(session, excerpts.get(session.path)))
+            sys.stdout.write(line.decode())
+    elif sessions:
+        sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
+    else:
+        where = "anywhere" if everywhere else f"of {cwd}; --all looks everywhere"
+        matching = f' matching "{one_line(search)}"' if search else ""
+        sys.stdout.write(f"No sessions{matching} {where}\n")
+
+
+def _only(id: str, catalog: SessionCatalog) -> ListedSession:
+    """The one session that is meant; to change the wrong one would be worse than to ask again."""
+    everywhere = catalog.everywhere()
+    found = [session for session in everywhere if session.facts.id == id] or [
+        session for session in everywhere if session.facts.id.startswith(id)
+    ]
+    if not found:
+        raise NoMatchingSession(id)
+    if len(found) > 1:
+        ids = ", ".join(session.facts.id for session in found[:5])
+        raise PiError(f"{len(found)} sessions begin with '{id}'.", hint=f"Say more of it: {ids}")
+    return found[0]
+
+
+def _rename(session: ListedSession, name: str, host: Host) -> None:
+    if not clean_name(name):
+        raise BadArguments("The name must not be blank.")
+    rename_session(session.path, name, Stamps(host.clock, host.random_bytes))
+    sys.stdout.write(f"{session.facts.id} is now called {clean_name(name)}\n")
+
+
+def _lines(
+    sessions: Sequence[ListedSession], excerpts: Mapping[Path, str], *, everywhere: bool
+) -> Iterator[str]:
+    for session in sessions:
+        facts = session.facts
+        when = datetime.fromtimestamp(facts.active_ms / 1000, UTC).astimezone()
+        place = f"  {one_line(facts.cwd)}" if everywhere else ""
+        text = excerpts.get(session.path) or _title(session)
+        yield (
+            f"{facts.id[:SHOWN_ID]:{SHOWN_ID}}  {when:%Y-%m-%d %H:%M}  "
+            f"{facts.message_count:5}{place}  {text}\n"
+        )
+
+
+def _title(session: ListedSession) -> str:
+    text = session.facts.name or session.facts.first_message or session.facts.id
+    return text if len(text) <= SHOWN_TITLE else f"{text[: SHOWN_TITLE - 1]}…"
+
+
+def _shown(session: ListedSession, excerpt: str | None) -> Shown:
+    facts = session.facts
+    return Shown(
+        id=facts.id,
+        path=str(session.path),
+        cwd=facts.cwd,
+        name=facts.name,
+        first_message=facts.first_message,
+        message_count=facts.message_count,
+        created=iso_timestamp(facts.created_ms),
+        last_active=iso_timestamp(facts.active_ms),
+        excerpt=excerpt,
+    )

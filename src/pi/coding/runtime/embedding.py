@@ -1,0 +1,267 @@
+"""pi inside another program: a session from what is given, and from what is found for the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from pi.agent.listeners import Listener
+from pi.agent.skills import Skill
+from pi.agent.tool import AgentTool
+from pi.agent.tool_forms import tool
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.messages import Image
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.resources.context_files import ContextFile
+from pi.coding.resources.discovery import Brought, Wanted
+from pi.coding.resources.frontmatter import read_text
+from pi.coding.resources.prompts import PromptTemplate
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.assemble import Parts, assemble
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.session.session_manager import SessionManager
+from pi.coding.settings.settings import Settings
+from pi.coding.trust.trust import AskPerson
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class AgentSessionOptions(TypedDict, total=False):
+    """Provide to override, omit to discover. ``None`` is the same as leaving it out.
+
+    An empty list is not: it means none.
+    """
+
+    cwd: Path | str | None
+    """The directory to work in. Else that of ``session_manager``, else the current one."""
+    agent_dir: Path | str | None
+    """In place of ``~/.pi/agent``: settings, credentials, models, trust, sessions."""
+    model: Model | str | None
+    """A model, or a pattern such as ``anthropic/opus:high``."""
+    thinking_level: ThinkingLevel | None
+    tools: Iterable[str] | None
+    """The built-in tools that are on, by name."""
+    custom_tools: Iterable[AgentTool | Callable[..., Any]] | None
+    """Tools of one's own, always on; a plain function becomes one as with ``@tool``."""
+    settings: Settings | None
+    """All settings; no file is read then."""
+    auth_storage: AuthStorage | None
+    """Credentials for the models that are discovered; a ``model_registry`` has its own."""
+    model_registry: ModelRegistry | None
+    """The models; whoever gives them closes them."""
+    session_manager: SessionManager | None
+    """The session to go on with, closed together with what is made of it."""
+    system_prompt: str | None
+    """The whole prompt: no context, skill or directory is added to it."""
+    append_system_prompt: str | None
+    """Added to the usual prompt."""
+    skills: Iterable[Skill | Path] | None
+    """Skills, or files and folders of them."""
+    context_files: Iterable[ContextFile | Path] | None
+    """Instructions in place of those of AGENTS.md files."""
+    prompt_templates: Iterable[PromptTemplate | Path] | None
+    """Prompt templates, or files and folders of them."""
+    trust: bool | AskPerson | None
+    """Whether files of the project may be read, or who is asked. Else what was stored decides."""
+    environ: Mapping[str, str] | None
+    """The variables that pi sees, in place of those of the process."""
+    clock: Clock | None
+    report: Callable[[str], None] | None
+    """Told what a person should know, one line each. Else it is logged as a warning."""
+
+
+class CreateAgentSessionResult(Record):
+    """A session, and why it does not begin with the model that it had before."""
+
+    session: AgentSession
+    model_fallback_message: str | None = None
+
+
+class RunFailed(PiError):
+    """There is no answer; the message says why."""
+
+
+async def create_agent_session(
+    **options: Unpack[AgentSessionOptions],
+) -> CreateAgentSessionResult:
+    """A session that is ready to be prompted. Its owner disposes of it.
+
+    >>> result = await create_agent_session(model="anthropic/sonnet")
+    >>> async with result.session as session:
+    ...     answer = await session.prompt("What is in this folder?")
+    """
+    manager = options.get("session_manager")
+    cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
+    built = await assemble(cwd, _host(options), _wishes(options, cwd), _parts(options))
+    await built.session.start()
+    return CreateAgentSessionResult(
+        session=built.session, model_fallback_message=built.note or None
+    )
+
+
+def run(
+    prompt: str,
+    *,
+    images: Sequence[Image] = (),
+    on_event: Listener | None = None,
+    **options: Unpack[AgentSessionOptions],
+) -> str:
+    """Say something in a session of its own; gives the words of the answer.
+
+    ``RunFailed`` when there is none. For programs without an event loop; where one is running, as
+    in a notebook, it works in another thread and waits for that.
+    """
+    answering = _answered(prompt, images, on_event, options)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(answering)
+    return _run_in_thread(answering)
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _directory(path: Path | str) -> Path:
+    directory = Path(path).expanduser().absolute()
+    if not directory.is_dir():
+        raise PiError(
+            f"The working directory {directory} does not exist.",
+            hint="Give another one as cwd, or make it first.",
+        )
+    return directory
+
+
+def _host(options: AgentSessionOptions) -> Host:
+    environ, agent_dir = options.get("environ"), options.get("agent_dir")
+    return Host.of(
+        dict(os.environ) if environ is None else environ,
+        agent_dir=None if agent_dir is None else Path(agent_dir).expanduser().absolute(),
+        clock=options.get("clock"),
+        report=options.get("report") or log.warning,
+    )
+
+
+def _wishes(options: AgentSessionOptions, cwd: Path) -> SessionOptions:
+    model, names = options.get("model"), options.get("tools")
+    trust, append = options.get("trust"), options.get("append_system_prompt")
+    return SessionOptions(
+        model=model if isinstance(model, str) else None,
+        thinking=options.get("thinking_level"),
+        tools=ToolWishes(
+            only=None
+            if names is None
+            else (*names, *(made.name for made in _custom_tools(options)))
+        ),
+        resources=_resources(options, cwd, () if append is None else (append,)),
+        approve=trust if isinstance(trust, bool) else None,
+    )
+
+
+def _resources(options: AgentSessionOptions, cwd: Path, append: tuple[str, ...]) -> Wanted:
+    """Lists that are given are taken as they are, and nothing is looked for beside them."""
+    skills, templates = options.get("skills"), options.get("prompt_templates")
+    context = options.get("context_files")
+    own_skills, skill_paths = _divided(Skill, skills)
+    own_templates, template_paths = _divided(PromptTemplate, templates)
+    return Wanted(
+        context_files=context is None,
+        skills=skills is None,
+        skill_paths=skill_paths,
+        prompts=templates is None,
+        prompt_paths=template_paths,
+        append_system_prompt=append,
+        brought=Brought(
+            context=tuple(_context_file(given, cwd) for given in context or ()),
+            skills=own_skills,
+            prompts=own_templates,
+        ),
+    )
+
+
+def _divided(
+    kind: type[T], given: Iterable[T | Path] | None
+) -> tuple[tuple[T, ...], tuple[str, ...]]:
+    """Values, and paths to some."""
+    given = tuple(given or ())
+    values = tuple(each for each in given if isinstance(each, kind))
+    return values, tuple(str(each) for each in given if not isinstance(each, kind))
+
+
+def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
+    if isinstance(given, ContextFile):
+        return given
+    path = cwd / given
+    return ContextFile(path=str(path), content=read_text(path))
+
+
+def _custom_tools(options: AgentSessionOptions) -> tuple[AgentTool, ...]:
+    given = options.get("custom_tools") or ()
+    return tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
+
+
+def _parts(options: AgentSessionOptions) -> Parts:
+    model, trust = options.get("model"), options.get("trust")
+    parts = Parts(
+        registry=options.get("model_registry"),
+        auth_storage=options.get("auth_storage"),
+        model=model if isinstance(model, Model) else None,
+        settings=options.get("settings"),
+        tools=_custom_tools(options),
+        whole_prompt=options.get("system_prompt"),
+        ask_trust=trust if callable(trust) else None,
+    )
+    return parts
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+async def _answered(
+    prompt: str,
+    images: Sequence[Image],
+    on_event: Listener | None,
+    options: AgentSessionOptions,
+) -> str:
+    created = await create_agent_session(**options)
+    async with created.session as session:
+        if on_event is not None:
+            session.subscribe(on_event)
+        answer = await session.prompt(prompt, images)
+    if answer is None:
+        raise RunFailed("The run ended without an answer.")
+    if answer.stop_reason in ("error", "aborted"):
+        raise RunFailed(answer.error_message or f"The request was {answer.stop_reason}.")
+    return answer.text
+
+
+def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
+    """What ``work`` gives, from an event loop of its own; an interrupt of ours ends it, too."""
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def begin() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await work
+
+    with ThreadPoolExecutor(1, thread_name_prefix="pi") as threads:
+        running = threads.submit(asyncio.run, begin())
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            loop, task = begun.result()
+            loop.call_soon_threadsafe(task.cancel)
+            raise
