@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi.agent.events import MessageUpdate
+from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request, StopRun
 from pi.agent.tool_forms import tool
 from pi.ai.builder import MessageBuilder
@@ -386,6 +386,29 @@ def objects(value: Any, key: str, wanted: str) -> Iterator[dict[str, Any]]:
         case list():
             for inner in value:
                 yield from objects(inner, key, wanted)
+
+
+async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> None:
+    def whole(model: Model, context: Context, options: StreamOptions) -> EventStream:
+        async def answer(builder: MessageBuilder, flush: Flush) -> None:
+            builder.start()
+            builder.text(0, "all at once")
+            builder.finish("stop")
+
+        return EventStream(MessageBuilder(model, now_ms=5), answer)
+
+    stage = Stage(stream=whole)
+
+    await stage.agent.prompt("go")
+
+    begun, told = (
+        event.message
+        for event in stage.events
+        if isinstance(event, MessageStart | MessageEnd)
+        and isinstance(event.message, AssistantMessage)
+    )
+    assert begun == replace(told, content=(), stop_reason="pending")
+    assert told.text == "all at once"
 
 
 async def test_an_answer_that_never_began_is_told_whole() -> None:

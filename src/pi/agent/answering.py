@@ -104,7 +104,7 @@ class Answering:
                                 watchers = _watch(watchers, event, answer_so_far)
                         elif isinstance(event, Start):
                             started = True
-                            await emit(MessageStart(message=stream.partial))
+                            await emit(MessageStart(message=_begun(stream.partial)))
                             continue
                         elif isinstance(event, (Done, Failed)):
                             continue  # the message says the same
@@ -173,6 +173,19 @@ def failed_answer(
         stop_reason=reason,
         error_message=text,
         timestamp=now_ms,
+    )
+
+
+def _begun(message: AssistantMessage) -> AssistantMessage:
+    """An answer before its first word, however much of it has come already."""
+    return AssistantMessage(
+        api=message.api,
+        provider=message.provider,
+        model=message.model,
+        response_id=message.response_id,
+        usage=message.usage,
+        stop_reason="pending",
+        timestamp=message.timestamp,
     )
 
 

@@ -59,13 +59,12 @@ async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, std
         arguments,
         host.environ,
         agent_dir=host.agent_dir,
-        custom=named_session_dir(arguments, host, cwd),
         confirm=confirm,
         report=complain,
     )
     parts = Parts(
         open_log=choice.open,
-        session_dir=choice.custom,
+        session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
     )
     built = await assemble(cwd, host, session_options(arguments), parts)

@@ -19,9 +19,11 @@ from pi.coding.session.breadcrumbs import (
 )
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import Shelf, new_session, open_session
 from pi.coding.session.resolving import (
     Elsewhere,
+    check_persistent,
     find_by_id,
     new_id_warning,
     resolve_session,
@@ -42,21 +44,22 @@ class SessionChoice:
         environ: Mapping[str, str],
         *,
         agent_dir: Path,
-        custom: Path | None,
         confirm: Callable[[str], bool],
         report: Callable[[str], None],
     ) -> None:
         self._arguments = arguments
         self._environ = environ
         self._agent_dir = agent_dir
-        self.custom = custom
         self._confirm = confirm
         self._report = report
 
     def open(self, shelf: Shelf) -> SessionLog:
         """The session; a new one, unless another is asked for."""
-        catalog = SessionCatalog(self._agent_dir, custom=self.custom)
         arguments = self._arguments
+        for name in ("session", "session_id", "continue"):
+            if name in arguments.options:
+                check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
+        catalog = SessionCatalog(self._agent_dir, custom=self._custom(shelf))
         if (wanted := arguments.text("fork")) is not None:
             return forking.fork_file(self._source(wanted, catalog, shelf), shelf)
         if (wanted := arguments.text("session")) is not None:
@@ -74,6 +77,11 @@ class SessionChoice:
         if key is not None and log_file is not None:
             crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
             leave_breadcrumb(self._agent_dir, key, crumb, clock)
+
+    def _custom(self, shelf: Shelf) -> Path | None:
+        """The folder of all sessions, if somebody chose one."""
+        usual = session_directory(self._agent_dir, shelf.cwd)
+        return None if shelf.directory == usual else shelf.directory
 
     def _named(self, wanted: str, catalog: SessionCatalog, shelf: Shelf) -> SessionLog:
         found = resolve_session(wanted, catalog, shelf.cwd)

@@ -25,7 +25,7 @@ from pi.tui.overlays import OverlayHandle, Overlays
 from pi.tui.placement import OverlayOptions
 from pi.tui.render_loop import RenderLoop, Settle, Timers
 from pi.tui.screen.screen import Repaint
-from pi.tui.terminal import Listener, Terminal
+from pi.tui.terminal import Listener, Size, Terminal
 
 Mode: TypeAlias = Literal["regular", "fullscreen"]
 
@@ -60,9 +60,10 @@ class TUI:
         self.capabilities = capabilities or detect(env)
         self.appearance = Appearance(env)
         self.overlays = Overlays(Focus(), size=lambda: terminal.size)
-        self.display = _display(mode, terminal, self.capabilities, strict=strict)
+        self._size = terminal.size
+        self.display = _display(mode, self._size, self.capabilities, strict=strict)
         self.display.show_cursor = self.capabilities.hardware_cursor
-        self._negotiation = Negotiation(
+        self.negotiation = Negotiation(
             self.capabilities, self.appearance, write=terminal.write, follow_scheme=follow_scheme
         )
         self._decoder = Decoder(
@@ -144,6 +145,8 @@ class TUI:
     def start(self, timers: Timers | None = None) -> None:
         """Take the terminal. Without ``timers`` those of the running event loop are used."""
         timers = timers or asyncio.get_running_loop()
+        self._size = self.terminal.size
+        self.display.resize(self._size)
         loop = RenderLoop(timers, self._paint, is_busy=lambda: self.terminal.backlog > 0)
         pump = InputPump(self._decoder, timers, self._handle)
         settle = Settle(
@@ -175,16 +178,26 @@ class TUI:
 
     def query_background(self, done: Callable[[], None]) -> None:
         """Ask for the background; ``done`` when ``appearance`` knows it or never will."""
-        self._negotiation.ask_background(done)
+        self.negotiation.ask_background(done)
+
+    def __enter__(self) -> TUI:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
     def _schedule(self) -> None:
         if self._running is not None and not self._running.settle.is_pending:
             self._running.loop.request()
 
     def _paint(self) -> None:
+        if self.terminal.size != self._size:  # and word of it has not come yet
+            self._resizing()
+            return
         layers = self.overlays.layers()
         changed = None if layers or self._repaint is not Repaint.CHANGES else self._changed
-        self.display.synchronized = self._negotiation.synchronized
+        self.display.synchronized = self.negotiation.synchronized
         data = self.display.paint(layers, changed=changed, repaint=self._repaint)
         self._changed, self._repaint = set(), Repaint.CHANGES
         if data:
@@ -192,12 +205,12 @@ class TUI:
 
     def _open(self) -> None:
         self.terminal.write(self.display.opening())
-        self._negotiation.begin()
+        self.negotiation.begin()
         self._changed = None
         self.render_now()
 
     def _restoring(self) -> str:
-        return self._negotiation.ending(leave_window=self.display.closing())
+        return self.negotiation.ending(leave_window=self.display.closing())
 
     def _resizing(self) -> None:
         """Paint nothing until the size is settled: the terminal has moved what stood there."""
@@ -206,13 +219,15 @@ class TUI:
             self._running.settle.restart()
 
     def _resized(self) -> None:
-        self._repaint = self.display.resize(self.terminal.size)
+        self._size = self.terminal.size
+        self._repaint = self.display.resize(self._size)
         self.overlays.settle()
         self._changed = None
         self.render_now()
 
     def _resumed(self) -> None:
-        self._repaint = self.display.resume(self.terminal.size)
+        self._size = self.terminal.size
+        self._repaint = self.display.resume(self._size)
         self._open()
 
     def _gone(self) -> None:
@@ -234,27 +249,18 @@ class TUI:
                     self.set_focus(target)
                 self.request_render()
             case reply:
-                self._negotiation.take(reply)
-
-    def __enter__(self) -> TUI:
-        self.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
+                self.negotiation.take(reply)
 
     def _handle_key(self, data: str) -> None:
+        self.request_render()
         remaining = self._listeners.filtered(data)
         if remaining is None:
             return
         self.overlays.settle()
         target: object = self.overlays.focus.target
-        if not isinstance(target, Interactive):
-            return
-        if is_key_release(remaining) and not wants_key_release(target):
-            return
-        target.handle_input(remaining)
-        self.request_render()
+        is_unwanted = is_key_release(remaining) and not wants_key_release(target)
+        if isinstance(target, Interactive) and not is_unwanted:
+            target.handle_input(remaining)
 
 
 class _Running(NamedTuple):
@@ -270,12 +276,10 @@ class _Running(NamedTuple):
         self.settle.stop()
 
 
-def _display(
-    mode: Mode, terminal: Terminal, capabilities: Capabilities, *, strict: bool
-) -> Display:
+def _display(mode: Mode, size: Size, capabilities: Capabilities, *, strict: bool) -> Display:
     if mode == "fullscreen":
         # Not at the top: most programs never take the whole screen.
         from pi.tui.fullscreen.display import FullscreenDisplay
 
-        return FullscreenDisplay(terminal.size, strict=strict)
-    return RegularDisplay(terminal.size, in_pane=capabilities.multiplexer, strict=strict)
+        return FullscreenDisplay(size, strict=strict)
+    return RegularDisplay(size, in_pane=capabilities.multiplexer, strict=strict)

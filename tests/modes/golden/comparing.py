@@ -61,18 +61,25 @@ class Comparison:
         """The records without what depends on how fast the answer came.
 
         compat/json-mode.md: "`usage` is read when the record is serialised, so early deltas may
-        already show final usage"; the same holds for the ``responseId`` of a beginning answer.
+        already show final usage"; the same holds for what a beginning answer tells.
         """
-        if recorded["type"] == ours["type"] == "message_update":
-            known = (not self._compare("", usage, ours["usage"]) for usage in self._usages)
-            if any(known):
-                ours = ours | {"usage": recorded["usage"]}
-        if recorded["type"] == ours["type"] == "message_start":
-            theirs, mine = recorded["message"], ours["message"]
-            if mine.get("stopReason") == "pending" and "responseId" not in theirs:
-                mine = {key: value for key, value in mine.items() if key != "responseId"}
-                ours = ours | {"message": mine}
+        match recorded, ours:
+            case {"type": "message_update"}, {"type": "message_update"}:
+                return recorded, self._with_usage_of(recorded, ours)
+            case (
+                {"type": "message_start", "message": {"stopReason": "pending"} as theirs},
+                {"type": "message_start", "message": {"stopReason": "pending"} as mine},
+            ):
+                mine = self._with_usage_of(theirs, mine)
+                if "responseId" not in theirs:
+                    mine.pop("responseId", None)
+                return recorded, ours | {"message": mine}
         return recorded, ours
+
+    def _with_usage_of(self, theirs: Json, ours: Json) -> Json:
+        """``ours``; if it tells what the answer cost at any moment, it might as well tell theirs."""
+        moments = (not self._compare("", usage, ours["usage"]) for usage in self._usages)
+        return ours | ({"usage": theirs["usage"]} if any(moments) else {})
 
     def _compare(self, where: str, theirs: Any, ours: Any) -> list[str]:
         match theirs, ours:
@@ -83,7 +90,7 @@ class Comparison:
                 return [d for n, (a, b) in pairs for d in self._compare(f"{where}[{n}]", a, b)]
             case str(), str():
                 same = self._same_text(where, theirs, ours)
-            case (int() | float()), (int() | float()):
+            case ((int() | float()), (int() | float())):
                 # How far a sum of prices is rounded is nobody's promise.
                 same = type(theirs) is type(ours) or not isinstance(theirs, bool)
                 same = same and math.isclose(theirs, ours, rel_tol=1e-9)
@@ -92,6 +99,8 @@ class Comparison:
         return [] if same else [f"{where}: {_short(theirs)} != {_short(ours)}"]
 
     def _compare_objects(self, where: str, theirs: Json, ours: Json) -> list[str]:
+        # compat/session-format.md: "`cacheWrite1h`, `reasoning` optional".
+        theirs, ours = _without_zeros(theirs), _without_zeros(ours)
         found = [f"{where}.{key}: not there" for key in theirs if key not in ours]
         found += [
             f"{where}.{key}: not recorded"
@@ -125,6 +134,13 @@ class Comparison:
             self._ours.setdefault(theirs, ours) == ours
             and self._theirs.setdefault(ours, theirs) == theirs
         )
+
+
+def _without_zeros(value: Json) -> Json:
+    """A usage without counts that may as well be absent; anything else as it is."""
+    if "totalTokens" not in value:
+        return value
+    return {k: v for k, v in value.items() if v or k not in ("cacheWrite1h", "reasoning")}
 
 
 def _short(value: Any) -> str:

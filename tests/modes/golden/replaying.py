@@ -73,7 +73,9 @@ class Client:
 
 
 @asynccontextmanager
-async def rpc_session(lab: Lab, clock: ReplayClock, options: SessionOptions) -> AsyncIterator[Client]:
+async def rpc_session(
+    lab: Lab, clock: ReplayClock, options: SessionOptions
+) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
     environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
     host = Host.of(environ, agent_dir=lab.agent_dir, clock=clock)

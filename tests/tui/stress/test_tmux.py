@@ -40,6 +40,19 @@ class Tmux:
         )
         return done.stdout
 
+    def resize(self, height: int) -> None:
+        """Change the height; returns when the program could know, which tmux tells it later."""
+        self.run("resize-window", "-x", str(COLUMNS), "-y", str(height))
+        device = os.open(
+            self.run("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY
+        )
+        end = time.monotonic() + SECONDS
+        try:
+            while os.get_terminal_size(device).lines != height:
+                assert time.monotonic() < end
+        finally:
+            os.close(device)
+
     def tape(self) -> list[str]:
         """History and screen, without the blank rows at the end."""
         rows = self.run("capture-pane", "-p", "-S", "-", "-E", "-").split("\n")
@@ -95,7 +108,7 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
             CHANGES[step.name][0](world, step.amount)
         else:
             height = 3 + step.amount % 20
-            tmux.run("resize-window", "-x", str(COLUMNS), "-y", str(height))
+            tmux.resize(height)
             shadow.lower(height)
         tmux.run("send-keys", "n")
         shadow.draw(drawn(world, COLUMNS), columns=COLUMNS, wipe=False)

@@ -18,6 +18,8 @@ from pi.coding.resources.source import INLINE, Place, Warn
 class Brought(Record):
     """Resources that a program which embeds pi brings along, ready made."""
 
+    append_prompt: str = ""
+    """In place of APPEND_SYSTEM.md."""
     context: tuple[ContextFile, ...] = ()
     skills: tuple[Skill, ...] = ()
     prompts: tuple[PromptTemplate, ...] = ()
@@ -80,16 +82,17 @@ def discover(wanted: Wanted, where: Surroundings) -> Resources:
             where.cwd, where.agent_dir, trusts=where.trusts, warn=warnings.append
         )
     brought = wanted.brought
+    prompt_files = find_prompt_files(
+        where.cwd,
+        where.agent_dir,
+        trusted=where.trusted,
+        system=wanted.system_prompt,
+        append=wanted.append_system_prompt,
+        warn=warnings.append,
+    )
     return Resources(
         context=replace(context, files=brought.context + context.files),
-        prompt_files=find_prompt_files(
-            where.cwd,
-            where.agent_dir,
-            trusted=where.trusted,
-            system=wanted.system_prompt,
-            append=wanted.append_system_prompt,
-            warn=warnings.append,
-        ),
+        prompt_files=replace(prompt_files, append=brought.append_prompt or prompt_files.append),
         skills=(
             *(FoundSkill(skill=skill, source=INLINE) for skill in brought.skills),
             *_admitted_skills(wanted, where, warnings.append),

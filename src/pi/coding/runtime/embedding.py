@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -27,6 +28,7 @@ from pi.coding.resources.frontmatter import read_text
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.assemble import Parts, assemble
+from pi.coding.runtime.discovering import wanted_session_dir
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.session.session_manager import SessionManager
@@ -51,9 +53,9 @@ class AgentSessionOptions(TypedDict, total=False):
     model: Model | str | None
     """A model, or a pattern such as ``anthropic/opus:high``."""
     thinking_level: ThinkingLevel | None
-    tools: Iterable[str] | None
+    tools: Sequence[str] | None
     """The built-in tools that are on, by name."""
-    custom_tools: Iterable[AgentTool | Callable[..., Any]] | None
+    custom_tools: Sequence[AgentTool | Callable[..., Any]] | None
     """Tools of one's own, always on; a plain function becomes one as with ``@tool``."""
     settings: Settings | None
     """All settings; no file is read then."""
@@ -67,11 +69,11 @@ class AgentSessionOptions(TypedDict, total=False):
     """The whole prompt: no context, skill or directory is added to it."""
     append_system_prompt: str | None
     """Added to the usual prompt."""
-    skills: Iterable[Skill | Path] | None
+    skills: Sequence[Skill | Path] | None
     """Skills, or files and folders of them."""
-    context_files: Iterable[ContextFile | Path] | None
+    context_files: Sequence[ContextFile | Path] | None
     """Instructions in place of those of AGENTS.md files."""
-    prompt_templates: Iterable[PromptTemplate | Path] | None
+    prompt_templates: Sequence[PromptTemplate | Path] | None
     """Prompt templates, or files and folders of them."""
     trust: bool | AskPerson | None
     """Whether files of the project may be read, or who is asked. Else what was stored decides."""
@@ -104,7 +106,12 @@ async def create_agent_session(
     """
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
-    built = await assemble(cwd, _host(options), _wishes(options, cwd), _parts(options))
+    host = _host(options)
+    given = options.get("custom_tools") or ()
+    tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
+    built = await assemble(
+        cwd, host, _wishes(options, cwd, tools), _parts(options, host, cwd, tools)
+    )
     await built.session.start()
     return CreateAgentSessionResult(
         session=built.session, model_fallback_message=built.note or None
@@ -154,26 +161,24 @@ def _host(options: AgentSessionOptions) -> Host:
     )
 
 
-def _wishes(options: AgentSessionOptions, cwd: Path) -> SessionOptions:
-    model, names = options.get("model"), options.get("tools")
-    trust, append = options.get("trust"), options.get("append_system_prompt")
+def _wishes(
+    options: AgentSessionOptions, cwd: Path, custom: tuple[AgentTool, ...]
+) -> SessionOptions:
+    model, names, trust = options.get("model"), options.get("tools"), options.get("trust")
+    only = None if names is None else (*names, *(made.name for made in custom))
     return SessionOptions(
         model=model if isinstance(model, str) else None,
         thinking=options.get("thinking_level"),
-        tools=ToolWishes(
-            only=None
-            if names is None
-            else (*names, *(made.name for made in _custom_tools(options)))
-        ),
-        resources=_resources(options, cwd, () if append is None else (append,)),
+        tools=ToolWishes(only=only),
+        resources=_resources(options, cwd),
         approve=trust if isinstance(trust, bool) else None,
     )
 
 
-def _resources(options: AgentSessionOptions, cwd: Path, append: tuple[str, ...]) -> Wanted:
+def _resources(options: AgentSessionOptions, cwd: Path) -> Wanted:
     """Lists that are given are taken as they are, and nothing is looked for beside them."""
-    skills, templates = options.get("skills"), options.get("prompt_templates")
-    context = options.get("context_files")
+    context, skills = options.get("context_files"), options.get("skills")
+    templates = options.get("prompt_templates")
     own_skills, skill_paths = _divided(Skill, skills)
     own_templates, template_paths = _divided(PromptTemplate, templates)
     return Wanted(
@@ -182,8 +187,8 @@ def _resources(options: AgentSessionOptions, cwd: Path, append: tuple[str, ...])
         skill_paths=skill_paths,
         prompts=templates is None,
         prompt_paths=template_paths,
-        append_system_prompt=append,
         brought=Brought(
+            append_prompt=options.get("append_system_prompt") or "",
             context=tuple(_context_file(given, cwd) for given in context or ()),
             skills=own_skills,
             prompts=own_templates,
@@ -192,10 +197,10 @@ def _resources(options: AgentSessionOptions, cwd: Path, append: tuple[str, ...])
 
 
 def _divided(
-    kind: type[T], given: Iterable[T | Path] | None
+    kind: type[T], given: Sequence[T | Path] | None
 ) -> tuple[tuple[T, ...], tuple[str, ...]]:
     """Values, and paths to some."""
-    given = tuple(given or ())
+    given = given or ()
     values = tuple(each for each in given if isinstance(each, kind))
     return values, tuple(str(each) for each in given if not isinstance(each, kind))
 
@@ -207,23 +212,30 @@ def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
     return ContextFile(path=str(path), content=read_text(path))
 
 
-def _custom_tools(options: AgentSessionOptions) -> tuple[AgentTool, ...]:
-    given = options.get("custom_tools") or ()
-    return tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
-
-
-def _parts(options: AgentSessionOptions) -> Parts:
+def _parts(
+    options: AgentSessionOptions, host: Host, cwd: Path, custom: tuple[AgentTool, ...]
+) -> Parts:
     model, trust = options.get("model"), options.get("trust")
     parts = Parts(
         registry=options.get("model_registry"),
         auth_storage=options.get("auth_storage"),
         model=model if isinstance(model, Model) else None,
         settings=options.get("settings"),
-        tools=_custom_tools(options),
+        tools=custom,
         whole_prompt=options.get("system_prompt"),
+        session_dir=wanted_session_dir(host, cwd),
         ask_trust=trust if callable(trust) else None,
     )
-    return parts
+    manager = options.get("session_manager")
+    if manager is None:
+        return parts
+    directory = manager.get_session_dir()
+    return replace(
+        parts,
+        open_log=lambda shelf: manager.log,
+        session_dir=directory,
+        persistent=directory is not None,
+    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,0 +1,201 @@
+"""Credentials as commands ask about them, without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pi.ai.auth.clients import SETTING
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.errors import StoreDamaged
+from pi.ai.auth.resolve import resolve
+from pi.ai.auth.resolved import Resolved
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.errors import ProviderError
+from pi.ai.factory import Network, make_services
+from pi.ai.messages import Json
+from pi.ai.models_collection import Models
+from pi.ai.providers.provider import Provider
+from pi.base.errors import PiError
+from pi.base.fuzzy import nearest
+from pi.base.records import UNSET, Record, UnsetType
+from pi.cli.configured import settings_here
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.models.starting import UnknownModel
+from pi.coding.runtime.asking import discover_models, own_models
+from pi.coding.runtime.host import Host
+
+Reason = Literal[
+    "provider_not_found",
+    "credentials_not_configured",
+    "credential_not_available",
+    "invalid_state",
+]
+
+
+class NoTarget(PiError):
+    """Nobody said whose credentials are meant."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Whose credentials?", hint="Say --provider <name>, or --model <pattern> for its own."
+        )
+
+
+class NoCredentials(PiError):
+    """There are none, or they do not work."""
+
+
+class Source(Record):
+    """Where credentials come from; never what they are."""
+
+    source: str
+    expires: int | UnsetType = UNSET
+    """Milliseconds since 1970, for a login that ends."""
+
+
+class Check(Record):
+    """What ``pi auth check --json`` tells."""
+
+    status: Literal["ready", "not_ready", "invalid"]
+    provider: str
+    reason: Reason | UnsetType = UNSET
+    auth_type: Literal["api_key", "oauth"] | UnsetType = UNSET
+    credentials: Source | UnsetType = UNSET
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Store, providers and settings of this machine. Its owner closes it."""
+
+    host: Host
+    storage: AuthStorage
+    models: Models
+    clients: Mapping[str, Json]
+    keys: Mapping[str, str]
+    """Those of ``models.json``, by provider."""
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
+        """What the person's files and ``environ`` say."""
+        host, cwd = Host.of(environ, report=report), Path.cwd()
+        clients = settings_here(host, cwd).raw.get(SETTING)
+        storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
+        quiet = replace(host, report=lambda text: None)  # discover_models says what is wrong
+        own = own_models(quiet).providers
+        return cls(
+            host=host,
+            storage=storage,
+            models=discover_models(host, cwd, storage=storage).models,
+            clients=clients if isinstance(clients, dict) else {},
+            keys={provider.id: provider.api_key for provider in own if provider.api_key},
+        )
+
+    def rows(self) -> dict[str, Provider]:
+        """Who there is, by id."""
+        return {row.id: row for row in self.models.get_providers()}
+
+    def target(self, provider: str | None, model: str | None) -> str:
+        """The provider that is meant: by name, or as that of a model."""
+        if model is not None:
+            choice = ModelRegistry(self.models).resolve(model, provider)
+            if choice is None:
+                raise UnknownModel(
+                    f'Model "{model}" not found. Use --list-models to see available models.'
+                )
+            return choice.model.provider
+        if provider is None:
+            raise NoTarget()
+        return provider
+
+    async def check(
+        self, provider: str, *, refresh: bool = True, tell_source: bool = False
+    ) -> tuple[Check, str]:
+        """Whether requests to ``provider`` have credentials, and why not, in a sentence."""
+        if provider not in self.rows():
+            return _not_ready(provider, "provider_not_found"), self.unknown(provider)
+        try:
+            stored = await self.storage.get(provider)
+        except StoreDamaged as problem:
+            check = Check(status="invalid", provider=provider, reason="invalid_state")
+            return check, problem.explain()
+        login = stored if isinstance(stored, OAuthCredential) else None
+        if login is not None and not refresh:
+            return self._unrefreshed(provider, login, tell_source=tell_source)
+        try:
+            found = await self._resolve(provider, min_expiry=0.0)
+        except ProviderError as problem:
+            return _not_ready(provider, "credential_not_available"), problem.explain()
+        if found is None:
+            check = _not_ready(provider, "credentials_not_configured")
+            return check, how_to_get(self.rows()[provider])
+        kind = found.access.kind
+        return Check(
+            status="ready",
+            provider=provider,
+            auth_type=kind if kind in ("api_key", "oauth") else UNSET,
+            credentials=_source(found.source, login) if tell_source else UNSET,
+        ), ""
+
+    async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> Resolved:
+        """What requests to ``provider`` are made with; ``PiError`` if there is nothing."""
+        if provider not in self.rows():
+            raise NoCredentials(self.unknown(provider))
+        found = await self._resolve(provider, min_expiry=min_expiry)
+        if found is None:
+            row = self.rows()[provider]
+            raise NoCredentials(f"There are no credentials for {row.name}.", hint=how_to_get(row))
+        return found
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self.models.close()
+
+    async def _resolve(self, provider: str, *, min_expiry: float) -> Resolved | None:
+        services = make_services(self.host.environ, self.host.clock, Network())
+        try:
+            return await resolve(
+                self.rows()[provider],
+                storage=self.storage,
+                environ=self.host.environ,
+                http=services.http,
+                clock=self.host.clock,
+                configured_key=self.keys.get(provider),
+                min_expiry=min_expiry,
+                clients=self.clients,
+                cwd=Path.cwd(),
+            )
+        finally:
+            await services.close()
+
+    def _unrefreshed(
+        self, provider: str, login: OAuthCredential, *, tell_source: bool
+    ) -> tuple[Check, str]:
+        """What is known of a login without asking its server."""
+        if login.expires <= self.host.clock.now_ms():
+            return _not_ready(provider, "credential_not_available"), "The login has ended."
+        source = _source(self.storage.where, login) if tell_source else UNSET
+        return Check(status="ready", provider=provider, auth_type="oauth", credentials=source), ""
+
+    def unknown(self, provider: str) -> str:
+        """What to say of a name that no provider has."""
+        like = nearest(provider, self.rows())
+        meant = f" Did you mean {like}?" if like else ""
+        return f'There is no provider "{provider}".{meant}'
+
+
+def how_to_get(row: Provider) -> str:
+    """What to do for credentials of a provider."""
+    ways = [f"set {name}" for name in row.key_variables[:1]]
+    ways.append(f"run `pi auth login {row.id}`")
+    return f"To use {row.name}, {' or '.join(ways)}."
+
+
+def _not_ready(provider: str, reason: Reason) -> Check:
+    return Check(status="not_ready", provider=provider, reason=reason)
+
+
+def _source(source: str, login: OAuthCredential | None) -> Source:
+    return Source(source=source, expires=login.expires if login else UNSET)

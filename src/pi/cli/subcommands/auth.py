@@ -1,0 +1,151 @@
+"""``pi auth``: whether there are credentials, what they are, and getting some."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+
+from pi.base.errors import PiError
+from pi.base.fuzzy import nearest
+from pi.base.json_lines import encode_line
+from pi.cli.arguments import Arguments, BadArguments
+from pi.cli.commands import find_command
+from pi.cli.credentials import Check, Credentials, NoTarget
+from pi.cli.standard_streams import complain
+
+EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class NotThisKind(PiError):
+    """There are credentials, but none that can be printed this way."""
+
+
+def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
+    """Do what is wanted; the exit code."""
+    action, *rest = arguments.messages or ("",)
+    do = ACTIONS.get(action)
+    if do is None or len(rest) > 1:
+        raise _not_understood(action if do is None else " ".join(arguments.messages))
+    return asyncio.run(_with_credentials(do, arguments, rest[0] if rest else None, environ))
+
+
+async def _with_credentials(
+    do: Action, arguments: Arguments, named: str | None, environ: Mapping[str, str]
+) -> int:
+    credentials = Credentials.of(environ, report=complain)
+    try:
+        return await do(arguments, named, credentials)
+    finally:
+        await credentials.close()
+
+
+# One function for each action ---------------------------------------------------------------------
+
+
+async def _check(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
+    try:
+        provider = credentials.target(arguments.text("provider") or named, arguments.text("model"))
+    except NoTarget as problem:
+        complain(f"Error: {problem.message}\n{problem.hint}")
+        return EXIT_CODES["invalid"]
+    check, why = await credentials.check(
+        provider,
+        refresh=not arguments.switch("no_refresh"),
+        tell_source=arguments.switch("credentials"),
+    )
+    if arguments.switch("json"):
+        sys.stdout.write(encode_line(check).decode())
+    else:
+        sys.stdout.write(f"{check.status}\n")
+        if note := _note(check, why):
+            complain(note)
+    return EXIT_CODES[check.status]
+
+
+async def _print_api_key(arguments: Arguments, named: str | None, found: Credentials) -> int:
+    return await _print_secret(arguments, named, found, kind="api_key")
+
+
+async def _print_bearer_token(arguments: Arguments, named: str | None, found: Credentials) -> int:
+    return await _print_secret(arguments, named, found, kind="oauth")
+
+
+async def _print_secret(
+    arguments: Arguments, named: str | None, credentials: Credentials, *, kind: str
+) -> int:
+    provider = credentials.target(arguments.text("provider") or named, arguments.text("model"))
+    expiry = seconds(arguments.text("min_expiry") or "0s")
+    access = (await credentials.resolved(provider, min_expiry=expiry)).access
+    if access.kind != kind or not access.api_key:
+        what, other = (
+            ("an API key", "print-bearer-token")
+            if kind == "api_key"
+            else ("a bearer token", "print-api-key")
+        )
+        raise NotThisKind(
+            f"The credentials of {provider} are not {what}.",
+            hint=f"Try `pi auth {other}`." if access.api_key else "",
+        )
+    sys.stdout.write(f"{access.api_key}\n")
+    return 0
+
+
+async def _login(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
+    from pi.cli.terminal_login import login  # asks a person; nobody else needs it
+
+    wanted = arguments.text("provider") or named
+    await login(wanted, credentials, with_key=arguments.switch("key"))
+    return 0
+
+
+async def _logout(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
+    provider = arguments.text("provider") or named
+    if provider is None:
+        raise NoTarget()
+    if await credentials.storage.remove(provider):
+        sys.stdout.write(f"Removed {provider} from {credentials.storage.where}\n")
+    else:
+        sys.stdout.write(f"Nothing is stored for {provider} in {credentials.storage.where}\n")
+    return 0
+
+
+Action = Callable[[Arguments, str | None, Credentials], Awaitable[int]]
+
+ACTIONS: dict[str, Action] = {
+    "check": _check,
+    "print-api-key": _print_api_key,
+    "print-bearer-token": _print_bearer_token,
+    "login": _login,
+    "logout": _logout,
+}
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def seconds(text: str) -> float:
+    """A time as it is typed, ``30s`` or ``5m``; ``BadArguments`` if it is none."""
+    found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
+    if found is None:
+        raise BadArguments(
+            f'Invalid --min-expiry "{text}".', hint="Write a number with ms, s, m or h, e.g. 5m."
+        )
+    return int(found[1]) * UNITS[found[2]]
+
+
+def _note(check: Check, why: str) -> str:
+    """What a person should know besides the status."""
+    source = check.credentials.source if check.credentials else ""
+    return why or (f"from {source}" if source else "")
+
+
+def _not_understood(words: str) -> BadArguments:
+    command = find_command("auth")
+    assert command is not None
+    hint = "; ".join(f"pi {form.usage}" for form in command.forms)
+    if words and (like := nearest(words, command.actions)):
+        hint = f"Did you mean `pi auth {like}`?"
+    return BadArguments(f"Unknown command: auth {words}".rstrip(), hint=hint)

@@ -1,0 +1,188 @@
+"""``pi completion bash|zsh|fish``: a script for the shell, made from the rows of options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from pi.cli.arguments import Arguments, BadArguments
+from pi.cli.commands import COMMANDS, Command
+from pi.cli.flags import FLAGS, Flag
+
+HINT = 'For example, in ~/.bashrc: eval "$(pi completion bash)"'
+
+
+def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
+    """Print the script; the exit code."""
+    write = SHELLS.get(" ".join(arguments.messages))
+    if write is None:
+        raise BadArguments(f"For which shell? Valid values: {', '.join(SHELLS)}", hint=HINT)
+    sys.stdout.write(write())
+    return 0
+
+
+def bash() -> str:
+    """A script to be evaluated by bash."""
+    cases = "\n".join(
+        f"        {'|'.join(command_names(command))}) words={_quoted(_words(command))} ;;"
+        for command in _listed()
+    )
+    return f"""\
+# Completion of pi for bash: eval "$(pi completion bash)"
+_pi() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
+    local command=${{COMP_WORDS[1]}} words
+    COMPREPLY=()
+    case $before in
+{_bash_values()}
+    esac
+    if [[ $word == @* ]]; then
+        mapfile -t COMPREPLY < <(compgen -P @ -f -- "${{word#@}}")
+        return
+    fi
+    case $command in
+{cases}
+        *) words={_quoted(" ".join(_names(FLAGS)))}
+            ((COMP_CWORD == 1)) && words="$words {" ".join(c.name for c in _listed())}" ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    ((${{#COMPREPLY[@]}})) || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}}
+complete -o filenames -F _pi pi
+"""
+
+
+def zsh() -> str:
+    """A script to be evaluated by zsh, or to be called ``_pi`` in a folder of ``fpath``."""
+    commands = "\n".join(
+        f"        {_quoted(f'{command.name}:{_spoken(command)}')}" for command in _listed()
+    )
+    cases = "\n".join(
+        f"        {command.name}) _arguments -s {' '.join(_zsh_command(command))} ;;"
+        for command in _listed()
+    )
+    options = " \\\n        ".join(_zsh_options(FLAGS))
+    return f"""\
+#compdef pi
+# Completion of pi for zsh: eval "$(pi completion zsh)"
+_pi() {{
+    local -a commands
+    commands=(
+{commands}
+    )
+    case ${{words[2]}} in
+{cases}
+        *)
+            ((CURRENT == 2)) && _describe command commands
+            _arguments \\
+        {options} \\
+        '*:file or message:_files' ;;
+    esac
+}}
+compdef _pi pi
+"""
+
+
+def fish() -> str:
+    """A script to be sourced by fish."""
+    lines = ["# Completion of pi for fish: pi completion fish | source"]
+    for command in _listed():
+        lines.append(
+            f"complete -c pi -n __fish_use_subcommand -a {command.name}"
+            f" -d {_quoted(_spoken(command))}"
+        )
+        inside = f"-n '__fish_seen_subcommand_from {command.name}'"
+        lines += [f"complete -c pi {inside} -f -a {action}" for action in command.actions]
+        lines += [f"complete -c pi {inside} {row}" for row in _fish_rows(command.flags)]
+    lines += [f"complete -c pi -n __fish_use_subcommand {row}" for row in _fish_rows(FLAGS)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def command_names(command: Command) -> tuple[str, ...]:
+    """The words that mean ``command``: its own, and those that mean the same."""
+    same = (
+        other.name for other in COMMANDS if other.is_alias and other.module == command.module != ""
+    )
+    return (command.name, *(same if command.name == "remove" else ()))
+
+
+def _listed() -> Iterator[Command]:
+    return (command for command in COMMANDS if not command.is_alias)
+
+
+def _spoken(command: Command) -> str:
+    return command.forms[0].help
+
+
+def _names(flags: Iterable[Flag]) -> Iterator[str]:
+    return (name for flag in flags for name in (flag.short, flag.name) if name)
+
+
+def _words(command: Command) -> str:
+    return " ".join((*command.actions, *_names(command.flags)))
+
+
+def _quoted(text: str) -> str:
+    """A word of all three shells."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _bash_values() -> str:
+    """What is offered behind options that have a value."""
+    rows = []
+    for flag in FLAGS:
+        names = "|".join(name for name in (flag.short, flag.name) if name)
+        if flag.values:
+            words = _quoted(" ".join(flag.values))
+            reply = f'mapfile -t COMPREPLY < <(compgen -W {words} -- "$word")'
+        elif flag.completes:
+            kind = "-d" if flag.completes == "folder" else "-f"
+            reply = f'mapfile -t COMPREPLY < <(compgen {kind} -- "$word")'
+        elif flag.kind in ("switch", "optional"):
+            continue
+        else:
+            reply = ":"
+        rows.append(f"        {names}) {reply}; return ;;")
+    return "\n".join(rows)
+
+
+def _zsh_command(command: Command) -> Iterator[str]:
+    yield "'1: :'"
+    if command.actions:
+        yield _quoted(f"2:action:({' '.join(command.actions)})")
+    yield from _zsh_options(command.flags)
+    yield "'*:: :_files'"
+
+
+def _zsh_options(flags: Iterable[Flag]) -> Iterator[str]:
+    for flag in flags:
+        many = "*" if flag.kind == "many" else ""
+        help = flag.help.replace("[", "(").replace("]", ")").replace(":", " ")
+        value = ""
+        if flag.kind != "switch":
+            action = {"file": "_files", "folder": "_files -/"}.get(flag.completes, " ")
+            action = f"({' '.join(flag.values)})" if flag.values else action
+            optional = ":" if flag.kind == "optional" else ""
+            value = f":{optional}{flag.value.replace(':', ' ')}:{action}"
+        for name in (flag.short, flag.name):
+            if name:
+                yield _quoted(f"{many}{name}[{help}]{value}")
+
+
+def _fish_rows(flags: Iterable[Flag]) -> Iterator[str]:
+    for flag in flags:
+        parts = [f"-l {flag.name.removeprefix('--')}", f"-d {_quoted(flag.help)}"]
+        if flag.short:
+            short = flag.short.removeprefix("-")
+            parts.insert(0, f"-s {short}" if len(short) == 1 else f"-o {short}")
+        if flag.values:
+            parts.append(f"-x -a {_quoted(' '.join(flag.values))}")
+        elif flag.kind not in ("switch", "optional"):
+            parts.append("-r" if flag.completes else "-x")
+        yield " ".join(parts)

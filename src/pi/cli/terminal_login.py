@@ -1,0 +1,145 @@
+"""``pi auth login``: a login with plain questions, for terminals without the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from pi.ai.auth.errors import LoginCancelled
+from pi.ai.auth.login_ui import AuthUrl, DeviceCode, LoginUI, Notice, Prompt
+from pi.ai.auth.sign_in import sign_in, sign_in_with_key
+from pi.ai.factory import Network, make_services
+from pi.ai.providers.provider import Provider
+from pi.base.errors import PiError
+from pi.base.terminal_text import one_line, sanitise
+from pi.cli.credentials import Credentials, NoCredentials
+from pi.cli.standard_streams import complain
+
+
+class TerminalUI:
+    """Asks on standard error and reads lines; whoever logs in may take a question back."""
+
+    def __init__(self) -> None:
+        self._lines = _Lines()
+
+    async def ask(self, prompt: Prompt) -> str:
+        """The answer; ``LoginCancelled`` at the end of the input."""
+        for number, choice in enumerate(prompt.choices, 1):
+            complain(f"  {number}  {one_line(choice.label)}")
+        while True:
+            sys.stderr.write(f"{sanitise(prompt.message)} ")
+            sys.stderr.flush()
+            answer = await self._read(secret=prompt.kind == "secret")
+            if prompt.kind != "select":
+                return answer
+            if answer.isdecimal() and 1 <= int(answer) <= len(prompt.choices):
+                return prompt.choices[int(answer) - 1].id
+            complain(f"Type a number from 1 to {len(prompt.choices)}.")
+
+    def notify(self, notice: Notice) -> None:
+        """Show it."""
+        match notice:
+            case AuthUrl(url=url, instructions=instructions):
+                complain(f"{sanitise(instructions)}\n{one_line(url)}")
+            case DeviceCode(user_code=code, url=url, direct_url=direct):
+                complain(f"Open {one_line(direct or url)} and type the code {one_line(code)}")
+            case _:
+                complain(sanitise(notice.message))
+
+    async def _read(self, *, secret: bool) -> str:
+        with _unseen() if secret else nullcontext():
+            line = await self._lines.next()
+        if line is None:
+            raise LoginCancelled("Nothing was typed.")
+        return line.strip()
+
+
+async def login(wanted: str | None, credentials: Credentials, *, with_key: bool = False) -> None:
+    """Log in to a provider, or store a key for one that has no login."""
+    ui: LoginUI = TerminalUI()
+    row = await _provider(wanted, credentials, ui)
+    if with_key or row.login is None:
+        if not row.needs_key:
+            raise PiError(f"{row.name} needs no key.")
+        await sign_in_with_key(row, ui, storage=credentials.storage)
+        return
+    host = credentials.host
+    services = make_services(host.environ, host.clock, Network())
+    try:
+        await sign_in(
+            row,
+            ui,
+            storage=credentials.storage,
+            environ=host.environ,
+            http=services.http,
+            clock=host.clock,
+            configured_key=credentials.keys.get(row.id),
+            clients=credentials.clients,
+        )
+    finally:
+        await services.close()
+
+
+async def _provider(wanted: str | None, credentials: Credentials, ui: LoginUI) -> Provider:
+    rows = credentials.rows()
+    if wanted is None:
+        complain(", ".join(id for id, row in rows.items() if row.login or row.needs_key))
+        wanted = await ui.ask(Prompt(kind="text", message="Which provider?"))
+    if wanted not in rows:
+        raise NoCredentials(credentials.unknown(wanted))
+    return rows[wanted]
+
+
+class _Lines:
+    """What is typed, line by line; who stops waiting for a line leaves it to the next one."""
+
+    def __init__(self) -> None:
+        self._typed: asyncio.Queue[bytes] = asyncio.Queue()
+        self._rest = b""
+        self._ended = False
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._work, name="typed", daemon=True).start()
+
+    async def next(self) -> str | None:
+        """The next line; ``None`` when there is none any more."""
+        while b"\n" not in self._rest and not self._ended:
+            chunk = await self._typed.get()
+            self._rest += chunk
+            self._ended = not chunk
+        if not self._rest:
+            return None
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode("utf-8", "replace")
+
+    def _work(self) -> None:
+        # os.read and not sys.stdin: a thread that waits in the latter would abort the exit.
+        chunk = b"-"
+        while chunk:
+            chunk = os.read(0, 4096)
+            try:
+                self._loop.call_soon_threadsafe(self._typed.put_nowait, chunk)
+            except RuntimeError:
+                return  # the loop has ended
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Do not show what is typed meanwhile, where the terminal can be told so."""
+    if not sys.stdin.isatty() or os.name != "posix":
+        yield
+        return
+    import termios  # there is none on Windows
+
+    before = termios.tcgetattr(0)
+    silent = before.copy()
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(0, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        complain("")

@@ -1,0 +1,114 @@
+"""What dialogs and commands may ask of the screen, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+from pi.base.tasks import TaskScope
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.port import SessionPort
+from pi.modes.interactive.theme import Theme
+from pi.tui.clipboard import Clipboard
+from pi.tui.component import Component
+from pi.tui.input.keymap import Keymap
+from pi.tui.placement import OverlayOptions
+
+T = TypeVar("T")
+
+Level: TypeAlias = Literal["info", "success", "warning", "error"]
+"""How much attention a message wants."""
+
+Build: TypeAlias = Callable[[Callable[[T], None]], Component]
+"""Makes a component; it calls what it was given with the answer, once, to be taken away."""
+
+
+class Ui(Protocol):
+    """The screen, as whoever asks something on it sees it."""
+
+    @property
+    def port(self) -> SessionPort:
+        """The session."""
+        ...
+
+    @property
+    def host(self) -> Host:
+        """The machine and the person: environment, folders, clock."""
+        ...
+
+    @property
+    def theme(self) -> Theme:
+        """The colours; its paints stay right when the theme changes."""
+        ...
+
+    @property
+    def keymap(self) -> Keymap:
+        """What keys do; one for the whole screen."""
+        ...
+
+    @property
+    def clipboard(self) -> Clipboard:
+        """For copying."""
+        ...
+
+    @property
+    def tasks(self) -> TaskScope:
+        """Where work goes that outlives a call; it ends with the screen."""
+        ...
+
+    async def show(self, build: Build[T]) -> T:
+        """Put a component in the editor's place and give it the keys, until it has an answer.
+
+        Dialogs stack: one that is asked from within another covers it. What is in the editor stays
+        there. Cancelling the caller takes the component away.
+        """
+        ...
+
+    async def overlay(self, build: Build[T], options: OverlayOptions | None = None) -> T:
+        """Lay a component over everything and give it the keys, until it has an answer."""
+        ...
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        """Say something in passing; a message of the same level that came right before goes."""
+        ...
+
+    def say(self, block: Component) -> None:
+        """Add something to the transcript for good, e.g. what a command found out."""
+        ...
+
+    def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
+        """Show that something takes its time; what is given changes the label."""
+        ...
+
+    def get_editor_text(self) -> str:
+        """What is being written."""
+        ...
+
+    def set_editor_text(self, text: str) -> None:
+        """Replace what is being written; it can be undone."""
+        ...
+
+    def request_render(self) -> None:
+        """Paint soon."""
+        ...
+
+    def refresh(self) -> None:
+        """Draw everything anew: settings, the theme or what is folded has changed."""
+        ...
+
+    def reload_session(self) -> None:
+        """Show the conversation as the session has it now: after a switch or a move in the tree."""
+        ...
+
+    async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
+        """Let the person's own editor change a text; nothing if it failed or was given up."""
+        ...
+
+    def suspend(self) -> None:
+        """Give the terminal back to the shell until somebody continues the program."""
+        ...
+
+    def quit(self) -> None:
+        """End the program; everything is saved."""
+        ...

@@ -1,0 +1,153 @@
+"""pi as a library: the names that stay.
+
+>>> from pi.sdk import run
+>>> run("Summarize this repository in three bullets.")
+
+Nothing is defined here, and nothing is loaded before it is asked for: importing this costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pi.agent.agent import Agent
+    from pi.agent.events import (
+        AgentSettled,
+        MessageEnd,
+        MessageUpdate,
+        ToolExecutionEnd,
+        ToolExecutionStart,
+    )
+    from pi.agent.skills import Skill
+    from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+    from pi.agent.tool_forms import make_tool, tool
+    from pi.ai.auth.storage import AuthStorage
+    from pi.ai.events import TextDelta
+    from pi.ai.messages import AssistantMessage, Image
+    from pi.ai.models.model import Model
+    from pi.ai.models_collection import Models
+    from pi.base.errors import PiError
+    from pi.coding.models.registry import ModelRegistry
+    from pi.coding.resources.context_files import ContextFile
+    from pi.coding.resources.prompts import PromptTemplate
+    from pi.coding.runtime.agent_session import AgentSession
+    from pi.coding.runtime.discovering import (
+        discover_auth_storage,
+        discover_context_files,
+        discover_models,
+        discover_prompt_templates,
+        discover_skills,
+        session_catalog,
+        session_shelf,
+    )
+    from pi.coding.runtime.embedding import (
+        AgentSessionOptions,
+        CreateAgentSessionResult,
+        RunFailed,
+        create_agent_session,
+        run,
+    )
+    from pi.coding.runtime.watching import AgentSessionEvent
+    from pi.coding.session.session_manager import SessionManager
+    from pi.coding.settings.settings import Settings
+
+__all__ = [
+    "Agent",
+    "AgentSession",
+    "AgentSessionEvent",
+    "AgentSessionOptions",
+    "AgentSettled",
+    "AgentTool",
+    "AssistantMessage",
+    "AuthStorage",
+    "ContextFile",
+    "CreateAgentSessionResult",
+    "Image",
+    "MessageEnd",
+    "MessageUpdate",
+    "Model",
+    "ModelRegistry",
+    "Models",
+    "PiError",
+    "PromptTemplate",
+    "RunFailed",
+    "SessionManager",
+    "Settings",
+    "Skill",
+    "TextDelta",
+    "ToolContext",
+    "ToolExecutionEnd",
+    "ToolExecutionStart",
+    "ToolFailed",
+    "ToolResult",
+    "create_agent_session",
+    "discover_auth_storage",
+    "discover_context_files",
+    "discover_models",
+    "discover_prompt_templates",
+    "discover_skills",
+    "make_tool",
+    "run",
+    "session_catalog",
+    "session_shelf",
+    "tool",
+]
+
+_HOMES = {
+    "pi.agent.agent": ("Agent",),
+    "pi.agent.events": (
+        "AgentSettled",
+        "MessageEnd",
+        "MessageUpdate",
+        "ToolExecutionEnd",
+        "ToolExecutionStart",
+    ),
+    "pi.agent.skills": ("Skill",),
+    "pi.agent.tool": ("AgentTool", "ToolContext", "ToolFailed", "ToolResult"),
+    "pi.agent.tool_forms": ("make_tool", "tool"),
+    "pi.ai.auth.storage": ("AuthStorage",),
+    "pi.ai.events": ("TextDelta",),
+    "pi.ai.messages": ("AssistantMessage", "Image"),
+    "pi.ai.models.model": ("Model",),
+    "pi.ai.models_collection": ("Models",),
+    "pi.base.errors": ("PiError",),
+    "pi.coding.models.registry": ("ModelRegistry",),
+    "pi.coding.resources.context_files": ("ContextFile",),
+    "pi.coding.resources.prompts": ("PromptTemplate",),
+    "pi.coding.runtime.agent_session": ("AgentSession",),
+    "pi.coding.runtime.discovering": (
+        "discover_auth_storage",
+        "discover_context_files",
+        "discover_models",
+        "discover_prompt_templates",
+        "discover_skills",
+        "session_catalog",
+        "session_shelf",
+    ),
+    "pi.coding.runtime.embedding": (
+        "AgentSessionOptions",
+        "CreateAgentSessionResult",
+        "RunFailed",
+        "create_agent_session",
+        "run",
+    ),
+    "pi.coding.runtime.watching": ("AgentSessionEvent",),
+    "pi.coding.session.session_manager": ("SessionManager",),
+    "pi.coding.settings.settings": ("Settings",),
+}
+"""Where the names live, beside whoever answers for them."""
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(module), name)
+            globals()[name] = value  # found without this function from now on
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.records import Record
+from pi.coding.runtime.options import SessionOptions
+from tests.modes.golden.comparing import Comparison
+from tests.modes.golden.differences import (
+    ABORT,
+    ABSENT,
+    ANTHROPIC,
+    CHAT,
+    COMPACTION,
+    DIFFERENCES,
+    QUERIES,
+    RESPONSES,
+    RETRIES,
+    TALK,
+    UNASKED_SUMMARIES,
+    of,
+)
+from tests.modes.golden.lab import Lab
+from tests.modes.golden.model_answers import answers
+from tests.modes.golden.model_server import EVERYTHING, model_server
+from tests.modes.golden.recording import (
+    Got,
+    Json,
+    Step,
+    json_steps,
+    merged,
+    rpc_steps,
+    says_nothing,
+    usages,
+)
+from tests.modes.golden.replaying import Replay, ReplayClock, rpc_session
+
+MODEL = SessionOptions(model="mock/mock-r")
+SMALL_KEEP = {"compaction": {"keepRecentTokens": 200, "reserveTokens": 1000}}
+MOST_DIFFERENT = 0.05
+"""Part of all records that may be listed as different."""
+
+
+class Outcome(Record):
+    """What came of one replay."""
+
+    equal: int
+    differing: dict[int, frozenset[str]]
+    said: dict[int, list[str]]
+    """The same in words, for whoever reads a failure."""
+
+    def check(self, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """Everything that differs is listed, and everything that is listed differs."""
+        with capsys.disabled():
+            sys.stdout.write(
+                f"\n{recording}: {self.equal} records match exactly,"
+                f" {len(self.differing)} differ as listed\n"
+            )
+        unlisted = {
+            place: self.said.get(place)
+            for place, paths in self.differing.items()
+            if of(recording).get(place) != paths
+        }
+        assert unlisted == {}
+        assert of(recording).keys() - self.differing.keys() == set()
+
+
+def outcome(equal: int, said: dict[int, list[str]], absent: list[int]) -> Outcome:
+    paths = {
+        place: frozenset(difference.partition(":")[0] for difference in found)
+        for place, found in said.items()
+    }
+    return Outcome(
+        equal=equal, said=said, differing=paths | dict.fromkeys(absent, frozenset({ABSENT}))
+    )
+
+
+async def replayed(
+    recording: str, lab: Path, options: SessionOptions, settings: Json, *, skill: bool
+) -> Outcome:
+    steps = rpc_steps(recording)
+    async with model_server(answers(steps)) as models:
+        place = Lab(lab, models.url)
+        place.write_settings(settings)
+        if skill:
+            place.add_skill()
+        clock = ReplayClock()
+        replay = Replay(steps, models, clock)
+        async with rpc_session(place, clock, options) as client:
+            await replay.run(client)
+        assert models.unasked == (0, UNASKED_SUMMARIES.get(recording, 0))
+    return outcome(replay.equal, replay.differing, replay.absent)
+
+
+@pytest.mark.parametrize(
+    ("recording", "name", "settings", "skill"),
+    [
+        (QUERIES, None, {}, False),
+        (TALK, "golden one", {}, False),
+        (ABORT, None, {}, True),
+        (RETRIES, None, {}, False),
+        (COMPACTION, None, SMALL_KEEP, False),
+    ],
+)
+@pytest.mark.slow
+@pytest.mark.trap(251)
+@pytest.mark.trap(254)
+async def test_an_rpc_client_of_the_original_sees_what_it_is_used_to(
+    recording: str,
+    name: str | None,
+    settings: Json,
+    skill: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = SessionOptions(model="mock/mock-r", name=name)
+    result = await replayed(recording, tmp_path / "lab", options, settings, skill=skill)
+
+    result.check(recording, capsys)
+
+
+async def json_lines(steps: list[Step], lab_folder: Path, *arguments: str) -> list[Json]:
+    async with model_server(answers(steps)) as models:
+        await models.allow(EVERYTHING)
+        lab = Lab(lab_folder, models.url)
+        lab.add_skill() if "--system-prompt" in arguments else None
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "pi", "--mode", "json", *arguments),
+            cwd=lab.project,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            env={"HOME": str(lab.home), "PATH": os.environ["PATH"]},
+        )
+        output, _ = await process.communicate()
+        assert process.returncode == 0
+        return [json.loads(lab.as_recorded(line)) for line in output.decode().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("recording", "arguments"),
+    [
+        (CHAT, ["--model", "mock/mock-r", "look at a.txt"]),
+        (ANTHROPIC, ["--model", "mockant/mock-a", "--system-prompt", "SP", "hi"]),
+        (RESPONSES, ["--model", "mockres/mock-o", "--system-prompt", "SP", "hi"]),
+    ],
+)
+async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
+    recording: str,
+    arguments: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    steps = json_steps(recording)
+    ours = await json_lines(steps, tmp_path / "lab", *arguments)
+    told = [step.record for step in merged([Got(record=record) for record in ours])]  # type: ignore[union-attr]
+
+    absent = [place for place, step in enumerate(steps) if says_nothing(_record(step))]
+    expected = [place for place in range(len(steps)) if place not in absent]
+    comparison = Comparison(usages(steps))
+    assert len(told) == len(expected)
+    said = {
+        place: found
+        for place, record in zip(expected, told, strict=True)
+        if (found := comparison.differences(_record(steps[place]), record))
+    }
+    outcome(len(expected) - len(said), said, absent).check(recording, capsys)
+
+
+def _record(step: Any) -> Json:
+    assert isinstance(step, Got)
+    return step.record
+
+
+async def test_a_null_line_and_a_number_are_answered_where_the_original_crashed(
+    tmp_path: Path,
+) -> None:
+    # Issue 6: "Where the original has a defect (a `null` line crashes it …) we do the right thing".
+    clock = ReplayClock()
+    async with model_server([]) as models:
+        async with rpc_session(Lab(tmp_path / "lab", models.url), clock, MODEL) as client:
+            client.send("null")
+            client.send("123")
+            told = [await client.next(), await client.next()]
+
+    bad = {"type": "response", "success": False, "error": "Unknown command: undefined"}
+    assert told == [bad, bad]
+
+
+def test_at_most_one_record_in_twenty_is_listed_as_different() -> None:
+    recordings = [rpc_steps(name) for name in (QUERIES, TALK, ABORT, RETRIES, COMPACTION)]
+    recordings += [json_steps(name) for name in (CHAT, ANTHROPIC, RESPONSES)]
+    records = sum(isinstance(step, Got) for steps in recordings for step in steps)
+
+    assert len(DIFFERENCES) <= MOST_DIFFERENT * records
