@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.transcript import Transcript
-from tests.tui.parts import Rows
+from tests.tui.parts import Live, Rows
 
 
 class Block(Rows):
@@ -59,6 +59,17 @@ def test_a_block_that_knows_what_is_settled_is_believed() -> None:
     transcript.render(10)
 
     assert transcript.commit_safe_end == 4
+
+
+def test_a_block_with_a_live_region_is_not_final() -> None:
+    live = Live("b", "c", "d", start=1)
+    transcript = make(Rows("a"), live)
+
+    transcript.render(10)
+    assert (transcript.live_region_start, transcript.commit_safe_end) == (1, 3)
+    live.live_region_start = None
+    transcript.render(10)
+    assert (transcript.live_region_start, transcript.commit_safe_end) == (None, None)
 
 
 def test_when_all_is_final_there_is_no_boundary() -> None:

@@ -9,11 +9,11 @@ from pi.tui.live_commit import LiveCommit
 class Transcript:
     """A growing list of blocks: the long part of a screen.
 
-    A block may have ``is_final``; without it, it is. The rows of final blocks at the beginning are
-    kept as they were drawn, so they cost nothing and cannot change after they became history; they
-    are drawn again only for another width or after ``invalidate``. From the first block that is not
-    final on, all rows are live. A block may tell by ``commit_safe_end`` which of its rows are
-    settled; otherwise that is observed.
+    A block is final if its ``is_final`` says so or, without that, if it has no live region. The
+    rows of final blocks at the beginning are kept as they were drawn, so they cost nothing and
+    cannot change after they became history; they are drawn again only for another width or after
+    ``invalidate``. From the first block that is not final on, all rows are live. A block may tell
+    by ``commit_safe_end`` which of its rows are settled; otherwise that is observed.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Transcript:
         """Keep the rows of blocks that have become final."""
         while self._frozen_blocks < len(self._blocks):
             block = self._blocks[self._frozen_blocks]
-            if not getattr(block, "is_final", True):
+            if not _is_final(block):
                 break
             self._frozen += block.render(self._width)
             self._frozen_blocks += 1
@@ -100,7 +100,13 @@ class Transcript:
             return told
         if self._watch is None or self._watch[0] is not block:
             self._watch = (block, LiveCommit())
-        return self._watch[1].observe(rows)
+        live_start: int = getattr(block, "live_region_start", None) or 0
+        return max(live_start, self._watch[1].observe(rows))
+
+
+def _is_final(block: Component) -> bool:
+    told: bool | None = getattr(block, "is_final", None)
+    return getattr(block, "live_region_start", None) is None if told is None else told
 
 
 def _same_objects(new: list[list[str]], old: list[list[str]]) -> bool:

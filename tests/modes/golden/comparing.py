@@ -77,7 +77,7 @@ class Comparison:
         return recorded, ours
 
     def _with_usage_of(self, theirs: Json, ours: Json) -> Json:
-        """``ours``; if it tells what the answer cost at any moment, it might as well tell theirs."""
+        """``ours``, with the usage of ``theirs`` if its own is that of another moment."""
         moments = (not self._compare("", usage, ours["usage"]) for usage in self._usages)
         return ours | ({"usage": theirs["usage"]} if any(moments) else {})
 

@@ -57,7 +57,7 @@ def _answers(steps: Sequence[Step]) -> Iterator[Answer]:
     place = 0
     while place < len(steps):
         step = steps[place]
-        record = step.record if isinstance(step, Got) else {"type": "sent"}
+        record: Json = step.record if isinstance(step, Got) else {"type": "sent"}
         if record["type"] == "compaction_start":
             yield from _summaries(steps, place)
         elif record["type"] == "message_start" and record["message"]["role"] == "assistant":

@@ -64,7 +64,8 @@ class ModelServer:
         head = f"HTTP/1.1 {answer.status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n"
         for number, piece in enumerate(answer.pieces):
             async with self._moved:
-                await self._moved.wait_for(lambda at=piece.place: self._place >= at)
+                while self._place < piece.place:
+                    await self._moved.wait()
             writer.write(piece.data if number else head.encode() + piece.data)
             await writer.drain()
         if answer.hangs:

@@ -99,7 +99,8 @@ def joined_pieces(earlier: Json, later: Json) -> Json | None:
 
 def says_nothing(record: Json) -> bool:
     """Whether a record tells of a delta without text, which ours leaves out."""
-    return record["type"] == "message_update" and record["assistantMessageEvent"].get("delta") == ""
+    event = record.get("assistantMessageEvent", {})
+    return "delta" in event and not event["delta"]
 
 
 def usages(steps: Sequence[Step]) -> list[Json]:

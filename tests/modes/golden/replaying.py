@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pi.base.clock import SystemClock
 from pi.coding.runtime.assemble import assemble
@@ -171,9 +172,12 @@ def _in_one_order(pairs: list[Pair]) -> list[Pair]:
             end += 1
         run = pairs[at:end]
         ours = {pair.ours.get("toolCallId"): pair.ours for pair in run}
-        theirs = [pair.recorded.get("toolCallId") for pair in run]
-        if kind in _UNORDERED and set(theirs) == set(ours) and len(theirs) == len(ours):
-            run = [Pair(pair.place, pair.recorded, ours[id]) for pair, id in zip(run, theirs)]
+        if kind in _UNORDERED and len(ours) == len(run) and ours.keys() == set(map(_call, run)):
+            run = [Pair(pair.place, pair.recorded, ours[_call(pair)]) for pair in run]
         ordered += run
         at = end
     return ordered
+
+
+def _call(pair: Pair) -> Any:
+    return pair.recorded.get("toolCallId")

@@ -20,7 +20,7 @@ def bundled_models(provider: str) -> tuple[Model, ...]:
     """The models of ``provider`` that this version knows; empty for a provider it does not."""
     try:
         data = (DATA / f"{provider}.json").read_bytes()
-    except FileNotFoundError:
+    except OSError:  # also where the package is a zip file
         return ()
     return msgspec.json.decode(data, type=tuple[Model, ...])
 

@@ -24,11 +24,14 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 def bash() -> str:
     """A script to be evaluated by bash."""
     cases = "\n".join(
-        f"        {'|'.join(command_names(command))}) words={_quoted(_words(command))} ;;"
-        for command in _listed()
+        f"        {command.name}) words={_quoted(_words(command))} ;;" for command in _listed()
     )
     return f"""\
 # Completion of pi for bash: eval "$(pi completion bash)"
+_pi_files() {{
+    local IFS=$'\\n'
+    COMPREPLY=($(compgen "$@"))
+}}
 _pi() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
     local command=${{COMP_WORDS[1]}} words
@@ -37,7 +40,7 @@ _pi() {{
 {_bash_values()}
     esac
     if [[ $word == @* ]]; then
-        mapfile -t COMPREPLY < <(compgen -P @ -f -- "${{word#@}}")
+        _pi_files -P @ -f -- "${{word#@}}"
         return
     fi
     case $command in
@@ -45,8 +48,8 @@ _pi() {{
         *) words={_quoted(" ".join(_names(FLAGS)))}
             ((COMP_CWORD == 1)) && words="$words {" ".join(c.name for c in _listed())}" ;;
     esac
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-    ((${{#COMPREPLY[@]}})) || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    ((${{#COMPREPLY[@]}})) || _pi_files -f -- "$word"
 }}
 complete -o filenames -F _pi pi
 """
@@ -58,7 +61,7 @@ def zsh() -> str:
         f"        {_quoted(f'{command.name}:{_spoken(command)}')}" for command in _listed()
     )
     cases = "\n".join(
-        f"        {command.name}) _arguments -s {' '.join(_zsh_command(command))} ;;"
+        f"        {command.name}) _arguments {' '.join(_zsh_command(command))} ;;"
         for command in _listed()
     )
     options = " \\\n        ".join(_zsh_options(FLAGS))
@@ -104,14 +107,6 @@ SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 # --------------------------------------------------------------------------------------------------
 
 
-def command_names(command: Command) -> tuple[str, ...]:
-    """The words that mean ``command``: its own, and those that mean the same."""
-    same = (
-        other.name for other in COMMANDS if other.is_alias and other.module == command.module != ""
-    )
-    return (command.name, *(same if command.name == "remove" else ()))
-
-
 def _listed() -> Iterator[Command]:
     return (command for command in COMMANDS if not command.is_alias)
 
@@ -140,10 +135,10 @@ def _bash_values() -> str:
         names = "|".join(name for name in (flag.short, flag.name) if name)
         if flag.values:
             words = _quoted(" ".join(flag.values))
-            reply = f'mapfile -t COMPREPLY < <(compgen -W {words} -- "$word")'
+            reply = f'COMPREPLY=($(compgen -W {words} -- "$word"))'
         elif flag.completes:
             kind = "-d" if flag.completes == "folder" else "-f"
-            reply = f'mapfile -t COMPREPLY < <(compgen {kind} -- "$word")'
+            reply = f'_pi_files {kind} -- "$word"'
         elif flag.kind in ("switch", "optional"):
             continue
         else:

@@ -89,10 +89,11 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
 
     Models with credentials come first, then names without a date, then later names.
     """
-    words = [_letters(word) for word in re.split(r"[\s/]+", pattern) if _letters(word)]
+    words = ["".join(_words(word)) for word in re.split(r"[\s/]+", pattern)]
+    words = [word for word in words if word]
     if not words:
         return None
-    near = [m for m in models if all(word in _letters(_names(m)) for word in words)]
+    near = [m for m in models if all(_has_word(_names(m), word) for word in words)]
     near.sort(key=lambda m: m.id, reverse=True)
     near.sort(key=lambda m: (not usable(m.provider), _DATED.search(m.id) is not None))
     return next(iter(near), None)
@@ -107,6 +108,14 @@ def _names(model: Model) -> str:
     return f"{full_name(model)} {model.name}"
 
 
-def _letters(text: str) -> str:
-    """Only what a name is remembered by: ``sonnet4.6`` finds ``claude-sonnet-4-6``."""
-    return "".join(filter(str.isalnum, text.lower()))
+def _has_word(names: str, wanted: str) -> bool:
+    """Whether some word begins with ``wanted``, or it and those behind it do together.
+
+    So ``sonnet4.6`` finds ``claude-sonnet-4-6``, and no letters within words are found by chance.
+    """
+    words = _words(names)
+    return any("".join(words[at:]).startswith(wanted) for at in range(len(words)))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())

@@ -1,4 +1,4 @@
-"""A session as a file for others, without the person's secrets."""
+"""A session for others, without the person's secrets: a file, a text, or a page on the web."""
 
 from __future__ import annotations
 
@@ -8,28 +8,64 @@ from functools import partial
 from pathlib import Path
 
 from pi.ai.messages import SystemMessage
-from pi.ai.transcript import fold
-from pi.coding.export.files import destination, export_session
+from pi.ai.transcript import Instructions, fold
+from pi.base.records import Record
+from pi.coding.export.files import destination, export_session, transcript_of
+from pi.coding.export.redaction import Redactor
+from pi.coding.export.share import Shared, command_handler, share_session
+from pi.coding.export.text import render_text
 from pi.coding.runtime.core import Core
 from pi.coding.session.conversion import convert_to_llm
 from pi.coding.shell.environment import credential_variables
+
+
+class ShareOptions(Record):
+    """``share`` of the settings."""
+
+    command: tuple[str, ...] = ()
+    """Run with the page's file as its last word, in place of GitHub's program."""
 
 
 async def export(core: Core, output: str | None) -> Path:
     """Write the session to ``output``, or to a page in the working directory; gives the path."""
     cwd = core.workspace.cwd
     target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
-    messages = convert_to_llm(core.conversation.messages())
-    told = [message for message in messages if isinstance(message, SystemMessage)]
     work = partial(
         export_session,
         core.log,
         target,
         cwd=cwd,
         secrets=tuple(_secrets(core)),
-        instructions=fold(told, keep_later=False)[0] if told else None,
+        instructions=_instructions(core),
     )
     return await asyncio.to_thread(work)
+
+
+async def dump(core: Core) -> str:
+    """The branch as text, prompt and tools included; empty if nothing was said."""
+    transcript = transcript_of(core.log, Redactor(_secrets(core)), _instructions(core))
+    return await asyncio.to_thread(render_text, transcript)
+
+
+async def share(core: Core) -> Shared:
+    """Pass the session on as a page, through the person's own program or as a secret gist."""
+    cwd, env = core.workspace.cwd, core.workspace.environment.of_process
+    command = core.workspace.settings.section(("share",), ShareOptions).command
+    return await share_session(
+        core.log,
+        cwd=cwd,
+        env=env,
+        handler=command_handler(command, cwd=cwd, env=env) if command else None,
+        secrets=tuple(_secrets(core)),
+        instructions=_instructions(core),
+    )
+
+
+def _instructions(core: Core) -> Instructions | None:
+    """What the model is told now, if it was told anything yet."""
+    messages = convert_to_llm(core.conversation.messages())
+    told = [message for message in messages if isinstance(message, SystemMessage)]
+    return fold(told, keep_later=False)[0] if told else None
 
 
 def _secrets(core: Core) -> Iterator[str]:

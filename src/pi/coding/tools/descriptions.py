@@ -12,5 +12,8 @@ PREFER_STRICT: Final[Json] = {"type": "json_schema", "strict": "prefer"}
 
 
 def description(tool: str) -> str:
-    """The description of a tool, e.g. of ``read``."""
-    return Path(__file__).with_name(f"{tool}.md").read_text(encoding="utf-8").strip()
+    """The description of a tool, e.g. of ``read``; its name, where the texts were left out."""
+    try:
+        return Path(__file__).with_name(f"{tool}.md").read_text(encoding="utf-8").strip()
+    except OSError:  # packed into another program, without files that are not code
+        return tool.replace("_", " ")
