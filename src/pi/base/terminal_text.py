@@ -8,6 +8,7 @@ LF; LF and tab stay. A clean text comes back as it is after a single regex match
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _SAFE = r"\t\n -~\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff"
 """Everything but C0, C1, DEL, bidi overrides and isolates, and surrogates."""
@@ -15,8 +16,7 @@ _SAFE = r"\t\n -~\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff"
 # A run of safe characters is found twice as fast as the first unsafe one.
 _CLEAN = re.compile(f"[{_SAFE}]*+")
 
-_SEQUENCE = re.compile(
-    rf"""
+_SEQUENCE = rf"""
     (?=[^{_SAFE}])  # a quick look ahead: trying every branch on plain text costs five times more
     (?: (?P<line_end> \r\n? | [\v\f\x85] )
       # OSC, DCS, SOS, PM, APC and screen's title. The terminators are controls themselves, removed
@@ -27,13 +27,17 @@ _SEQUENCE = re.compile(
       | (?P<escape> \x1b [ -/]* (?P<last> [0-~] )? )
       | (?P<surrogate> [\ud800-\udfff] )
       | . )
-    """,
-    re.VERBOSE,
-)
+    """
 
 _IN_PLACE = {"line_end": "\n", "surrogate": "\ufffd"}
 _STYLE = re.compile(r"(?:\x1b\[|\x9b)([0-9;:]*)m")
 _RESET = "\x1b[0m"
+
+
+@cache
+def _sequence() -> re.Pattern[str]:
+    """Compiled for the first unclean text, not at import, which every start pays."""
+    return re.compile(_SEQUENCE, re.VERBOSE)
 
 
 def sanitise(text: str) -> str:
@@ -44,14 +48,14 @@ def sanitise(text: str) -> str:
     """
     if _CLEAN.fullmatch(text):
         return text
-    return _SEQUENCE.sub(_neutral, text)
+    return _sequence().sub(_neutral, text)
 
 
 def sanitise_keeping_style(text: str) -> str:
     """Like ``sanitise``, but colours and other SGR styles survive and end with the text."""
     if _CLEAN.fullmatch(text):
         return text
-    shown = _SEQUENCE.sub(_neutral_or_style, text)
+    shown = _sequence().sub(_neutral_or_style, text)
     return shown + _RESET if _leaves_style_open(shown) else shown
 
 
@@ -75,7 +79,7 @@ class StreamSanitiser:
         text, self._held = self._held + chunk, ""
         if _CLEAN.fullmatch(text):
             return text
-        return _SEQUENCE.sub(self._neutral_or_held, text)
+        return _sequence().sub(self._neutral_or_held, text)
 
     def finish(self) -> str:
         """The rest, once no more chunks come; the sanitiser is then ready for another text."""

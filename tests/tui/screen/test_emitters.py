@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite,
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered
 
+append_three = partial(scroll_append, leaving=3)
 Emitter = Callable[[Pen, Sequence[str]], None]
 PRINTER = RowPrinter(20, strict=True)
 
@@ -34,7 +36,7 @@ def test_rows_that_are_gone_are_blanked_one_by_one() -> None:
     assert emitted(window_diff, ["a", "b", "c"], ["a"]) == "\x1b[1B\r\x1b[2K\x1b[1B\r\x1b[2K"
 
 
-@pytest.mark.parametrize("emit", [window_diff, scroll_append, seam_rewrite])
+@pytest.mark.parametrize("emit", [window_diff, append_three, seam_rewrite])
 @pytest.mark.parametrize("above", [0, 2, 4])
 def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int) -> None:
     terminal = VirtualTerminal(20, 5)
@@ -46,7 +48,7 @@ def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int
     assert [row for row in terminal.tape if row] == [*shell, *numbered(8)]
 
 
-@pytest.mark.parametrize("emit", [window_diff, scroll_append, seam_rewrite])
+@pytest.mark.parametrize("emit", [window_diff, append_three, seam_rewrite])
 def test_updates_erase_no_history_and_jump_nowhere(emit: Emitter) -> None:
     written = emitted(emit, numbered(5), numbered(9, first=3), row=4)
 
@@ -69,3 +71,34 @@ def test_a_rewrite_does_not_trust_what_stands_there() -> None:
     terminal.write(emitted(seam_rewrite, ["a", "b"], ["a", "b"]))
 
     assert terminal.screen == ["a", "b", "", "", ""]
+
+
+def test_an_editor_below_a_growing_text_is_moved_and_not_written_again() -> None:
+    terminal = VirtualTerminal(20, 5)
+    editor = ["=" * 20, "> text", "=" * 20]
+    terminal.write(emitted(window_diff, [""], ["a", "b", *editor]))
+
+    written = emitted(
+        partial(scroll_append, leaving=2), ["a", "b", *editor], ["a", "b", "c", "d", *editor], row=4
+    )
+    terminal.write(written)
+
+    assert (terminal.tape, "text" in written) == (["a", "b", "c", "d", *editor], False)
+
+
+def test_a_burst_that_scrolls_more_than_was_painted_writes_everything() -> None:
+    terminal = VirtualTerminal(20, 5)
+    terminal.write(emitted(window_diff, [""], ["a", "editor"]))
+
+    rows = ["a", *numbered(20), "editor"]
+    terminal.write(emitted(partial(scroll_append, leaving=17), ["a", "editor"], rows, row=1))
+
+    assert terminal.tape == rows
+
+
+def test_pictures_are_not_moved_along() -> None:
+    picture = "\x1b_Ga=p,i=1\x1b\\"
+
+    written = emitted(window_diff, ["a", picture], ["a", "b", picture], row=1)
+
+    assert written.count(picture) == 1

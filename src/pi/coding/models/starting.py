@@ -70,7 +70,8 @@ def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
     if chosen is None:
         chosen = next(_by_default(wishes, registry), None)
     if chosen is None:
-        return Start(model=None, thinking=wishes.thinking or wishes.default_thinking, scope=scope)
+        thinking = wishes.thinking or wishes.default_thinking
+        return Start(model=None, thinking=thinking, scope=scope, note=note)
     if note:
         note = f"{note} Using {full_name(chosen.model)}."
     wanted = wishes.thinking or chosen.thinking or _usual(wishes, chosen.model)

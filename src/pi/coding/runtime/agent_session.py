@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakSet
 
 from pi.agent.listeners import Listener
@@ -12,6 +12,7 @@ from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.retry.policy import RetryPolicy
+from pi.coding.runtime.accounts import Accounts
 from pi.coding.runtime.compaction import Compacting
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionEnding, SessionStarted, Streaming
@@ -25,6 +26,9 @@ from pi.coding.runtime.user_shell import UserShell
 from pi.coding.runtime.watching import AgentSessionEvent, EventFeed, events_during
 from pi.coding.session.messages import SessionMessage
 from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:  # most sessions are never exported
+    from pi.coding.export.share import Shared
 
 
 class AgentSession:
@@ -44,6 +48,7 @@ class AgentSession:
         tree: TreeMoves,
         shell: UserShell,
         facts: SessionFacts,
+        accounts: Accounts,
         compaction: Compacting,
         retry: RetryPolicy,
         close: Callable[[], Any],
@@ -54,6 +59,7 @@ class AgentSession:
         self.tree = tree
         self.shell = shell
         self.facts = facts
+        self.accounts = accounts
         self.compaction = compaction
         self._core = core
         self._retry = retry
@@ -216,6 +222,18 @@ class AgentSession:
         from pi.coding.runtime.exporting import export
 
         return await export(self._core, output)
+
+    async def dump(self) -> str:
+        """The branch as text, without the person's secrets; empty if nothing was said."""
+        from pi.coding.runtime.exporting import dump  # as above
+
+        return await dump(self._core)
+
+    async def share(self) -> Shared:
+        """Pass the session on as a page; cancelling ends the upload."""
+        from pi.coding.runtime.exporting import share  # as above
+
+        return await share(self._core)
 
     async def wait_for_idle(self) -> None:
         """Until nothing is under way."""

@@ -109,7 +109,7 @@ def discover_models(
 ) -> ModelRegistry:
     """Every model that the person's files and environment give access to."""
     models = create_models(
-        storage=storage or AuthStorage(host.agent_dir / "auth.json"),
+        storage=storage or credential_store(host),
         environ=host.environ,
         clock=host.clock,
         cwd=cwd,
@@ -119,6 +119,11 @@ def discover_models(
         report=host.report,
     )
     return ModelRegistry(models)
+
+
+def credential_store(host: Host) -> AuthStorage:
+    """Where the person's credentials are."""
+    return AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
 
 
 def own_models(host: Host) -> CustomModels:

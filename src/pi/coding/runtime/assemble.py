@@ -26,7 +26,8 @@ from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_mode
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.asking import Asking
+from pi.coding.runtime.accounts import Accounts
+from pi.coding.runtime.asking import Asking, credential_store
 from pi.coding.runtime.compaction import (
     Compacting,
     compaction_options,
@@ -49,7 +50,7 @@ from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.tree_moves import TreeMoves
 from pi.coding.runtime.user_shell import UserShell
 from pi.coding.runtime.when_idle import WhenIdle
-from pi.coding.runtime.workspace import Workspace, open_workspace
+from pi.coding.runtime.workspace import Workspace, open_workspace, reread
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.conversion import convert_to_llm
@@ -181,6 +182,7 @@ class _Build:
                 shelf=self._shelf,
                 quiet=self._quiet,
                 open_workspace=self._open_workspace,
+                reread=lambda place: reread(place, self._host, self._options),
                 note_choices=prompts.note_choices,
             ),
             tree=tree,
@@ -190,6 +192,7 @@ class _Build:
                 compacting=lambda: compactor.busy,
                 auto=lambda: compaction_options(core).enabled,
             ),
+            accounts=Accounts(core, self._parts.auth_storage or credential_store(self._host)),
             compaction=compaction,
             retry=retry,
             close=self._close,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 from pi.ai.models.model import Model, ThinkingLevel
@@ -44,6 +45,19 @@ class ModelSelection:
     def levels(self) -> tuple[ThinkingLevel, ...]:
         """How much the model can be told to think."""
         return supported_levels(self._core.agent.model) if self._core.has_model else ("off",)
+
+    def known(self) -> tuple[Model, ...]:
+        """Every model there is, also those whose provider has no credentials yet."""
+        return self._core.registry.get_all()
+
+    @property
+    def scope(self) -> tuple[Choice, ...]:
+        """The models to cycle through; empty means all."""
+        return self._core.scope
+
+    def limit_to(self, patterns: Sequence[str]) -> None:
+        """Cycle through the models that these mean, in their order; none means all."""
+        self._core.scope = self._core.registry.scope(patterns)
 
     async def choose(self, provider: str, model_id: str) -> Model:
         """Have that model answer from the next request on; ``PiError`` if there is none."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from pi.agent.env import OnOutput
 from pi.agent.listeners import Listener
 from pi.agent.policy import Next
+from pi.ai.auth.login_ui import LoginUI
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
+from pi.coding.models.patterns import Choice
+from pi.coding.runtime.accounts import Account
 from pi.coding.runtime.commands import Command
 from pi.coding.runtime.events import InputSource, Streaming
 from pi.coding.runtime.prompting import Accepted
@@ -36,6 +39,9 @@ from pi.coding.session.messages import SessionMessage
 from pi.coding.session.tree_view import TreeNode
 from pi.coding.settings.settings import Settings
 from pi.coding.shell.user_commands import BashResult
+
+if TYPE_CHECKING:  # most sessions are never exported
+    from pi.coding.export.share import Shared
 
 
 class PromptPort(Protocol):
@@ -87,6 +93,23 @@ class ModelPort(Protocol):
         """How much the model can be told to think."""
         ...
 
+    def known(self) -> tuple[Model, ...]:
+        """Every model there is, also those that cannot answer for want of credentials."""
+        ...
+
+    @property
+    def scope(self) -> tuple[Choice, ...]:
+        """The models to cycle through; empty means all."""
+        ...
+
+    def limit_to(self, patterns: Sequence[str]) -> None:
+        """Cycle through the models that these mean; none means all."""
+        ...
+
+    async def pick(self, wanted: Model | str) -> Model:
+        """Have the model answer that a pattern means."""
+        ...
+
     async def choose(self, provider: str, model_id: str) -> Model:
         """Have that model answer."""
         ...
@@ -121,6 +144,14 @@ class SessionsPort(Protocol):
 
     async def clone(self) -> Replaced:
         """Go on in a copy of the branch."""
+        ...
+
+    async def take_in(self, path: Path) -> Replaced:
+        """Copy a session file that lies elsewhere, and go on with the copy."""
+        ...
+
+    async def reload(self) -> None:
+        """Read settings, skills, templates and context files again."""
         ...
 
 
@@ -259,6 +290,26 @@ class FactsPort(Protocol):
         ...
 
 
+class AccountsPort(Protocol):
+    """Logging in and out."""
+
+    async def all(self) -> tuple[Account, ...]:
+        """Every provider, and whether there are credentials for it."""
+        ...
+
+    async def log_in(self, provider: str, ui: LoginUI) -> None:
+        """Sign the person in; stored when this returns."""
+        ...
+
+    async def store_key(self, provider: str, ui: LoginUI) -> None:
+        """Ask for an API key and store it."""
+        ...
+
+    async def log_out(self, provider: str) -> bool:
+        """Forget what is stored; False if there was nothing."""
+        ...
+
+
 class SessionPort(Protocol):
     """A session as modes see it."""
 
@@ -298,6 +349,11 @@ class SessionPort(Protocol):
         ...
 
     @property
+    def accounts(self) -> AccountsPort:
+        """Logging in and out."""
+        ...
+
+    @property
     def settings(self) -> Settings:
         """The settings that hold for the session."""
         ...
@@ -328,6 +384,14 @@ class SessionPort(Protocol):
 
     async def export(self, output: str | None = None) -> Path:
         """Write the session as a page, or as what the name of ``output`` says."""
+        ...
+
+    async def dump(self) -> str:
+        """The branch as text; empty if nothing was said."""
+        ...
+
+    async def share(self) -> Shared:
+        """Pass the session on as a page."""
         ...
 
     async def wait_for_idle(self) -> None:

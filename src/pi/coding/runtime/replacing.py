@@ -24,6 +24,7 @@ from pi.coding.session import forking
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessageEntry
+from pi.coding.session.importing import import_session
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session, open_session
 
@@ -45,6 +46,7 @@ class Replacing:
         shelf: Callable[[Path], Shelf],
         quiet: Callable[[], Awaitable[None]],
         open_workspace: Callable[[Path], Awaitable[Workspace]],
+        reread: Callable[[Workspace], Workspace],
         note_choices: Callable[[], Awaitable[None]],
     ) -> None:
         self._core = core
@@ -52,6 +54,7 @@ class Replacing:
         self._quiet = quiet
         """Aborts and waits for everything that the session does."""
         self._open_workspace = open_workspace
+        self._reread = reread
         self._note_choices = note_choices
 
     async def new(self, parent_session: str | None = None) -> Replaced:
@@ -95,6 +98,19 @@ class Replacing:
         self._copy_artifacts(log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
+
+    async def take_in(self, path: Path) -> Replaced:
+        """Copy a session file that lies elsewhere to those of this directory, and go on with it."""
+        return await self.switch(import_session(path, self.shelf))
+
+    async def reload(self) -> None:
+        """Go on in the same session with everything that files say read again."""
+        core = self._core
+        await self._quiet()
+        await core.bus.tell(SessionEnding(reason="reload", target_session_file=core.log.file))
+        core.workspace = self._reread(core.workspace)
+        core.toolbox.move_to(core.workspace)
+        await core.bus.tell(SessionStarted(reason="reload"))
 
     async def hand_off(self, document: str) -> None:
         """Go on in a new session that begins with ``document``."""

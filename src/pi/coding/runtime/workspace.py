@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pi.base.records import Record
@@ -135,6 +135,18 @@ async def open_workspace(
         jobs=jobs,
         tools=built_in_tools(place),
     )
+
+
+def reread(workspace: Workspace, host: Host, options: SessionOptions) -> Workspace:
+    """The same directory with settings, skills, templates and context files as they are now.
+
+    What was decided about trust holds, and commands that run in the background run on.
+    """
+    workspace.settings.load()
+    where = _where(workspace.cwd, host, workspace.trust, workspace.settings)
+    resources = discover(options.resources, where)
+    _tell_notices(host, workspace.settings, resources)
+    return replace(workspace, resources=resources)
 
 
 def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -51,12 +52,21 @@ class SessionFile:
 
 
 _READ_AHEAD = 1 << 18
-_KINDS = "|".join(str(kind.__struct_config__.tag) for kind in get_args(KnownEntry))
-_ENTRY_START = re.compile(rf'{{"type":"(?:{_KINDS})","(?:id|customType)":'.encode())
 _OUTLINES = msgspec.json.Decoder(Outline)
-_ENTRIES: msgspec.json.Decoder[KnownEntry] = msgspec.json.Decoder(KnownEntry)
 # A ValidationError is a DecodeError. The others: text that is not UTF-8, nesting without end.
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+@cache
+def _entry_decoder() -> msgspec.json.Decoder[KnownEntry]:
+    """Made for the first entry, not at import, which every start pays."""
+    return msgspec.json.Decoder(KnownEntry)
+
+
+@cache
+def _entry_start() -> re.Pattern[bytes]:
+    kinds = "|".join(str(kind.__struct_config__.tag) for kind in get_args(KnownEntry))
+    return re.compile(rf'{{"type":"(?:{kinds})","(?:id|customType)":'.encode())
 
 
 def read_file(path: Path) -> list[bytes]:
@@ -96,7 +106,7 @@ def outline(line: bytes) -> Outline | None:
 def decode_entry(line: bytes, known: Outline) -> Entry:
     """The whole entry; an ``UnknownEntry`` if it is of no kind or shape that is known."""
     try:
-        return _ENTRIES.decode(line)
+        return _entry_decoder().decode(line)
     except _UNREADABLE:
         data = read_object(line)
     if data is None:
@@ -153,7 +163,7 @@ def _careful_outlines(line: bytes) -> list[tuple[bytes, Outline]]:
     """
     if (whole := _careful_outline(line)) is not None:
         return [(line, whole)]
-    for start in _ENTRY_START.finditer(line, 1):
+    for start in _entry_start().finditer(line, 1):
         at = start.start()
         if (second := _careful_outline(line[at:])) is not None:
             parts = ((part, _careful_outline(part)) for part in (line[:at], line[: at - 1]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.tui.screen.rows import ERASE_ROW, RowPrinter
+from pi.tui.screen.rows import ERASE_ROW, RowPrinter, is_image
 
 CLEAR_ALL = "\x1b[2J\x1b[H\x1b[3J"
 """Erases screen and scrollback. The only place in the program with this sequence."""
@@ -74,6 +74,18 @@ class Pen:
         """Write a whole row at the beginning of the cursor's, which is blank."""
         self.put(self._printer.whole(new, fresh=True))
 
+    def insert(self, row: int, count: int) -> None:
+        """Open ``count`` blank rows above ``row``; those from there on move down.
+
+        At the bottom of the screen all rows move up before that, to make room.
+        """
+        self._change_row(len(self.painted) - 1)
+        self.put("\r\n" * count)
+        self.row += count
+        self.painted = [*self.painted, *[""] * count]
+        self.move(row)
+        self.put(f"\x1b[{count}L")
+
     def erase_from(self, first: int) -> None:
         """Blank the painted rows from ``first`` on.
 
@@ -94,20 +106,20 @@ def full_paint(pen: Pen, rows: Sequence[str]) -> None:
     """Erase everything, then write all rows from the first of history to the last of the window."""
     pen.put(CLEAR_ALL)
     pen.painted, pen.row = [""], 0
-    _rewrite(pen, rows)
+    _rewrite(pen, rows, leaving=len(rows))
 
 
 def window_diff(pen: Pen, rows: Sequence[str]) -> None:
     """Rewrite the rows of the window that changed; nothing becomes history."""
-    _rewrite(pen, rows)
+    _rewrite(pen, rows, leaving=0)
 
 
-def scroll_append(pen: Pen, rows: Sequence[str]) -> None:
+def scroll_append(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:
     """Rewrite the rows that changed and write new ones below, so that as many leave at the top.
 
-    ``rows`` begin with those that leave: exactly what becomes history.
+    ``rows`` begin with the ``leaving`` ones: exactly what becomes history.
     """
-    _rewrite(pen, rows)
+    _rewrite(pen, rows, leaving=leaving)
 
 
 def seam_rewrite(pen: Pen, rows: Sequence[str]) -> None:
@@ -120,12 +132,31 @@ def seam_rewrite(pen: Pen, rows: Sequence[str]) -> None:
     pen.erase_from(len(rows))
 
 
-def _rewrite(pen: Pen, rows: Sequence[str]) -> None:
-    """Make ``rows`` stand where the painted ones stood; those that are too many go below."""
+def _rewrite(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:
+    """Make ``rows`` stand where the painted ones stood; those that are too many go below.
+
+    If the last rows are the same as before, as an editor below a growing text is, they are moved
+    and not written again. What leaves at the top must have been painted by then.
+    """
     painted = len(pen.painted)
-    for number, row in enumerate(rows[:painted]):
+    more = len(rows) - painted
+    kept = _same_end(pen.painted, rows) if more > 0 else 0
+    place = painted - kept if leaving <= painted - kept else painted
+    for number, row in enumerate(rows[:place]):
         pen.change(number, row)
-    for number, row in enumerate(rows[painted:], painted):
+    if place < painted:
+        pen.insert(place, more)
+    for number in range(place, place + max(more, 0)):
         pen.open_row(number)
-        pen.print(row)
+        pen.print(rows[number])
     pen.erase_from(len(rows))
+
+
+def _same_end(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many last rows are the same; none if there is a picture, which does not move along."""
+    count = 0
+    while count < min(len(old), len(new)) and old[-1 - count] == new[-1 - count]:
+        if is_image(old[-1 - count]):
+            return 0
+        count += 1
+    return count

@@ -66,7 +66,7 @@ class RowPrinter:
         text = row + END_OF_STYLES
         if fresh:
             return text
-        if _IMAGE.search(row) or self._may_fall_short(row, columns):
+        if is_image(row) or self._may_fall_short(row, columns):
             return ERASE_ROW + text
         return text + ERASE_REST if columns < self._width else text
 
@@ -74,7 +74,7 @@ class RowPrinter:
         """The least to write over ``old`` so that ``new`` stands there."""
         new, columns = self._fitted(new)
         start, state = _where_they_part(old, new)
-        if start == 0 or _IMAGE.search(old) or _IMAGE.search(new):
+        if start == 0 or is_image(old) or is_image(new):
             return Change(0, self.whole(new))
         opening, rest = state.opening(), new[start:]
         text = opening + rest + (END_OF_STYLES if opening or "\x1b" in rest else "")
@@ -106,6 +106,11 @@ class RowPrinter:
             raise LineTooWide(message)
         log.warning("cut: %s", message)
         return slice_columns(row, 0, self._width), self._width
+
+
+def is_image(row: str) -> bool:
+    """Whether a row carries a picture."""
+    return "\x1b" in row and _IMAGE.search(row) is not None
 
 
 def without_markers(row: str) -> str:

@@ -7,7 +7,7 @@ the reader has scrolled to.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -178,19 +178,16 @@ class Screen:
         leaves_at_the_top = (
             self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
         )
-        emit: Callable[[Pen, Sequence[str]], None]
+        is_certain = self._window.is_trusted and repaint is Repaint.CHANGES
         if repaint is Repaint.EVERYTHING:
-            emit = emitters.full_paint
-        elif repaint is Repaint.WINDOW or not self._window.is_trusted:
-            emit = emitters.seam_rewrite
-        elif not paint.chunk:
-            emit = emitters.window_diff
-        elif leaves_at_the_top:
-            emit = emitters.scroll_append
+            emitters.full_paint(pen, rows)
+        elif is_certain and not paint.chunk:
+            emitters.window_diff(pen, rows)
+        elif is_certain and leaves_at_the_top:
+            emitters.scroll_append(pen, rows, leaving=len(paint.chunk))
         else:
-            emit = emitters.seam_rewrite
-        emit(pen, rows)
-        log.debug("%s: %s, %d new rows", emit.__name__, paint.ledger, len(paint.chunk))
+            emitters.seam_rewrite(pen, rows)
+        log.debug("%s: %d new rows in history, repaint %s", paint.ledger, len(paint.chunk), repaint)
 
     def _place_cursor(self, pen: Pen, paint: _Paint) -> None:
         """Where the focused component wants it, or at the end of the content.
