@@ -140,13 +140,15 @@ _HOMES = {
 """Where the names live, beside whoever answers for them."""
 
 
-def __getattr__(name: str) -> object:
-    for module, names in _HOMES.items():
-        if name in names:
-            value = getattr(import_module(module), name)
-            globals()[name] = value  # found without this function from now on
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        for module, names in _HOMES.items():
+            if name in names:
+                value = getattr(import_module(module), name)
+                globals()[name] = value  # found without this function from now on
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -6,14 +6,17 @@ disk and starts no process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from pi.agent.error_codes import ExecutionError
 from pi.base.records import Record
 
-OnOutput: TypeAlias = Callable[[str], None]
-"""Told what a command writes, errors included, as it comes. What it raises ends the command."""
+OnOutput: TypeAlias = Callable[[str], Awaitable[None] | None]
+"""Told what a command writes, errors included, as it comes. What it raises ends the command.
+
+A command that writes more than a listener can take is held up by what the listener gives back.
+"""
 
 MOST_OUTPUT = 1_000_000
 """Characters of a command's output that its result keeps: the last ones, where errors stand."""

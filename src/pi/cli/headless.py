@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +73,8 @@ async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, std
     _introduce(built, verbose=arguments.switch("verbose"))
     output = Output(stdout)
     try:
-        code = await _while_read(_mode(mode, built, prompts, output), output)
+        async with _looking_for_updates(host, mode):
+            code = await _while_read(_mode(mode, built, prompts, output), output)
     finally:
         await built.session.close()
         choice.remember(built.session.facts.file, built.session.cwd, host.clock)
@@ -111,6 +114,15 @@ async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
         task.cancel()
         broken.cancel()
         await asyncio.gather(task, broken, return_exceptions=True)
+
+
+def _looking_for_updates(host: Host, mode: Mode) -> AbstractAsyncContextManager[None]:
+    """Only for a person who looks on: programs are told nothing."""
+    if mode != "print" or not sys.stderr.isatty():
+        return nullcontext()
+    from pi.cli.update_check import UpdateCheck
+
+    return UpdateCheck(host).beside(complain)
 
 
 def _introduce(built: Assembled, *, verbose: bool) -> None:

@@ -36,5 +36,6 @@ async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output)
         for prompt in prompts:
             ended = await port.prompts.prompt(prompt.text, prompt.images)
     finally:
+        output.stop_waiting()
         end()
     return exit_code_of(port, ended)

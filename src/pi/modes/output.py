@@ -1,7 +1,7 @@
-"""Standard output as protocols need it: in order, without waiting, without loss, without end.
+"""Standard output as protocols need it: in order, without loss, and never in the agent's way.
 
 What is written in one turn of the event loop leaves in one piece, by a thread of its own, so that
-a slow reader never holds up the agent; a reader that is far behind is waited for.
+a slow reader holds up nobody; one that is far behind is waited for, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from queue import SimpleQueue
 
 MOST_WAITING = 4_000_000
 """Bytes that may wait for a slow reader before whoever writes has to wait too."""
+PATIENCE = 3.0
+"""Seconds without a single byte being read after which a reader is not waited for at the end."""
+_PIECE = 1 << 16
 
 
 class Output:
@@ -22,10 +25,14 @@ class Output:
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self._turn: list[bytes] = []
-        self._waiting = 0
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._room = asyncio.Event()
         self._room.set()
+        self._waits = True
+        self._moved = 0
+        """Bytes that the reader has taken; counted by the thread."""
+        self.waiting = 0
+        """Bytes that the reader has not taken yet."""
         self.broken = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name="output", daemon=True)
         self._thread.start()
@@ -45,18 +52,26 @@ class Output:
         """Until the reader has caught up."""
         await self._room.wait()
 
-    async def close(self) -> None:
+    def stop_waiting(self) -> None:
+        """From now on let nobody wait for the reader: what is under way has to come to its end."""
+        self._waits = False
+        self._room.set()
+
+    async def close(self, *, patience: float = PATIENCE) -> None:
         """Until everything is written, or nobody reads it."""
         self._hand_over()
         self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        before = -1
+        while self._thread.is_alive() and before != self._moved:
+            before = self._moved
+            await asyncio.to_thread(self._thread.join, patience)
 
     def _hand_over(self) -> None:
         if self._turn:
             data = b"".join(self._turn)
             self._turn.clear()
-            self._waiting += len(data)
-            if self._waiting > MOST_WAITING:
+            self.waiting += len(data)
+            if self._waits and self.waiting > MOST_WAITING:
                 self._room.clear()
             self._queue.put(data)
 
@@ -66,17 +81,21 @@ class Output:
             size, left = len(data), memoryview(data)
             while left and not broken:
                 try:
-                    left = left[os.write(self._fd, left) :]
+                    # In pieces: a blocking write says nothing until it is through.
+                    written = os.write(self._fd, left[:_PIECE])
                 except OSError:
                     broken = True
+                else:
+                    left = left[written:]
+                    self._moved += written
             try:
                 self._loop.call_soon_threadsafe(self._written, size, broken)
             except RuntimeError:
                 return  # the loop has ended; nobody waits for us
 
     def _written(self, size: int, broken: bool) -> None:  # noqa: FBT001 - called by the loop
-        self._waiting -= size
-        if self._waiting <= MOST_WAITING:
+        self.waiting -= size
+        if self.waiting <= MOST_WAITING:
             self._room.set()
         if broken:
             self.broken.set()

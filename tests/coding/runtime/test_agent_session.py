@@ -58,7 +58,7 @@ async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) 
     await session.close()
 
 
-async def test_queue_modes_hold_at_once_and_are_remembered(tmp_path: Path) -> None:
+async def test_queue_modes_hold_at_once_and_for_this_session(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     session.set_queue_modes(steering="all", follow_up="all")
@@ -66,6 +66,7 @@ async def test_queue_modes_hold_at_once_and_are_remembered(tmp_path: Path) -> No
 
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
     assert session.settings.values.steering_mode == "all"
+    assert not (stage.agent_dir / "settings.json").exists()
     await session.close()
 
 

@@ -277,7 +277,7 @@ def _responses(told: Told) -> Iterator[Piece]:
                 added = "response.output_item.added"
                 yield named(place, added, output_index=index, item=begun)
                 if kind == "thinking_start":
-                    part = {"type": "summary_text", "text": ""}
+                    part: Json = {"type": "summary_text", "text": ""}
                     name = "response.reasoning_summary_part.added"
                     yield named(place, name, **at, summary_index=0, part=part)
                 if kind == "text_start":

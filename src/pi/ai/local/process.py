@@ -55,10 +55,12 @@ class LocalServer:
 
     async def _start(self) -> str:
         threads = max((os.cpu_count() or 2) - 1, 1)
-        words = ["-m", "pi.ai.local.serve", str(self._file), str(self._context), str(threads)]
+        words = [str(self._file), str(self._context), str(threads)]
+        # -P: without it, modules of the directory that we happen to be in would be run.
+        program = [sys.executable, "-P", "-m", "pi.ai.local.serve"]
         env = {**allow_listed(self._environ), "PYTHONUNBUFFERED": "1"}
         try:
-            child = await spawn([sys.executable, *words], cwd=Path.cwd(), env=env, stdin="pipe")
+            child = await spawn([*program, *words], cwd=Path.cwd(), env=env, stdin="pipe")
         except PiError as problem:
             raise ProviderError(problem.message, hint=problem.hint) from problem
         self._child = await self._stack.enter_async_context(child)

@@ -203,18 +203,18 @@ class AgentSession:
         await self._retry.cancel()
 
     def set_auto_retry(self, *, enabled: bool) -> None:
-        """Remember whether failed answers are asked for again."""
-        self.settings.set({"retry.enabled": enabled})
+        """Say for this session whether failed answers are asked for again."""
+        self.settings.override({"retry.enabled": enabled})
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Remember how queued messages are delivered, all at once or one by one."""
+        """Say for this session how queued messages are delivered, all at once or one by one."""
         inbox = self._core.agent.inbox
         if steering is not None:
             inbox.steering_mode = steering  # type: ignore[assignment]
-            self.settings.set({"steeringMode": steering})
+            self.settings.override({"steeringMode": steering})
         if follow_up is not None:
             inbox.follow_up_mode = follow_up  # type: ignore[assignment]
-            self.settings.set({"followUpMode": follow_up})
+            self.settings.override({"followUpMode": follow_up})
 
     async def export(self, output: str | None = None) -> Path:
         """Write the session as a page, or as what the name of ``output`` says."""

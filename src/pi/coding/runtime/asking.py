@@ -123,7 +123,7 @@ def discover_models(
 
 def credential_store(host: Host) -> AuthStorage:
     """Where the person's credentials are."""
-    return AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
+    return AuthStorage(host.agent_dir / "auth.json")
 
 
 def own_models(host: Host) -> CustomModels:

@@ -25,8 +25,8 @@ from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.policy import RetryPolicy
-from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.accounts import Accounts
+from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.asking import Asking, credential_store
 from pi.coding.runtime.compaction import (
     Compacting,

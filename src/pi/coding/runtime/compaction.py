@@ -91,8 +91,8 @@ class Compacting:
         self._compactor.abort()
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Remember whether it happens by itself."""
-        self._core.workspace.settings.set({"compaction.enabled": enabled})
+        """Say for this session whether it happens by itself."""
+        self._core.workspace.settings.override({"compaction.enabled": enabled})
 
     def dropped(self) -> Sequence[Entry]:
         """What the model is no longer shown."""

@@ -210,7 +210,7 @@ class CompactionPort(Protocol):
         ...
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Remember whether it happens by itself."""
+        """Say for this session whether it happens by itself."""
         ...
 
     def dropped(self) -> Sequence[Entry]:
@@ -375,11 +375,11 @@ class SessionPort(Protocol):
         ...
 
     def set_auto_retry(self, *, enabled: bool) -> None:
-        """Remember whether failed answers are asked for again."""
+        """Say for this session whether failed answers are asked for again."""
         ...
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Remember how queued messages are delivered."""
+        """Say for this session how queued messages are delivered."""
         ...
 
     async def export(self, output: str | None = None) -> Path:

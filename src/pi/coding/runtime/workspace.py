@@ -31,6 +31,7 @@ from pi.coding.shell.spill import SpillFolder
 from pi.coding.shell.user_commands import UserCommands
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
+from pi.coding.trust.gated import CONTEXT_FILES, gated_in
 from pi.coding.trust.store import TrustStore
 from pi.coding.trust.trust import AskPerson, Trust, decide_trust
 
@@ -110,7 +111,7 @@ async def open_workspace(
     if trust.trusted and discovered:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
     resources = discover(options.resources, _where(cwd, host, trust, settings))
-    _tell_notices(host, settings, resources)
+    _tell_notices(cwd, host, trust, settings, resources)
     files = LocalFiles(lambda: cwd, home=str(host.home))
     shell = _shell(cwd, host, settings, environment, session)
     jobs = TaskScope()
@@ -145,7 +146,7 @@ def reread(workspace: Workspace, host: Host, options: SessionOptions) -> Workspa
     workspace.settings.load()
     where = _where(workspace.cwd, host, workspace.trust, workspace.settings)
     resources = discover(options.resources, where)
-    _tell_notices(host, workspace.settings, resources)
+    _tell_notices(workspace.cwd, host, workspace.trust, workspace.settings, resources)
     return replace(workspace, resources=resources)
 
 
@@ -207,10 +208,16 @@ def _shell(
     return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
 
 
-def _tell_notices(host: Host, settings: Settings, resources: Resources) -> None:
+def _tell_notices(
+    cwd: Path, host: Host, trust: Trust, settings: Settings, resources: Resources
+) -> None:
     for warning in (*settings.warnings, *resources.warnings):
         host.report(f"Warning: {warning}")
-    if skipped := resources.context.skipped:
+    skipped = list(resources.context.skipped)
+    if not trust.trusted:
+        gated = gated_in(cwd, home=host.home)
+        skipped += (str(path) for path in gated if path.name not in CONTEXT_FILES)
+    if skipped:
         host.report(
             f"Not trusted, so not read: {', '.join(skipped)}. Use --approve to allow it once."
         )

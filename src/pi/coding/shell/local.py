@@ -193,8 +193,8 @@ class _Kept:
 async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
     """Hear a command out, until it has ended and is quiet."""
     while data := await child.output.read(READ_SIZE):
-        if text := output.add(data):
-            on_text(text)
+        if (text := output.add(data)) and (listening := on_text(text)) is not None:
+            await listening
     return await child.wait()
 
 

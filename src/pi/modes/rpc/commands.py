@@ -19,6 +19,9 @@ Handler: TypeAlias = Callable[[SessionPort, Request], Awaitable[Any]]
 COMMANDS: dict[str, Handler] = {}
 """By name. ``prompt``, ``abort_and_prompt`` and ``bash`` answer in their own way: in the server."""
 
+LONG = frozenset({"prompt", "abort_and_prompt", "abort", "bash", "compact"})
+"""Commands that last until a model or a program has come to its end."""
+
 
 def _command(*names: str) -> Callable[[Handler], Handler]:
     def add(handler: Handler) -> Handler:
@@ -68,7 +71,7 @@ async def _follow_up_mode(port: SessionPort, request: Request) -> Any:
 
 @_command("set_interrupt_mode")
 async def _interrupt_mode(port: SessionPort, request: Request) -> Any:
-    port.settings.set({"interruptMode": request.text("mode")})
+    port.settings.override({"interruptMode": request.text("mode")})
     return UNSET
 
 

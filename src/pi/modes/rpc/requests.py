@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +13,12 @@ from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNSET, Record
 
 T = TypeVar("T")
+
+_ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20})'
+_ID_OF_A_BROKEN_LINE = re.compile(rb"\s*\{\s*%b|%b\s*\}?\s*$" % (_ID, _ID))
+"""Clients put the id first or last; anywhere else it may be part of something."""
+_LOOKED_AT = 300
+"""Bytes at either end of a broken line in which its id is looked for."""
 
 
 class BadRequest(PiError):
@@ -54,12 +61,15 @@ class Request(Record):
         return value
 
 
-def parse_request(line: bytes) -> Request | bytes:
+def parse_request(line: bytes | BadLine) -> Request | bytes:
     """The command in a line, or the answer to a line that is none."""
     try:
+        if isinstance(line, BadLine):
+            raise line
         value = decode_line(line.removesuffix(b"\r"))
     except BadLine as problem:
-        return answer_line(UNSET, "parse", error=f"Failed to parse command: {problem.reason}")
+        id = UNSET if isinstance(line, BadLine) else _id_of_broken(line)
+        return answer_line(id, "parse", error=f"Failed to parse command: {problem.reason}")
     if not isinstance(value, dict):
         return answer_line(UNSET, None, error="Unknown command: undefined")
     id = value.get("id", UNSET)
@@ -83,3 +93,15 @@ def answer_line(
     elif data is not UNSET:
         answer["data"] = data
     return encode_line(answer)
+
+
+def _id_of_broken(line: bytes) -> Any:
+    """The id of a line that cannot be read, so that its sender does not wait for ever."""
+    ends = line if len(line) <= 2 * _LOOKED_AT else line[:_LOOKED_AT] + line[-_LOOKED_AT:]
+    found = _ID_OF_A_BROKEN_LINE.search(ends)
+    if found is None:
+        return UNSET
+    try:
+        return decode_line(found[1] or found[2])
+    except BadLine:
+        return UNSET

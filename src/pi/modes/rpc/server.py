@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
@@ -13,13 +14,15 @@ from pi.base.tasks import TaskScope
 from pi.coding.runtime.port import SessionPort
 from pi.modes.output import Output
 from pi.modes.records import event_line
-from pi.modes.rpc.commands import COMMANDS
+from pi.modes.rpc.commands import COMMANDS, LONG
 from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
 
 log = logging.getLogger(__name__)
 
 LONGEST_LINE = 200_000_000
 """Bytes; a client that sends more has lost count."""
+MOST_UNREAD = 64_000_000
+"""Bytes of answers from which on no more commands are read: somebody asks and does not listen."""
 
 
 class RpcServer:
@@ -30,23 +33,32 @@ class RpcServer:
         self._output = output
 
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
-        """Until no more input comes. Commands run side by side, in the order they came."""
+        """Until no more input comes. Commands run side by side, and begin in the order they came.
+
+        What was asked before the end of the input is still answered; a run, a command of the
+        shell or a compaction that is under way then is ended.
+        """
         end = self._port.subscribe(self._tell)
         try:
-            async with TaskScope(report=_report) as scope:
+            async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
                 async for line in _lines(chunks):
-                    self._begin(line, scope)
+                    self._begin(line, long, short)
+                    while self._output.waiting > MOST_UNREAD:
+                        await self._output.drained()
         finally:
+            self._output.stop_waiting()
             end()
 
-    def _begin(self, line: bytes, scope: TaskScope) -> None:
+    def _begin(self, line: bytes | BadLine, long: TaskScope, short: asyncio.TaskGroup) -> None:
         request = parse_request(line)
         if isinstance(request, bytes):
             self._output.write(request)
         elif request.command == "extension_ui_response":
             pass  # an answer to a question that nobody asks any more
+        elif request.command in LONG:
+            long.start(self._carry_out(request), name=f"rpc {request.command}")
         else:
-            scope.start(self._carry_out(request), name=f"rpc {request.command}")
+            short.create_task(self._carry_out(request), name=f"rpc {request.command}")
 
     async def _carry_out(self, request: Request) -> None:
         """Answer a command exactly once, whatever happens."""
@@ -98,16 +110,13 @@ class RpcServer:
             log.exception("a prompt that was accepted failed")
 
     async def _bash(self, request: Request) -> None:
-        def told(text: str) -> None:
-            update = {"type": "bash_execution_update", "id": request.id, "delta": text}
-            if request.id is UNSET:
-                del update["id"]
-            self._write_event(update)
-
+        about: dict[str, Any] = {"type": "bash_execution_update"}
+        if request.id is not UNSET:
+            about["id"] = request.id
         result = await self._port.shell.run(
             request.text("command"),
             exclude_from_context=request.flag("excludeFromContext"),
-            on_text=told,
+            on_text=lambda text: self._tell(about | {"delta": text}),
         )
         self._answer(request, data=result)
 
@@ -115,19 +124,17 @@ class RpcServer:
         self._output.write(answer_line(request.id, request.command, data=data, error=error))
 
     def _tell(self, event: Any) -> Awaitable[None] | None:
-        self._write_event(event)
+        """Write an event; what is given back lasts until a slow reader has caught up."""
+        self._output.write(event_line(event, self._port.since_session_ms()))
         return self._output.drained() if self._output.is_behind else None
 
-    def _write_event(self, event: Any) -> None:
-        self._output.write(event_line(event, self._port.since_session_ms()))
 
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | BadLine]:
     """The lines of the input; one without an end counts when nothing more comes."""
     splitter = LineSplitter(limit=LONGEST_LINE)
     async for chunk in chunks:
         for line in splitter.feed(chunk):
-            yield b"" if isinstance(line, BadLine) else line
+            yield line
     if rest := splitter.finish():
         yield rest
 

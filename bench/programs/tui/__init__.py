@@ -1,0 +1,1 @@
+"""Programs that draw on a terminal that only counts; each prints one figure."""

@@ -1,0 +1,52 @@
+"""One frame of an editor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.tui.terminal import Listener, Size
+from pi.tui.tui import TUI
+from pi.tui.widgets.editor.editor import Editor
+
+
+class Nowhere:
+    """80 by 24 cells that nobody sees."""
+
+    size = Size(columns=80, rows=24)
+    backlog = 0
+
+    def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
+        """Nothing will come."""
+
+    def write(self, data: str) -> None:
+        """Forget it."""
+
+    def stop(self) -> None:
+        """Nothing to give back."""
+
+    def suspend(self) -> None:
+        """Nothing to give back."""
+
+
+class NoTimers:
+    """The only frame is painted at once."""
+
+    def time(self) -> float:
+        """Always the same."""
+        return 0.0
+
+    def call_later(self, delay: float, callback: Callable[[], object]) -> NoTimers:
+        """Do not call back."""
+        return self
+
+    def cancel(self) -> None:
+        """Nothing waits."""
+
+
+def main() -> None:
+    """Paint it."""
+    tui, editor = TUI(Nowhere(), env={}), Editor()
+    tui.add_child(editor)
+    tui.set_focus(editor)
+    tui.start(NoTimers())
+    tui.stop()

@@ -1,0 +1,258 @@
+"""What ``pi doctor`` looks at. Never shows the value of a variable or a credential."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pi import __version__
+from pi.ai.auth.errors import StoreDamaged
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import weights_folder
+from pi.ai.local.pulling import missing_bytes
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.cli.update_check import UpdateCheck, index_page
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.models.starting import NOT_BY_ITSELF
+from pi.coding.runtime.asking import discover_models
+from pi.coding.runtime.dotenv import NAME as DOTENV
+from pi.coding.runtime.dotenv import read_dotenv
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.workspace import environment_rules
+from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.naming import session_directory
+from pi.coding.settings.settings import Settings
+from pi.coding.shell.environment import service_environment, withheld
+from pi.coding.shell.locating import NoShell, find_shell
+from pi.coding.tools.programs import SearchPrograms
+from pi.coding.trust.gated import gated_in
+from pi.coding.trust.store import BadTrustFile, TrustStore, canonical, nearest
+
+Level: TypeAlias = Literal["good", "note", "missing", "broken"]
+
+WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
+
+
+class Finding(Record):
+    """One line of the report, and what to do about it."""
+
+    level: Level
+    topic: str
+    text: str
+    advice: str = ""
+
+
+async def examine(host: Host, cwd: Path) -> list[Finding]:
+    """Look at everything; only the update check, if it is allowed, asks anybody."""
+    findings = [_python(), *_agent_dir(host)]
+    settings, trusted, of_trust = _settings(host, cwd)
+    findings += of_trust
+    findings += _settings_problems(settings)
+    findings += await _models(host, cwd)
+    findings += [_shell(host, settings), *_programs(host), _terminal(host)]
+    findings += _withheld(host, cwd, settings, trusted=trusted)
+    findings.append(_sessions(host, cwd, settings))
+    findings.append(await _update(host))
+    return findings
+
+
+# One function for each topic ----------------------------------------------------------------------
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding(level="good", topic="pi", text=f"{__version__}, Python {version}")
+
+
+def _agent_dir(host: Host) -> Iterator[Finding]:
+    folder, topic = host.agent_dir, "agent folder"
+    if not folder.exists():
+        text = f"{folder} does not exist yet; it is made when there is something to keep"
+        yield Finding(level="note", topic=topic, text=text)
+        return
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        advice = "Make it yours, or choose another one with PI_CODING_AGENT_DIR."
+        yield Finding(level="broken", topic=topic, text=f"{folder} is closed", advice=advice)
+        return
+    yield Finding(level="good", topic=topic, text=str(folder))
+    auth = folder / "auth.json"
+    if os.name == "posix" and auth.exists() and stat.S_IMODE(auth.stat().st_mode) & 0o077:
+        yield Finding(
+            level="broken",
+            topic="permissions",
+            text=f"{auth} can be read by others",
+            advice=f"chmod 600 {auth}",
+        )
+
+
+def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
+    """The settings as a session would see them, and what is to say of trust."""
+    topic = "trust"
+    try:
+        decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
+    except BadTrustFile as problem:
+        settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
+        broken = Finding(level="broken", topic=topic, text=problem.message, advice=problem.hint)
+        return settings, False, [broken]
+    gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
+    known = nearest(decisions, cwd)
+    trusted = known is True or (known is None and not gated)
+    settings = Settings.of(host.agent_dir, cwd, trusted=trusted, clock=host.clock)
+    if not gated:
+        finding = Finding(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
+    elif trusted:
+        finding = Finding(level="good", topic=topic, text=f"{cwd} is trusted")
+    else:
+        names = ", ".join(str(path) for path in gated)
+        finding = Finding(
+            level="missing",
+            topic=topic,
+            text=f"not trusted, so not read: {names}",
+            advice="Read them, then use --approve for one run.",
+        )
+    return settings, trusted, [finding]
+
+
+def _settings_problems(settings: Settings) -> Iterator[Finding]:
+    settings.values  # noqa: B018 - reading it finds what does not fit
+    for warning in settings.warnings:
+        yield Finding(
+            level="broken", topic="settings", text=warning, advice="Correct it; it is not used."
+        )
+    if not settings.warnings:
+        yield Finding(level="good", topic="settings", text=f"{len(settings.raw)} values, all fit")
+
+
+async def _models(host: Host, cwd: Path) -> list[Finding]:
+    problems: list[str] = []
+    storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
+    findings = await _stored(storage)
+    registry = discover_models(replace(host, report=problems.append), cwd, storage=storage)
+    findings += [
+        Finding(level="broken", topic="models.json", text=text, advice="Correct it.")
+        for problem in problems
+        for text in [" ".join(problem.removeprefix("Warning: ").split())]
+    ]
+    findings.append(_providers(registry))
+    pulled = not missing_bytes(weights_folder(host.agent_dir))
+    embedded = "the embedded model is here" if pulled else "the embedded model is not here"
+    findings.append(
+        Finding(
+            level="good" if pulled else "note",
+            topic="local",
+            text=embedded,
+            advice="" if pulled else "`pi models pull` fetches it; it needs no key.",
+        )
+    )
+    await registry.models.close()
+    return findings
+
+
+async def _stored(storage: AuthStorage) -> list[Finding]:
+    try:
+        stored = await storage.list()
+    except StoreDamaged as problem:
+        broken = Finding(
+            level="broken", topic="credentials", text=problem.message, advice=problem.hint
+        )
+        return [broken]
+    except PiError as problem:
+        return [Finding(level="broken", topic="credentials", text=problem.explain())]
+    names = ", ".join(stored) or "nothing"
+    return [Finding(level="note", topic="stored", text=f"{names} in {storage.where}")]
+
+
+def _providers(registry: ModelRegistry) -> Finding:
+    usable = [
+        row
+        for row in registry.models.get_providers()
+        if row.id not in NOT_BY_ITSELF and row.needs_key and registry.has_auth(row.id)
+    ]
+    if not usable:
+        return Finding(
+            level="missing",
+            topic="credentials",
+            text="for no provider",
+            advice="Set a variable such as ANTHROPIC_API_KEY, or run `pi auth login`."
+            " `pi -p --model demo/tour hello` works without.",
+        )
+    names = ", ".join(f"{row.id} ({len(registry.models.get_models(row.id))})" for row in usable)
+    return Finding(level="good", topic="credentials", text=f"{names} models")
+
+
+def _shell(host: Host, settings: Settings) -> Finding:
+    path = settings.values.shell_path or ""
+    try:
+        found = find_shell(path, environ=host.environ, platform=sys.platform)
+    except NoShell as problem:
+        return Finding(level="broken", topic="shell", text=problem.message, advice=problem.hint)
+    return Finding(level="good", topic="shell", text=found)
+
+
+def _programs(host: Host) -> Iterator[Finding]:
+    programs = SearchPrograms(lambda: service_environment(host.environment.of_process))
+    git = shutil.which("git", path=host.environ.get("PATH"))
+    for name, found, without in (
+        ("rg", programs.rg, "searching is slower without it"),
+        ("fd", programs.fd, "ripgrep and a walk of ours do its work"),
+        ("git", git, "branches are not shown, and git packages cannot be installed"),
+    ):
+        text = found or f"not here: {without}"
+        yield Finding(level="good" if found else "note", topic=name, text=text)
+
+
+def _terminal(host: Host) -> Finding:
+    names = ("TERM", "COLORTERM", "TERM_PROGRAM")
+    known = " ".join(f"{name}={host.environ[name]}" for name in names if host.environ.get(name))
+    ends = [name for name in ("stdin", "stdout") if getattr(sys, name).isatty()]
+    at = f"terminal at {' and '.join(ends)}" if ends else "no terminal"
+    return Finding(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
+
+
+def _withheld(host: Host, cwd: Path, settings: Settings, *, trusted: bool) -> Iterator[Finding]:
+    environment = host.environment
+    if trusted:
+        environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
+    found = withheld(environment.values, environment_rules(settings, environment))
+    if found:
+        names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
+        yield Finding(
+            level="note",
+            topic="variables",
+            text=f"commands do not see {names}",
+            advice="shell.env.allow in the settings lets some through.",
+        )
+    else:
+        yield Finding(level="good", topic="variables", text="commands see all of them")
+
+
+def _sessions(host: Host, cwd: Path, settings: Settings) -> Finding:
+    named = host.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings.values.session_dir
+    custom = cwd / Path(named).expanduser() if named else None
+    folder = session_directory(host.agent_dir, str(cwd), custom=custom)
+    count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
+    if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
+        advice = "Make it yours, or choose another one with --session-dir."
+        return Finding(level="broken", topic="sessions", text=f"{folder} is closed", advice=advice)
+    return Finding(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
+
+
+async def _update(host: Host) -> Finding:
+    check, topic = UpdateCheck(host), "update"
+    if not check.allowed:
+        return Finding(level="note", topic=topic, text="not looked for: switched off")
+    if index_page(host.environ, host.home) is None:
+        text = "not looked for: pip is configured for no index"
+        return Finding(level="note", topic=topic, text=text)
+    await check.look()
+    if newer := check.newer():
+        advice = "Update it with what it was installed with, such as pip or uv."
+        return Finding(level="missing", topic=topic, text=f"pi {newer} is there", advice=advice)
+    return Finding(level="good", topic=topic, text="no newer version is known")

@@ -1,0 +1,138 @@
+"""What handlers may give back: records, or dicts of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from keyword import iskeyword
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from pi.ai.messages import AssistantMessage, Image, Json, Message, Text, Usage
+from pi.base.records import UNSET, Record, UnsetType
+from pi.coding.session.entries import Compaction, ContextEdit, Custom, CustomMessageEntry
+from pi.coding.session.messages import CustomMessage
+from pi.coding.shell.user_commands import BashResult
+
+R = TypeVar("R", bound=Record)
+
+Draft = Custom | CustomMessageEntry | ContextEdit | Compaction
+"""What a boundary may add to the log."""
+
+BLOCKED = "Tool execution was blocked"
+
+
+class Cancel(Record):
+    """Answer to ``session_before_switch`` and ``session_before_fork``."""
+
+    cancel: bool = True
+    skip_conversation_restore: bool = False
+
+
+class InputAnswer(Record):
+    """Answer to ``input``."""
+
+    action: Literal["continue", "transform", "handled"]
+    text: str = ""
+    images: tuple[Image, ...] | None = None
+
+
+class BeforeAgentStartAnswer(Record):
+    """Answer to ``before_agent_start``."""
+
+    message: CustomMessage | Json | None = None
+    """Follows what the person said."""
+    system_prompt: str | None = None
+    """In place of the whole prompt, in the requests of this run only."""
+
+
+class BoundaryAnswer(Record):
+    """Answer to ``turn_end`` and ``agent_before_settle``."""
+
+    entries: tuple[Draft | Json, ...] = ()
+    continue_: bool = False
+    """Ask the model once more."""
+
+
+class ContextAnswer(Record):
+    """Answer to ``context`` and ``context_with_system``."""
+
+    messages: tuple[Message, ...]
+
+
+class MessageEndAnswer(Record):
+    """Answer to ``message_end`` of an answer of the model."""
+
+    message: AssistantMessage
+
+
+class Block(Record):
+    """Answer to ``tool_call``: the call does not run."""
+
+    reason: str = ""
+    block: bool = True
+    terminate: bool = False
+    """End the run, if all calls of the turn say so."""
+
+
+class ToolResultAnswer(Record):
+    """Answer to ``tool_result``; what it leaves out stays as it was."""
+
+    content: tuple[Text | Image, ...] | UnsetType = UNSET
+    details: Any | UnsetType = UNSET
+    is_error: bool | UnsetType = UNSET
+    usage: Usage | UnsetType = UNSET
+
+
+class UserBashAnswer(Record):
+    """Answer to ``user_bash``: the command has been run already."""
+
+    result: BashResult
+
+
+class ResourcesAnswer(Record):
+    """Answer to ``resources_discover``."""
+
+    skill_paths: tuple[str, ...] = ()
+    prompt_paths: tuple[str, ...] = ()
+    theme_paths: tuple[str, ...] = ()
+
+
+class CacheWarmingAnswer(Record):
+    """Answer to ``cache_warming_decision``."""
+
+    action: Literal["warm", "stop"]
+
+
+def as_answer(kind: type[R], given: object) -> R:
+    """What a handler gave, as the record that is wanted; ``TypeError`` if it is none."""
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, Mapping):
+        fields = {f"{name}_" if iskeyword(name) else name: value for name, value in given.items()}
+        for name, value in fields.items():
+            if isinstance(value, list):
+                fields[name] = tuple(value)
+        return kind(**fields)
+    raise TypeError(
+        f"a handler must give {kind.__name__}, a dict of its fields or None,"
+        f" not {type(given).__name__}"
+    )
+
+
+def as_draft(given: Draft | Json) -> Draft:
+    """An entry for the log; a dict is one in the form of session files."""
+    if isinstance(given, dict):
+        return msgspec.convert(given, Draft)  # type: ignore[no-any-return]
+    return given
+
+
+def as_custom_message(given: CustomMessage | Mapping[str, Any], *, now_ms: int) -> CustomMessage:
+    """What an extension says to the model; a dict has the fields of ``CustomMessage``."""
+    if isinstance(given, CustomMessage):
+        fields = {name: getattr(given, name) for name in given.__struct_fields__}
+    else:
+        fields = dict(given)
+        if isinstance(fields.get("content"), list):
+            fields["content"] = tuple(fields["content"])
+    return CustomMessage(**{**fields, "timestamp": fields.get("timestamp") or now_ms})

@@ -1,0 +1,76 @@
+"""Commands of extensions: ``/name arguments``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from pi.base.records import Record
+from pi.coding.extension_host.order import Owner, Row, Rows
+from pi.coding.resources.source import SourceInfo
+
+CommandHandler: TypeAlias = Callable[[str, Any], Awaitable[Any] | Any]
+"""Gets what follows the name, and a context."""
+Completions: TypeAlias = Callable[[str], Awaitable[Sequence[str] | None] | Sequence[str] | None]
+"""What an argument that begins like this could be."""
+
+BUILT_IN = frozenset(
+    """settings model tree thinking scoped-models export import share bug copy name session
+    changelog hotkeys fork clone trust login logout new compact resume reload quit debug
+    extensions""".split()
+)
+"""Commands of the screen, which no extension can replace."""
+
+
+class ExtensionCommand(Record):
+    """One command."""
+
+    name: str
+    handler: CommandHandler
+    description: str = ""
+    completions: Completions | None = None
+    source: SourceInfo
+    context: Any
+    owner: Any
+
+
+class Commands:
+    """All commands. Those that share a name are told apart by numbers."""
+
+    def __init__(self) -> None:
+        self._rows: Rows[ExtensionCommand] = Rows()
+
+    def add(self, command: ExtensionCommand, owner: Owner) -> Callable[[], None]:
+        """Have one more command; gives what takes it away again."""
+        return self._rows.add(command, owner)
+
+    def listed(self) -> list[tuple[str, ExtensionCommand]]:
+        """Every command with the name that it can be called by."""
+        return list(self._named())
+
+    def find(self, text: str) -> tuple[ExtensionCommand, str] | None:
+        """The command that ``text`` calls, and its arguments; ``None`` if it calls none."""
+        if not text.startswith("/"):
+            return None
+        name, _, arguments = text[1:].partition(" ")
+        by_name = dict(self._named())
+        if name in by_name:
+            return by_name[name], arguments.strip()
+        # Of several the one that is nearest to the person counts when no number is said.
+        same = [command for command in self._rows.values if command.name == name]
+        return (same[-1], arguments.strip()) if same and name not in BUILT_IN else None
+
+    def hidden(self) -> list[tuple[str, Owner]]:
+        """Commands that a built-in one stands in front of, and whose they are."""
+        return [(row.value.name, row.owner) for row in self._rows if row.value.name in BUILT_IN]
+
+    def _named(self) -> Iterator[tuple[str, ExtensionCommand]]:
+        rows: list[Row[ExtensionCommand]] = [
+            row for row in self._rows if row.value.name not in BUILT_IN
+        ]
+        names = [row.value.name for row in rows]
+        for place, row in enumerate(rows):
+            name = row.value.name
+            if names.count(name) > 1:
+                name = f"{name}:{names[:place].count(name) + 1}"
+            yield name, row.value

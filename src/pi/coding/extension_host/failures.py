@@ -1,0 +1,35 @@
+"""What went wrong in an extension, for people, clients and the log."""
+
+from __future__ import annotations
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+
+
+class ExtensionFailed(Record, tag="extension_error"):
+    """A handler of an extension failed; the rest goes on."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
+class ExtensionError(PiError):
+    """An extension asked for something that cannot be, or could not be loaded."""
+
+
+class StaleSession(ExtensionError):
+    """A handle of a session that another one has replaced."""
+
+
+class HandlerTimeout(Exception):
+    """A handler took longer than it may."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"It took longer than {seconds:g} seconds and was cancelled.")
+
+
+def words(problem: BaseException) -> str:
+    """A failure in one line."""
+    text = problem.message if isinstance(problem, PiError) else str(problem)
+    return text or type(problem).__name__

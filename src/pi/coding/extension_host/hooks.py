@@ -1,0 +1,119 @@
+"""Telling and asking handlers: in order, within their time, and however one of them fails."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from pi.agent.policy import Interrupt, StopRun, ToolRefused
+from pi.base.fuzzy import nearest
+from pi.coding.bus import Event, Question
+from pi.coding.extension_host.answers import as_answer
+from pi.coding.extension_host.event_names import ALIASES, EVENTS, NAMES
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.order import At, Owner, Rows
+from pi.coding.extension_host.watchdog import Watchdog
+
+Q = TypeVar("Q", bound=Question)
+
+Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any] | Any]
+"""Gets an event and a context; sync or async."""
+
+Failed: TypeAlias = Callable[[Owner, str, BaseException], None]
+"""Told whose handler failed, at what event, and why."""
+
+DECISIONS = (StopRun, Interrupt, ToolRefused)
+"""What a handler raises on purpose, for the run that it is in."""
+
+
+class Hook(NamedTuple):
+    """One handler, with what it is called with."""
+
+    call: Handler
+    context: object
+    owner: Owner
+
+
+class Hooks:
+    """The handlers of all extensions, by event."""
+
+    def __init__(self, watchdog: Watchdog, failed: Failed) -> None:
+        self._watchdog = watchdog
+        self._failed = failed
+        self._rows: dict[type, Rows[Hook]] = {}
+
+    def on(
+        self, name: str, handler: Handler, context: object, owner: Owner, at: At = "normal"
+    ) -> Callable[[], None]:
+        """Have ``handler`` called at every event of that name; gives what ends that."""
+        kind = EVENTS.get(ALIASES.get(name, name))
+        if kind is None:
+            like = nearest(name, EVENTS)
+            hint = f"Did you mean {like}?" if like else "pi.events carries events of your own."
+            raise ExtensionError(f"There is no event called {name!r}.", hint=hint)
+        must_take(handler, 2, f"A handler of {name} takes an event and a context")
+        return self._rows.setdefault(kind, Rows()).add(Hook(handler, context, owner), owner, at)
+
+    def heard(self, kind: type) -> bool:
+        """Whether anybody listens, so that nobody builds an event for nothing."""
+        return bool(self._rows.get(kind))
+
+    def hooks(self, kind: type) -> tuple[Hook, ...]:
+        """The handlers of one kind of event, in order."""
+        rows = self._rows.get(kind)
+        return rows.values if rows else ()
+
+    async def tell(self, event: Event) -> None:
+        """Until everybody has heard ``event``."""
+        for hook in self.hooks(type(event)):
+            try:
+                await self.call(hook, event)
+            except DECISIONS:
+                raise
+            except (Exception, SystemExit) as problem:
+                self._failed(hook.owner, NAMES[type(event)], problem)
+
+    async def ask(self, question: Q) -> Q:
+        """``question`` with the answers of all handlers, until it is settled."""
+        wanted = getattr(question, "answer", None)
+        for hook in self.hooks(type(question)):
+            try:
+                answer = await self.call(hook, question)
+                if answer is not None:
+                    given = answer if wanted is None else as_answer(wanted, answer)
+                    question = question.answered(given)
+            except DECISIONS:
+                raise
+            except (Exception, SystemExit) as problem:
+                self._failed(hook.owner, NAMES[type(question)], problem)
+                question = question.after_failure(
+                    problem if isinstance(problem, Exception) else RuntimeError("it wanted to exit")
+                )
+            if question.settled:
+                break
+        return question
+
+    async def call(self, hook: Hook, event: object) -> Any:
+        """What a handler gives; ``HandlerTimeout`` if it takes too long."""
+        answer = hook.call(event, hook.context)
+        if answer is not None and inspect.isawaitable(answer):
+            return await self._watchdog.watch(answer)
+        return answer
+
+    def failed(self, hook: Hook, event: object, problem: BaseException) -> None:
+        """Report a failure of a handler that was called one by one."""
+        self._failed(hook.owner, NAMES[type(event)], problem)
+
+
+def must_take(function: Callable[..., Any], count: int, rule: str) -> None:
+    """Refuse a function that cannot be called with that many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError as problem:
+        name = getattr(function, "__name__", repr(function))
+        raise ExtensionError(f"{rule}; {name}{signature} does not.") from problem

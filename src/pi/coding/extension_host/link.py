@@ -1,0 +1,33 @@
+"""The connection of an extension to its session: there from the start to the end of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.coding.extension_host.control import HostedSession
+from pi.coding.extension_host.failures import ExtensionError, StaleSession
+from pi.coding.extension_host.scope import Scope
+
+
+class Link:
+    """Gives the session, or says why there is none."""
+
+    def __init__(self, scope: Scope, session: Callable[[], HostedSession | None]) -> None:
+        self._scope = scope
+        self._session = session
+
+    @property
+    def session(self) -> HostedSession:
+        """The session; ``StaleSession`` once another one has taken its place."""
+        if self._scope.closed:
+            raise StaleSession(
+                "This handle belongs to a session that is over.",
+                hint="extension(pi) has been called again for the session that took its place.",
+            )
+        session = self._session()
+        if session is None:
+            raise ExtensionError(
+                "There is no session yet: extensions are being loaded.",
+                hint="Do this at session_start, or later.",
+            )
+        return session

@@ -1,0 +1,167 @@
+"""Standing around every model call of a session: what is sent, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
+from pi.ai.errors import ProviderError
+from pi.ai.events import (
+    Done,
+    Failed,
+    Start,
+    StreamEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from pi.ai.messages import AssistantMessage, Message, Text, Thinking, ToolCall
+from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream, Flush
+from pi.base.records import Record
+
+Purpose: TypeAlias = Literal["turn", "summary", "extension"]
+"""Whom a request is for: the conversation, a compaction or branch summary, an extension."""
+
+
+class ModelRequest(Record):
+    """One request to a model, as a wrap may change it."""
+
+    model: Model
+    messages: tuple[Message, ...]
+    """With prompt and tools as system messages."""
+    options: StreamOptions = StreamOptions()
+    purpose: Purpose = "turn"
+
+
+Ask: TypeAlias = Callable[[ModelRequest], AsyncIterator[StreamEvent]]
+"""Sends a request on, to the next wrap or to the model."""
+ModelWrap: TypeAlias = Callable[[ModelRequest, Ask], AsyncIterator[StreamEvent]]
+"""An async generator: gives the events of the answer, as others shall see them."""
+
+
+class Wrapped(Record):
+    """A wrap, and the purposes that it is for."""
+
+    wrap: Any
+    purposes: frozenset[Purpose] | None = None
+
+    def concerns(self, purpose: Purpose) -> bool:
+        """Whether requests of that purpose go through it."""
+        return self.purposes is None or purpose in self.purposes
+
+
+def asked_through(
+    wraps: list[ModelWrap], request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
+) -> EventStream:
+    """The answer to ``request`` as it comes out of all wraps; the first one is outermost."""
+    return _Wrapping(wraps, request, ask).stream()
+
+
+class _Wrapping:
+    """One request on its way through the wraps, and its answer on the way back."""
+
+    def __init__(
+        self,
+        wraps: list[ModelWrap],
+        request: ModelRequest,
+        ask: Callable[[ModelRequest], EventStream],
+    ) -> None:
+        self._wraps = wraps
+        self._request = request
+        self._ask = ask
+        self._innermost: EventStream | None = None
+
+    def stream(self) -> EventStream:
+        # The time is that of the answer itself, which comes with its last event.
+        builder = MessageBuilder(self._request.model, now_ms=0)
+        return EventStream(builder, self._answer)
+
+    async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
+        ask: Ask = self._send
+        for wrap in reversed(self._wraps):
+            ask = partial(_through, wrap, ask)
+        try:
+            async with aclosing(ask(self._request)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    self._fold(event, builder)
+                    flush()
+        except asyncio.CancelledError:
+            if self._innermost is not None:
+                await self._innermost.aclose()
+            raise
+        if builder.final is None:
+            raise ProviderError("A model wrap ended without the end of an answer.")
+
+    def _send(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        self._innermost = self._ask(request)
+        return self._innermost
+
+    def _fold(self, event: StreamEvent, builder: MessageBuilder) -> None:
+        match event:
+            case Start():
+                builder.start()
+            case TextStart(content_index=index):
+                builder.text(index, "")
+            case TextDelta(content_index=index, delta=delta):
+                builder.text(index, delta)
+            case ThinkingStart(content_index=index):
+                builder.thinking(index, "")
+            case ThinkingDelta(content_index=index, delta=delta):
+                builder.thinking(index, delta)
+            case ToolCallStart(content_index=index, id=id, tool_name=name):
+                builder.tool_call(index, id, name)
+            case ToolCallDelta(content_index=index, delta=delta):
+                builder.arguments(index, delta)
+            case ToolCallEnd(content_index=index, tool_call=call):
+                builder.tool_call(index, call.id, call.name).arguments = call.arguments
+                builder.end(index)
+            case TextEnd(content_index=index) | ThinkingEnd(content_index=index):
+                builder.end(index)
+            case Done(reason=reason, message=message):
+                _adopt(message, builder)
+                builder.finish(reason)
+            case Failed(reason="aborted"):
+                builder.abort()
+            case Failed(error=message):
+                _adopt(message, builder)
+                builder.fail(self._failure(message))
+
+    def _failure(self, message: AssistantMessage) -> ProviderError:
+        known = self._innermost.failure if self._innermost is not None else None
+        return known or ProviderError(message.error_message or "The answer failed.")
+
+
+def _through(wrap: ModelWrap, ask: Ask, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    return wrap(request, ask)
+
+
+def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
+    """Take over what only the finished message tells."""
+    builder.usage = message.usage
+    builder.charged = message.usage.cost.total
+    builder.response_id = message.response_id
+    builder.response_model = message.response_model
+    builder.raw_stop_reason = message.raw_stop_reason
+    builder.thinking_level = message.provider_thinking_level
+    for index, block in enumerate(message.content):
+        match block, builder.find(index):
+            case Text(), known if known is not None:
+                known.signature = block.text_signature
+            case Thinking(), ThinkingBlock() as known:
+                known.signature = block.thinking_signature
+                known.redacted = block.redacted is True
+            case ToolCall(), ToolCallBlock() as known:
+                known.thought_signature = block.thought_signature
+                known.namespace = block.namespace

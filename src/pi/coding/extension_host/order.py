@@ -1,0 +1,114 @@
+"""The one order of everything that extensions register."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+At: TypeAlias = Literal["first", "normal", "last"]
+Rank: TypeAlias = Literal["bundled", "package", "user", "project", "explicit"]
+"""Where an extension comes from; a later one wins when two use the same name."""
+
+_PLACES: dict[At, int] = {"first": 0, "normal": 1, "last": 2}
+RANKS: tuple[Rank, ...] = ("bundled", "package", "user", "project", "explicit")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose a registration is, and where it stands among those of others."""
+
+    name: str
+    path: str
+    rank: Rank = "user"
+    number: int = 0
+    """In the order of loading."""
+
+
+@dataclass(frozen=True, order=True)
+class Row(Generic[T]):
+    """Something that is registered."""
+
+    place: tuple[int, int, int, int]
+    value: T = field(compare=False)
+    owner: Owner = field(compare=False)
+
+
+class Rows(Generic[T]):
+    """By ``at``, then by rank, then as they were loaded, then as they were registered."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self._rows: list[Row[T]] = []
+        self._numbers = count()
+        self._changed = changed
+        self._values: tuple[T, ...] | None = None
+
+    def add(self, value: T, owner: Owner, at: At = "normal") -> Callable[[], None]:
+        """Put ``value`` where it belongs; gives what takes it away again."""
+        place = (_PLACES[at], RANKS.index(owner.rank), owner.number, next(self._numbers))
+        row = Row(place, value, owner)
+        insort(self._rows, row)
+        self._tell()
+
+        def remove() -> None:
+            self._rows = [other for other in self._rows if other is not row]
+            self._tell()
+
+        return remove
+
+    @property
+    def values(self) -> tuple[T, ...]:
+        """Everything, in order."""
+        if self._values is None:
+            self._values = tuple(row.value for row in self._rows)
+        return self._values
+
+    def __iter__(self) -> Iterator[Row[T]]:
+        return iter(tuple(self._rows))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _tell(self) -> None:
+        self._values = None
+        self._changed()
+
+
+class Names(Generic[T]):
+    """Values by name: of several with one name the last in order counts."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self._rows: Rows[tuple[str, T]] = Rows(changed)
+
+    def add(self, name: str, value: T, owner: Owner) -> Callable[[], None]:
+        """Have ``value`` under ``name``; gives what takes it away again."""
+        return self._rows.add((name, value), owner)
+
+    def get(self, name: str) -> T | None:
+        """What counts under ``name``."""
+        row = self.winners().get(name)
+        return None if row is None else row.value[1]
+
+    def winners(self) -> dict[str, Row[tuple[str, T]]]:
+        """What counts, by name, in the order in which names were first used."""
+        found: dict[str, Row[tuple[str, T]]] = {}
+        for row in self._rows:
+            found[row.value[0]] = row
+        return found
+
+    def all(self) -> Iterator[Row[tuple[str, T]]]:
+        """Everything that is registered, in order."""
+        return iter(self._rows)
+
+    def hidden(self) -> list[tuple[str, Owner, Owner]]:
+        """Names that are used twice: the name, who has lost it, and to whom."""
+        winners = self.winners()
+        return [
+            (row.value[0], row.owner, winners[row.value[0]].owner)
+            for row in self._rows
+            if winners[row.value[0]] is not row
+        ]

@@ -1,0 +1,75 @@
+"""Everything that extensions have registered in one session, apart from handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from pi.agent.policy import Policy
+from pi.base.records import Record
+from pi.coding.extension_host.commands import Commands
+from pi.coding.extension_host.flags import ExtensionFlag
+from pi.coding.extension_host.model_wraps import Wrapped
+from pi.coding.extension_host.order import At, Names, Owner, Rows
+from pi.coding.extension_host.tools import ExtensionTool, Wrapping
+
+ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
+View: TypeAlias = str | Callable[..., Any]
+"""What draws something, or ``package.module:name`` of it, imported when it is first drawn."""
+Section: TypeAlias = Callable[[], str | None]
+Sink: TypeAlias = Literal["log", "export", "share"]
+Redactor: TypeAlias = Callable[[str, Sink], str]
+
+
+class Shortcut(Record):
+    """A key, and what it does."""
+
+    key: str
+    handler: Callable[[Any], Any]
+    description: str = ""
+    context: Any
+    owner: Any
+
+
+class RankedPolicy(Record):
+    """A policy, and where it stands."""
+
+    policy: Any
+    at: At
+
+
+class Registries:
+    """What counts now. Nothing here knows who reads it."""
+
+    def __init__(self, tools_changed: Callable[[], None]) -> None:
+        self.tools: Names[ExtensionTool] = Names(tools_changed)
+        self.tool_wraps: Rows[Wrapping] = Rows(tools_changed)
+        self.commands = Commands()
+        self.flags: Names[ExtensionFlag] = Names()
+        self.shortcuts: Names[Shortcut] = Names()
+        self.views: Names[View] = Names()
+        self.markdown: Rows[Callable[..., str]] = Rows()
+        self.sections: Names[Section] = Names()
+        self.model_wraps: Rows[Wrapped] = Rows()
+        self.policies: Rows[RankedPolicy] = Rows()
+        self.redactors: Rows[Redactor] = Rows()
+        self.services: Names[object] = Names()
+        self.input_modes: Names[Any] = Names()
+
+    def policies_at(self, at: At) -> list[Policy]:
+        """The policies of one rank, in order."""
+        return [ranked.policy for ranked in self.policies.values if ranked.at == at]
+
+    def redacted(self, text: str, sink: Sink) -> str:
+        """``text`` as it may leave the program."""
+        for redact in self.redactors.values:
+            text = redact(text, sink)
+        return text
+
+    def hidden_names(self) -> list[tuple[str, str, Owner, Owner]]:
+        """What was registered under a name that counts for somebody else."""
+        found: list[tuple[str, str, Owner, Owner]] = []
+        kinds = {"tool": self.tools, "flag": self.flags, "shortcut": self.shortcuts}
+        for kind, names in kinds.items():
+            found += [(kind, *row) for row in names.hidden()]  # type: ignore[attr-defined]
+        return found

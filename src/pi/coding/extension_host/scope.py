@@ -1,0 +1,80 @@
+"""A lifetime: what is started or registered in it ends with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
+from inspect import isawaitable
+from typing import Any, TypeAlias
+
+from pi.base.clock import Clock
+from pi.base.tasks import TaskScope
+from pi.coding.extension_host.registration import Registration
+
+Close: TypeAlias = Callable[[], Awaitable[None] | None]
+Report: TypeAlias = Callable[[str, BaseException], None]
+"""Told what was being done, and what went wrong."""
+
+
+class Scope:
+    """Tasks, timers and registrations of one extension in one session."""
+
+    def __init__(self, clock: Clock, *, name: str, report: Report) -> None:
+        self.clock = clock
+        self._name = name
+        self._report = report
+        self._tasks = TaskScope(report=report)
+        self._kept: list[Registration] = []
+        self._closers: list[Close] = []
+        self.closed = False
+
+    def spawn(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
+        """Run ``work`` beside everything else; a failure is reported and harms nobody."""
+        # A context of its own: work that was begun inside a run does not belong to that run.
+        return Context().run(self._tasks.start, work, name=f"{self._name}: {name}")
+
+    def every(self, seconds: float, tick: Close) -> Registration:
+        """Call ``tick`` again and again; one that fails is reported, and called again."""
+
+        async def go_on() -> None:
+            while True:
+                await self.clock.sleep(seconds)
+                await self._guarded("timer", tick)
+
+        task = self.spawn(go_on(), name="timer")
+        return self.keep(Registration(lambda: _cancel(task)))
+
+    def on_close(self, close: Close) -> None:
+        """Have ``close`` called at the end; those that came later are called first."""
+        self._closers.append(close)
+
+    def keep(self, registration: Registration) -> Registration:
+        """Have a registration removed at the end."""
+        self._kept.append(registration)
+        return registration
+
+    async def close(self) -> None:
+        """End everything; waits for what is being ended."""
+        if self.closed:
+            return
+        self.closed = True
+        for registration in reversed(self._kept):
+            registration.remove()
+        self._kept.clear()
+        await self._tasks.close()
+        while self._closers:
+            await self._guarded("close", self._closers.pop())
+
+    async def _guarded(self, what: str, work: Close) -> None:
+        try:
+            waiting = work()
+            if isawaitable(waiting):
+                await waiting
+        except Exception as problem:
+            self._report(f"{self._name}: {what}", problem)
+
+
+def _cancel(task: asyncio.Task[Any]) -> None:
+    if not task.done():
+        task.cancel()

@@ -1,0 +1,94 @@
+"""What extensions say: to the model, as the person, or for the record only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pi.agent.inbox import user_message
+from pi.ai.messages import Image, Text
+from pi.base.records import UNSET
+from pi.coding.extension_host.answers import as_custom_message
+from pi.coding.extension_host.control import Content, DeliverAs
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.scope import Scope
+from pi.coding.session.entries import Custom
+from pi.coding.session.messages import CustomMessage
+
+
+class NextTurn:
+    """Messages that ride along with the next thing that the person says."""
+
+    def __init__(self) -> None:
+        self._waiting: list[CustomMessage] = []
+
+    def add(self, message: CustomMessage) -> None:
+        """Have ``message`` follow the next prompt."""
+        self._waiting.append(message)
+
+    def take(self) -> tuple[CustomMessage, ...]:
+        """Everything that waits; it waits no more."""
+        waiting, self._waiting = tuple(self._waiting), []
+        return waiting
+
+
+class Sending:
+    """The voice of one extension. Nothing here waits for a run."""
+
+    def __init__(self, link: Link, scope: Scope, next_turn: NextTurn) -> None:
+        self._link = link
+        self._scope = scope
+        self._next_turn = next_turn
+
+    async def send_message(
+        self,
+        message: CustomMessage | Mapping[str, Any],
+        *,
+        trigger_turn: bool = False,
+        deliver_as: DeliverAs | None = None,
+    ) -> None:
+        """Say something to the model; at rest it is only recorded unless ``trigger_turn``."""
+        session = self._link.session
+        said = as_custom_message(message, now_ms=session.clock.now_ms())
+        if deliver_as == "next_turn":
+            self._next_turn.add(said)
+        elif not session.idle:
+            await session.queue(said, follow_up=deliver_as == "follow_up")
+        elif trigger_turn:
+            session.begin(said)
+        else:
+            await session.say(said)
+
+    async def send_user_message(
+        self,
+        content: Content,
+        *,
+        deliver_as: DeliverAs | None = None,
+        expand_prompt_templates: bool = False,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say something as if the person had said it; always begins or joins a run."""
+        session = self._link.session
+        text, images = _parts(content)
+        if session.idle:
+            session.prompt(text, images, expand=expand_prompt_templates, meta=meta)
+            return
+        if deliver_as is None:
+            raise ExtensionError(
+                "The agent is at work.", hint='Say deliver_as="steer" or "follow_up".'
+            )
+        said = user_message(text, images, now_ms=session.clock.now_ms())
+        await session.queue(said, follow_up=deliver_as != "steer")
+
+    async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
+        """Keep something in the session that the model does not see; gives the entry's id."""
+        entry = await self._link.session.add(Custom(custom_type=custom_type, data=data))
+        return entry.id
+
+
+def _parts(content: Content) -> tuple[str, tuple[Image, ...]]:
+    if isinstance(content, str):
+        return content, ()
+    text = "".join(part.text for part in content if isinstance(part, Text))
+    return text, tuple(part for part in content if isinstance(part, Image))

@@ -1,0 +1,268 @@
+"""What extensions are told and asked about the session itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
+
+from pi.agent.compaction.preparation import Preparation
+from pi.base.records import Record, replace
+from pi.coding.bus import Event, Question
+from pi.coding.compaction.branches import Notes, TreeDecision, TreeMove
+from pi.coding.compaction.events import (
+    CompactDecision,
+    CompactingAnswer,
+    Reason,
+)
+from pi.coding.extension_host.answers import (
+    CacheWarmingAnswer,
+    Cancel,
+    ResourcesAnswer,
+    UserBashAnswer,
+)
+from pi.coding.session.entries import BranchSummary, Compaction, Entry
+from pi.coding.shell.user_commands import BashResult
+from pi.coding.trust.trust import TrustAnswer
+
+
+class ProjectTrustEvent(Question):
+    """Whether a project may be trusted; asked before anything of it is read."""
+
+    answer: ClassVar[type[Record]] = TrustAnswer
+    cwd: str
+    decision: TrustAnswer = TrustAnswer(trusted="undecided")
+
+    def answered(self, answer: TrustAnswer) -> Self:
+        """The first decided answer counts."""
+        return replace(self, decision=answer)
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has decided."""
+        return self.decision.trusted != "undecided"
+
+
+class ResourcesDiscoverEvent(Question):
+    """Which further skills, templates and themes there are."""
+
+    answer: ClassVar[type[Record]] = ResourcesAnswer
+    cwd: str
+    reason: Literal["startup", "reload"]
+    found: ResourcesAnswer = ResourcesAnswer()
+
+    def answered(self, answer: ResourcesAnswer) -> Self:
+        """Paths add up."""
+        found = ResourcesAnswer(
+            skill_paths=self.found.skill_paths + answer.skill_paths,
+            prompt_paths=self.found.prompt_paths + answer.prompt_paths,
+            theme_paths=self.found.theme_paths + answer.theme_paths,
+        )
+        return replace(self, found=found)
+
+
+class SessionStartEvent(Event):
+    """The session is there, and so is the screen, if there is one."""
+
+    reason: Literal["startup", "reload", "new", "resume", "fork"]
+    previous_session_file: str | None = None
+
+
+class SessionShutdownEvent(Event):
+    """The session is about to be left; what the extension has started ends after this."""
+
+    reason: Literal["quit", "reload", "new", "resume", "fork"]
+    target_session_file: str | None = None
+
+
+class SessionSwitchEvent(Event):
+    """Another session has taken the place of the one before."""
+
+    reason: Literal["new", "resume", "fork"]
+    previous_session_file: str | None = None
+
+
+class SessionForkEvent(Event):
+    """The session is a fork or a clone of the one before."""
+
+    previous_session_file: str | None = None
+
+
+class SessionInfoChangedEvent(Event):
+    """The session has another name."""
+
+    name: str | None = None
+
+
+class _Cancellable(Question):
+    answer: ClassVar[type[Record]] = Cancel
+    cancelled: bool = False
+    skip_conversation_restore: bool = False
+
+    def answered(self, answer: Cancel) -> Self:
+        """A cancellation is final."""
+        return replace(
+            self,
+            cancelled=answer.cancel,
+            skip_conversation_restore=answer.skip_conversation_restore,
+        )
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has cancelled."""
+        return self.cancelled
+
+
+class SessionBeforeSwitchEvent(_Cancellable):
+    """Another session is about to take the place of this one."""
+
+    reason: Literal["new", "resume", "fork"]
+    target_session_file: str | None = None
+
+
+class SessionBeforeForkEvent(_Cancellable):
+    """The path to an entry is about to become a session of its own."""
+
+    entry_id: str | None
+    position: Literal["before", "at"]
+
+
+class SessionBeforeCompactEvent(Question):
+    """A compaction is about to begin: it may be cancelled, or done by the handler."""
+
+    answer: ClassVar[type[Record]] = CompactDecision
+    preparation: Preparation
+    branch_entries: Sequence[Entry]
+    custom_instructions: str
+    reason: Reason
+    will_retry: bool
+    decision: CompactDecision = CompactDecision()
+
+    def answered(self, answer: CompactDecision) -> Self:
+        """The last answer counts, and a cancellation is final."""
+        return replace(self, decision=answer)
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has cancelled."""
+        return self.decision.cancel
+
+
+class SessionCompactingEvent(Question):
+    """A summary is about to be asked for: what else should it know?"""
+
+    answer: ClassVar[type[Record]] = CompactingAnswer
+    reason: Reason
+    added: CompactingAnswer = CompactingAnswer()
+
+    def answered(self, answer: CompactingAnswer) -> Self:
+        """Contexts add up, the last prompt wins."""
+        added = CompactingAnswer(
+            prompt=answer.prompt or self.added.prompt,
+            context=self.added.context + answer.context,
+            preserve_data=self.added.preserve_data | answer.preserve_data,
+        )
+        return replace(self, added=added)
+
+
+class SessionCompactEvent(Event):
+    """A compaction is in the log."""
+
+    compaction_entry: Compaction
+    from_extension: bool
+    reason: Reason
+    will_retry: bool
+
+
+class SessionCompactFailedEvent(Event):
+    """A compaction came to nothing."""
+
+    reason: Reason
+    error_message: str
+    aborted: bool
+    will_retry: bool
+    from_extension: bool = False
+
+
+class SessionBeforeTreeEvent(Question):
+    """The leaf is about to move: it may stay, and the notes may come from the handler."""
+
+    answer: ClassVar[type[Record]] = TreeDecision
+    preparation: TreeMove
+    decision: TreeDecision = TreeDecision()
+
+    def answered(self, answer: TreeDecision) -> Self:
+        """Later answers add to and beat earlier ones."""
+        given = {name: getattr(answer, name) for name in answer.__struct_fields__}
+        if isinstance(given["summary"], dict):
+            given["summary"] = Notes(**given["summary"])
+        new = {name: value for name, value in given.items() if value is not None}
+        return replace(self, decision=replace(self.decision, **new))
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has cancelled."""
+        return self.decision.cancel
+
+
+class SessionTreeEvent(Event):
+    """The leaf has moved."""
+
+    new_leaf_id: str | None
+    old_leaf_id: str | None
+    summary_entry: BranchSummary | None = None
+    from_extension: bool = False
+
+
+class UserBashEvent(Question):
+    """The person wants to run a command; the handler may run it instead, or raise to forbid it."""
+
+    answer: ClassVar[type[Record]] = UserBashAnswer
+    command: str
+    exclude_from_context: bool
+    cwd: str
+    result: BashResult | None = None
+    refused: str = ""
+
+    def answered(self, answer: UserBashAnswer) -> Self:
+        """The first result counts."""
+        given = answer.result
+        return replace(self, result=BashResult(**given) if isinstance(given, dict) else given)
+
+    def after_failure(self, problem: Exception) -> Self:
+        """A guard that failed guards all the same."""
+        return replace(self, refused=str(problem) or type(problem).__name__)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self.result is not None or bool(self.refused)
+
+
+class UiPromptStartEvent(Event):
+    """The person is about to be asked something."""
+
+    kind: Literal["select", "confirm", "input", "editor", "custom"]
+    title: str = ""
+    reason: Literal["ui_prompt"] = "ui_prompt"
+
+
+class UiPromptEndEvent(Event):
+    """The person is no longer asked."""
+
+    kind: Literal["select", "confirm", "input", "editor", "custom"]
+    title: str = ""
+    reason: Literal["ui_prompt"] = "ui_prompt"
+
+
+class CacheWarmingDecisionEvent(Question):
+    """Whether a provider's cache is worth keeping warm."""
+
+    answer: ClassVar[type[Record]] = CacheWarmingAnswer
+    warm_cost: float
+    miss_cost: float
+    continuation_probability: float
+    action: Literal["warm", "stop"]
+
+    def answered(self, answer: CacheWarmingAnswer) -> Self:
+        """The last answer counts."""
+        return replace(self, action=answer.action)

@@ -1,0 +1,89 @@
+"""Logging in and out, as a running session sees it: the next request uses what was stored."""
+
+from __future__ import annotations
+
+from pi.ai.auth.clients import SETTING
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.login_ui import LoginUI
+from pi.ai.auth.sign_in import sign_in, sign_in_with_key
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import Network, make_services
+from pi.ai.providers.provider import Provider
+from pi.base.errors import PiError
+from pi.base.fuzzy import nearest
+from pi.base.records import Record
+from pi.coding.runtime.core import Core
+
+
+class Account(Record):
+    """A provider, and what is known of the person's credentials for it; never what they are."""
+
+    provider: Provider
+    usable: bool
+    """Whether requests have credentials to go with, wherever they come from."""
+    logged_in: bool = False
+    """Whether the store has the tokens of a login."""
+    has_key: bool = False
+    """Whether the store has a key."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether there is something to forget."""
+        return self.logged_in or self.has_key
+
+
+class Accounts:
+    """The credential store of a session's person."""
+
+    def __init__(self, core: Core, storage: AuthStorage) -> None:
+        self._core = core
+        self._storage = storage
+
+    async def all(self) -> tuple[Account, ...]:
+        """Every provider, in the order of the table."""
+        stored = await self._storage.list()
+        registry = self._core.registry
+        return tuple(
+            Account(
+                provider=row,
+                usable=registry.has_auth(row.id),
+                logged_in=isinstance(stored.get(row.id), OAuthCredential),
+                has_key=row.id in stored and not isinstance(stored[row.id], OAuthCredential),
+            )
+            for row in registry.models.get_providers()
+        )
+
+    async def log_in(self, provider: str, ui: LoginUI) -> None:
+        """Sign the person in; what came of it is stored when this returns."""
+        row, environ = self._row(provider), self._core.workspace.environment.values
+        clients = self._core.workspace.settings.raw.get(SETTING)
+        network = Network(proxy=self._core.workspace.values.http_proxy)
+        services = make_services(environ, self._core.host.clock, network)
+        try:
+            await sign_in(
+                row,
+                ui,
+                storage=self._storage,
+                environ=environ,
+                http=services.http,
+                clock=self._core.host.clock,
+                clients=clients if isinstance(clients, dict) else {},
+            )
+        finally:
+            await services.close()
+
+    async def store_key(self, provider: str, ui: LoginUI) -> None:
+        """Ask for an API key and store it."""
+        await sign_in_with_key(self._row(provider), ui, storage=self._storage)
+
+    async def log_out(self, provider: str) -> bool:
+        """Forget what is stored for a provider; False if there was nothing."""
+        return await self._storage.remove(provider)
+
+    def _row(self, provider: str) -> Provider:
+        rows = {row.id: row for row in self._core.registry.models.get_providers()}
+        if provider not in rows:
+            like = nearest(provider, rows)
+            meant = f"Did you mean {like}?" if like else ""
+            raise PiError(f'There is no provider "{provider}".', hint=meant)
+        return rows[provider]

@@ -1,0 +1,159 @@
+"""A list to search and choose from: the body of most dialogs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from pi.modes.interactive.theme import Theme
+from pi.tui.input.keymap import Keymap
+from pi.tui.text.slicing import truncate_to_width
+from pi.tui.widgets.input import Input
+from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.widgets.scrolling import Selection
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class DrawItem(Protocol[T_contra]):
+    """Draws one item on one row; too wide ones are cut."""
+
+    def __call__(self, item: T_contra, width: int, *, selected: bool) -> str:
+        """The row, without the arrow before it."""
+        ...
+
+
+class Picker(Generic[T]):
+    """A search field, and below it what ``find`` gives for the words in it.
+
+    While the person types, the first item, which is the best, is selected. ``keys`` are actions
+    beside choosing; each is called with the selected item, if there is one.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        keymap: Keymap,
+        *,
+        find: Callable[[str], Sequence[T]],
+        draw: DrawItem[T],
+        rows: int,
+        on_pick: Callable[[T], None],
+        on_cancel: Callable[[], None],
+        on_move: Callable[[T], None] = lambda item: None,
+        keys: Mapping[str, Callable[[T | None], None]] | None = None,
+        head: Callable[[], Sequence[str]] = lambda: (),
+        empty: str = "No matching items",
+        placeholder: str = "Type to search",
+    ) -> None:
+        self._theme = theme
+        self._keymap = keymap
+        self._find = find
+        self._draw_item = draw
+        self._on_pick = on_pick
+        self._on_cancel = on_cancel
+        self._on_move = on_move
+        self._keys = keys or {}
+        self._head = head
+        self._empty = empty
+        self._field = Input(
+            prompt=" > ",
+            placeholder=placeholder,
+            placeholder_paint=theme.paint("dim"),
+            keymap=keymap,
+            on_change=self._search,
+        )
+        self._selection = Selection(rows, keymap)
+        self._memory = RowMemory()
+        self._items: Sequence[T] = ()
+        self.refresh()
+
+    @property
+    def focused(self) -> bool:
+        """Whether the search field shows its cursor."""
+        return self._field.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._field.focused = focused
+        self._memory.forget()
+
+    @property
+    def query(self) -> str:
+        """What is searched for."""
+        return self._field.get_value()
+
+    @property
+    def items(self) -> Sequence[T]:
+        """What is listed."""
+        return self._items
+
+    @property
+    def selected(self) -> T | None:
+        """The selected item; none in an empty list."""
+        return self._items[self._selection.index] if self._items else None
+
+    def select(self, wanted: Callable[[T], bool]) -> None:
+        """Select the first item that is wanted; without one nothing changes."""
+        for index, item in enumerate(self._items):
+            if wanted(item):
+                self._selection.select(index)
+                self._memory.forget()
+                return
+
+    def refresh(self) -> None:
+        """List again what fits; the selection stays where it was."""
+        self._items = self._find(self.query)
+        self._selection.resize(len(self._items))
+        self._memory.forget()
+
+    def handle_input(self, data: str) -> None:
+        """Move, choose, search, cancel, or do what one of ``keys`` stands for."""
+        self._memory.forget()
+        before = self._selection.index
+        actions = self._keymap.actions(data)
+        own = next((action for action in actions if action in self._keys), None)
+        if own is not None:
+            self._keys[own](self.selected)
+        elif self._selection.handle_input(data):
+            if self.selected is not None and self._selection.index != before:
+                self._on_move(self.selected)
+        elif "tui.select.confirm" in actions:
+            if self.selected is not None:
+                self._on_pick(self.selected)
+        elif "tui.select.cancel" in actions:
+            self._on_cancel()
+        else:
+            self._field.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+        self._field.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The search field, the head and the visible items."""
+        return self._memory.rows(width, self._draw)
+
+    def _search(self, query: str) -> None:
+        self.refresh()
+        self._selection.select(0)
+        if self.selected is not None:
+            self._on_move(self.selected)
+
+    def _draw(self, width: int) -> list[str]:
+        rows = [*self._field.render(width), *(f" {line}" for line in self._head()), ""]
+        if not self._items:
+            return [
+                *rows,
+                self._theme.paint("muted")(truncate_to_width(f"   {self._empty}", width)),
+            ]
+        arrow = self._theme.paint("accent")("→ ")
+        for index in self._selection.visible:
+            selected = index == self._selection.index
+            drawn = self._draw_item(self._items[index], max(width - 3, 1), selected=selected)
+            rows.append(f" {arrow if selected else '  '}{drawn}")
+        if position := self._selection.position:
+            rows.append(self._theme.paint("dim")(f"   {position}"))
+        return [truncate_to_width(row, width, "…") for row in rows]

@@ -1,0 +1,1 @@
+"""Saved sessions to go on with: listed, searched, renamed, deleted."""

@@ -1,0 +1,201 @@
+"""The colours of the screen. Paints are asked for once and stay right when the theme changes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pi.modes.interactive.theme_file import BACKGROUNDS, Palette
+from pi.tui.style import Colour, ColourDepth, Paint, Style, painter
+from pi.tui.widgets.editor.editor import EditorTheme
+from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
+from pi.tui.widgets.select_list import SelectTheme
+from pi.tui.widgets.settings_list import SettingsTheme
+
+_SIXTEEN: dict[str, int | None] = {
+    "accent": 4, "borderAccent": 4, "mdLink": 4, "mdListBullet": 4, "syntaxFunction": 4,
+    "thinkingLow": 4, "thinkingMedium": 4,
+    "success": 2, "toolDiffAdded": 2, "syntaxString": 2, "bashMode": 2,
+    "error": 1, "toolDiffRemoved": 1, "thinkingMax": 1,
+    "warning": 3, "mdHeading": 3, "syntaxNumber": 3,
+    "mdCode": 6, "syntaxType": 6,
+    "customMessageLabel": 5, "syntaxKeyword": 5, "thinkingHigh": 5, "thinkingXhigh": 5,
+    "muted": None, "toolOutput": None, "toolDiffContext": None, "mdQuote": None,
+    "thinkingText": None, "syntaxVariable": None, "syntaxOperator": None,
+    "syntaxPunctuation": None,
+}  # fmt: skip
+"""Colours on terminals with sixteen, which people choose themselves; all others are grey."""
+
+_GREY = 8
+
+_PLAIN: dict[str, Style] = {
+    "accent": Style(bold=True),
+    "error": Style(bold=True),
+    "warning": Style(bold=True),
+    "mdHeading": Style(bold=True),
+    "mdLink": Style(underline=True),
+    "muted": Style(dim=True),
+    "dim": Style(dim=True),
+    "thinkingText": Style(dim=True),
+    "mdLinkUrl": Style(dim=True),
+    "toolDiffRemoved": Style(dim=True),
+    "toolDiffAdded": Style(bold=True),
+}
+"""What stands in for colours on terminals without any."""
+
+_INVERSE = frozenset({"selectedBg", "searchMatchBg"})
+"""Backgrounds that tell something: without enough colours they are shown inverted."""
+
+
+class Theme:
+    """The colours as they are now. ``paint`` gives functions that follow every change.
+
+    Whoever keeps painted rows must draw them again after ``use``: see ``Component.invalidate``.
+    """
+
+    def __init__(self, palette: Palette, depth: ColourDepth = ColourDepth.TRUE) -> None:
+        self.palette = palette
+        self.depth = depth
+        self._given: dict[tuple[str, Style], Paint] = {}
+        self._made: dict[tuple[str, Style], Paint] = {}
+
+    def use(self, palette: Palette, depth: ColourDepth | None = None) -> None:
+        """Have another theme from now on."""
+        self.palette = palette
+        self.depth = self.depth if depth is None else depth
+        self._made.clear()
+
+    def paint(
+        self,
+        token: str,
+        *,
+        bold: bool = False,
+        italic: bool = False,
+        dim: bool = False,
+        underline: bool = False,
+        strike: bool = False,
+    ) -> Paint:
+        """A paint for a token of the theme, with attributes added."""
+        key = (
+            token,
+            Style(bold=bold, italic=italic, dim=dim, underline=underline, strike=strike),
+        )
+        if key not in self._given:
+            self._given[key] = lambda text: self._current(key)(text)
+        return self._given[key]
+
+    @property
+    def has_backgrounds(self) -> bool:
+        """Whether there are colours enough for subtle backgrounds."""
+        return self.depth > ColourDepth.BASIC
+
+    @cached_property
+    def bold(self) -> Paint:
+        """Bold in the terminal's own colour."""
+        return painter(Style(bold=True))
+
+    @cached_property
+    def select(self) -> SelectTheme:
+        """For lists to choose from."""
+        return SelectTheme(
+            prefix=self.paint("accent"),
+            selected=self.paint("accent"),
+            description=self.paint("muted"),
+            scroll_info=self.paint("dim"),
+            no_match=self.paint("muted"),
+        )
+
+    @cached_property
+    def settings(self) -> SettingsTheme:
+        """For lists of settings."""
+        return SettingsTheme(
+            cursor=self.paint("accent"),
+            selected=self.paint("accent"),
+            value=self.paint("muted"),
+            description=self.paint("muted"),
+            hint=self.paint("dim"),
+        )
+
+    @cached_property
+    def editor(self) -> EditorTheme:
+        """For the editor; its border is set by whoever knows the mode."""
+        return EditorTheme(border=self.paint("borderMuted"), suggestions=self.select)
+
+    @cached_property
+    def code(self) -> CodeTheme:
+        """For source code."""
+        return CodeTheme(
+            comment=self.paint("syntaxComment"),
+            keyword=self.paint("syntaxKeyword"),
+            function=self.paint("syntaxFunction"),
+            variable=self.paint("syntaxVariable"),
+            string=self.paint("syntaxString"),
+            number=self.paint("syntaxNumber"),
+            type=self.paint("syntaxType"),
+            operator=self.paint("syntaxOperator"),
+            punctuation=self.paint("syntaxPunctuation"),
+        )
+
+    @cached_property
+    def markdown(self) -> MarkdownTheme:
+        """For answers."""
+        return self.markdown_in("text")
+
+    @cached_property
+    def thinking(self) -> MarkdownTheme:
+        """For thoughts: the same, more quietly."""
+        return self.markdown_in("thinkingText", italic=True)
+
+    def markdown_in(self, token: str, *, italic: bool = False) -> MarkdownTheme:
+        """Markdown whose plain text has the colour of ``token``."""
+        return MarkdownTheme(
+            text=self.paint(token, italic=italic),
+            heading=self.paint("mdHeading", bold=True),
+            link=self.paint("mdLink"),
+            link_url=self.paint("mdLinkUrl"),
+            code=self.paint("mdCode"),
+            code_block=self.paint("mdCodeBlock"),
+            code_border=self.paint("mdCodeBlockBorder"),
+            quote=self.paint("mdQuote", italic=True),
+            quote_border=self.paint("mdQuoteBorder"),
+            rule=self.paint("mdHr"),
+            bullet=self.paint("mdListBullet"),
+            syntax=self.code,
+        )
+
+    def _current(self, key: tuple[str, Style]) -> Paint:
+        if key not in self._made:
+            token, attributes = key
+            self._made[key] = painter(_joined(self._style(token), attributes), self.depth)
+        return self._made[key]
+
+    def _style(self, token: str) -> Style:
+        colour = self.palette.colours.get(token)
+        if token in BACKGROUNDS:
+            if self.has_backgrounds:
+                return Style(background=colour)
+            return Style(inverse=token in _INVERSE)
+        if self.depth == ColourDepth.NONE:
+            return _PLAIN.get(token, Style())
+        if self.depth == ColourDepth.BASIC:
+            return Style(colour=_of_sixteen(token, colour))
+        return Style(colour=colour)
+
+
+def _of_sixteen(token: str, colour: Colour | None) -> Colour | None:
+    """A colour of the sixteen by what the token means; a shade picked for thousands says little."""
+    if colour is None or (isinstance(colour, int) and colour < 16):
+        return colour
+    return _SIXTEEN.get(token, _GREY)
+
+
+def _joined(base: Style, more: Style) -> Style:
+    return Style(
+        colour=base.colour,
+        background=base.background,
+        inverse=base.inverse,
+        bold=base.bold or more.bold,
+        dim=base.dim or more.dim,
+        italic=base.italic or more.italic,
+        underline=base.underline or more.underline,
+        strike=base.strike or more.strike,
+    )

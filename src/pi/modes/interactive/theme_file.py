@@ -1,0 +1,113 @@
+"""Themes as files: JSON with variables and one colour per token. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias
+
+import msgspec
+
+from pi.base.errors import PiError
+from pi.base.records import Record
+from pi.tui.style import Colour
+
+Colours: TypeAlias = dict[str, Colour | None]
+"""The colour of every token; ``None`` is the terminal's own."""
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+BACKGROUNDS = frozenset(
+    _names(
+        "selectedBg searchMatchBg userMessageBg customMessageBg toolPendingBg toolSuccessBg "
+        "toolErrorBg"
+    )
+)
+"""Tokens that are painted behind the text."""
+
+REQUIRED = _names(
+    "accent border borderAccent borderMuted success error warning muted dim text thinkingText "
+    "selectedBg userMessageBg userMessageText customMessageBg customMessageText "
+    "customMessageLabel toolPendingBg toolSuccessBg toolErrorBg toolTitle toolOutput mdHeading "
+    "mdLink mdLinkUrl mdCode mdCodeBlock mdCodeBlockBorder mdQuote mdQuoteBorder mdHr "
+    "mdListBullet toolDiffAdded toolDiffRemoved toolDiffContext syntaxComment syntaxKeyword "
+    "syntaxFunction syntaxVariable syntaxString syntaxNumber syntaxType syntaxOperator "
+    "syntaxPunctuation thinkingOff thinkingMinimal thinkingLow thinkingMedium thinkingHigh "
+    "thinkingXhigh bashMode"
+)
+OPTIONAL = {
+    "scrollbarTrack": "muted",
+    "scrollbarThumb": "text",
+    "searchMatchBg": "selectedBg",
+    "searchMatchText": "text",
+    "thinkingMax": "thinkingXhigh",
+}
+"""Tokens that a theme may leave out, with the token that stands in for each."""
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+class BadTheme(PiError):
+    """A theme file cannot be used."""
+
+
+class Palette(Record):
+    """A theme with all its variables resolved."""
+
+    name: str
+    colours: Colours
+
+
+def read_theme(content: bytes, where: str) -> Palette:
+    """The theme in a file; ``BadTheme`` tells what is wrong and ``where``."""
+    try:
+        document = msgspec.json.decode(content)
+    except msgspec.DecodeError as problem:
+        raise BadTheme(f"{where} is not JSON: {problem}") from problem
+    match document:
+        case {"name": str() as name, "colors": dict() as colours}:
+            variables = document.get("vars", {})
+        case _:
+            raise BadTheme(
+                f'{where} is not a theme: it needs a "name" and "colors".',
+                hint="Copy a theme that works and change it.",
+            )
+    if not name or "/" in name:
+        raise BadTheme(f'{where}: the name of a theme must not be empty or hold "/".')
+    if missing := [token for token in REQUIRED if token not in colours]:
+        raise BadTheme(f"{where}: these colors are missing: {', '.join(missing)}.")
+    resolve = _Resolver(variables if isinstance(variables, dict) else {}, where)
+    found = {token: resolve(value, token) for token, value in colours.items()}
+    for token, stand_in in OPTIONAL.items():
+        found.setdefault(token, found[stand_in])
+    return Palette(name=name, colours=found)
+
+
+class _Resolver:
+    """Follows names of variables to a colour."""
+
+    def __init__(self, variables: dict[str, Any], where: str) -> None:
+        self._variables = variables
+        self._where = where
+
+    def __call__(self, value: object, token: str) -> Colour | None:
+        seen: list[str] = []
+        while isinstance(value, str) and value in self._variables:
+            if value in seen:
+                chain = " → ".join([*seen, value])
+                raise BadTheme(f'{self._where}: "{token}" goes round in a circle: {chain}.')
+            seen.append(value)
+            value = self._variables[value]
+        match value:
+            case "":
+                return None
+            case str() if _HEX.fullmatch(value):
+                return value
+            case int() if not isinstance(value, bool) and 0 <= value <= 255:
+                return value
+        raise BadTheme(
+            f'{self._where}: "{token}" is {value!r}, which is no colour.',
+            hint='Use "#rrggbb", a number from 0 to 255, the name of a var, or "" for the default.',
+        )

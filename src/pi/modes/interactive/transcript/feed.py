@@ -1,0 +1,288 @@
+"""From the session's events to blocks: who opens which block, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pi.agent.events import (
+    AgentEnd,
+    AgentSettled,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
+from pi.ai.events import (
+    BlockEvent,
+    TextDelta,
+    TextStart,
+    ThinkingDelta,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Json,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    blocks,
+)
+from pi.base.records import UnsetType
+from pi.coding.compaction.events import CompactionEnd
+from pi.coding.session.messages import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    SessionMessage,
+)
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.messages import AnswerBlock, CustomBlock, Kind, UserBlock
+from pi.modes.interactive.transcript.notices import (
+    DividerBlock,
+    NoticeBlock,
+    UserBashBlock,
+    tokens,
+)
+from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock
+from pi.tui.component import Component
+
+Add = Callable[[Component], None]
+
+
+class Feed:
+    """Turns events, and messages of an earlier day, into blocks that it hands to ``add``."""
+
+    def __init__(self, look: Look, add: Add) -> None:
+        self._look = look
+        self._add = add
+        self._answer: AnswerBlock | None = None
+        self._group: ReadGroupBlock | None = None
+        self._calls: dict[str, tuple[Call, ToolBlock | ReadGroupBlock]] = {}
+        """Calls that have not ended, by their ids."""
+        self._streamed: dict[int, str] = {}
+        """Ids of the calls in the answer that is being streamed, by their place in it."""
+
+    def hear(self, event: object) -> None:
+        """Take note of something that happened."""
+        match event:
+            case MessageUpdate(assistant_message_event=change):
+                self._grow(change)
+            case MessageStart(message=message):
+                self._begin(message)
+            case MessageEnd(message=AssistantMessage() as message):
+                self._answered(message)
+            case ToolExecutionStart():
+                self._call(event.tool_call_id, event.tool_name).run(event.args, now=self._now())
+                self._changed(event.tool_call_id)
+            case ToolExecutionUpdate(tool_call_id=id, partial_result=output):
+                if id in self._calls:
+                    self._calls[id][0].show(output.content, output.details)
+                    self._changed(id)
+            case ToolExecutionEnd(tool_call_id=id, result=output):
+                self._ended(
+                    id, output.content, output.details, failed=event.is_error, now=self._now()
+                )
+            case CompactionEnd(result=result) if not isinstance(result, UnsetType):
+                self._compacted(result.tokens_before, result.summary)
+            case AgentEnd() | AgentSettled():
+                self._interrupt()
+
+    def load(self, messages: Iterable[SessionMessage]) -> None:
+        """Show a conversation of an earlier day."""
+        for message in messages:
+            match message:
+                case AssistantMessage():
+                    self._remember(message)
+                case ToolResultMessage():
+                    content, failed = message.content, message.is_error
+                    self._call(message.tool_call_id, message.tool_name)
+                    self._ended(
+                        message.tool_call_id, content, message.details, failed=failed, now=None
+                    )
+                case _:
+                    self._begin(message)
+        self._interrupt()
+
+    def add(self, block: Component) -> None:
+        """Put a block below the others; what was open is closed."""
+        self._close()
+        self._add(block)
+
+    # What is said ---------------------------------------------------------------------------------
+
+    def _begin(self, message: Any) -> None:
+        match message:
+            case UserMessage(content=content):
+                words, images = _parts(content)
+                self.add(UserBlock(self._look, words, images))
+            case CustomMessage(display=True, custom_type=label, content=content):
+                words, _ = _parts(content)
+                self.add(CustomBlock(self._look, label, words))
+            case BashExecution():
+                excluded = message.exclude_from_context is True
+                run = UserBashBlock(self._look, message.command, is_excluded=excluded)
+                run.end(message)
+                self.add(run)
+            case CompactionSummaryMessage(tokens_before=before, summary=summary):
+                self._compacted(before, summary)
+            case BranchSummaryMessage(summary=summary):
+                self.add(DividerBlock(self._look, "Back from another branch", summary))
+            case AssistantMessage():
+                self._streamed.clear()
+
+    def _grow(self, change: BlockEvent) -> None:
+        match change:
+            case TextDelta(delta=text):
+                self._say("text", text)
+            case ThinkingDelta(delta=text):
+                self._say("thinking", text)
+            case TextStart():
+                self._open("text")
+            case ThinkingStart():
+                self._open("thinking")
+            case ToolCallStart(content_index=place, id=id, tool_name=name):
+                self._streamed[place] = id
+                self._call(id, name)
+            case ToolCallDelta(content_index=place, delta=piece):
+                if (id := self._streamed.get(place)) in self._calls and id is not None:
+                    self._calls[id][0].ask(piece)
+                    self._changed(id)
+            case ToolCallEnd(tool_call=call):
+                self._call(call.id, call.name).asked(call.arguments)
+                self._changed(call.id)
+
+    def _say(self, kind: Kind, text: str) -> None:
+        if self._answer is None:
+            self._open(kind)
+        if self._answer is not None:
+            self._answer.append(kind, text)
+
+    def _open(self, kind: Kind) -> None:
+        if self._answer is None:
+            answer = AnswerBlock(self._look)
+            self.add(answer)
+            self._answer = answer
+        self._answer.open(kind)
+
+    def _answered(self, message: AssistantMessage) -> None:
+        self._close_answer()
+        if message.stop_reason in ("error", "aborted"):
+            for call in message.tool_calls:
+                if call.id in self._calls:
+                    self._calls[call.id][0].interrupt()
+                    self._forget(call.id)
+        if notice := _ending(message):
+            level, text = notice
+            self.add(NoticeBlock(self._look, text, "error" if level == "error" else "warning"))
+
+    def _remember(self, message: AssistantMessage) -> None:
+        """An answer that was complete before we came."""
+        for part in message.content:
+            match part:
+                case Text(text=text) if text.strip():
+                    self._say("text", text)
+                case Thinking(thinking=text) if text.strip():
+                    self._say("thinking", text)
+                case ToolCall(id=id, name=name, arguments=arguments):
+                    self._call(id, name).asked(arguments)
+                    self._changed(id)
+        self._answered(message)
+
+    def _compacted(self, before: int, summary: str) -> None:
+        self.add(DividerBlock(self._look, f"Compacted from {tokens(before)} tokens", summary))
+
+    # What is done ---------------------------------------------------------------------------------
+
+    def _call(self, id: str, name: str) -> Call:
+        """The call with this id; a new one gets a block."""
+        if id not in self._calls:
+            call = Call(id, name, now=self._now())
+            self._calls[id] = (call, self._block_for(call))
+        return self._calls[id][0]
+
+    def _block_for(self, call: Call) -> ToolBlock | ReadGroupBlock:
+        if call.name != "read":
+            block = ToolBlock(self._look, call)
+            self.add(block)
+            return block
+        self._close_answer()
+        if self._group is None:
+            group = ReadGroupBlock(self._look)
+            self.add(group)
+            self._group = group
+        self._group.add(call)
+        return self._group
+
+    def _changed(self, id: str) -> None:
+        self._calls[id][1].invalidate()
+
+    def _ended(
+        self,
+        id: str,
+        content: Sequence[Text | Image],
+        details: Any,
+        *,
+        failed: bool,
+        now: float | None,
+    ) -> None:
+        if id in self._calls:
+            self._calls[id][0].end(content, details, failed=failed, now=now)
+            self._forget(id)
+
+    def _forget(self, id: str) -> None:
+        self._changed(id)
+        del self._calls[id]
+
+    def _interrupt(self) -> None:
+        """Nobody works any more: whatever has not ended never will."""
+        self._close()
+        for id in list(self._calls):
+            self._calls[id][0].interrupt()
+            self._forget(id)
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _close(self) -> None:
+        self._close_answer()
+        if self._group is not None:
+            self._group.is_closed = True
+            self._group = None
+
+    def _close_answer(self) -> None:
+        if self._answer is not None:
+            self._answer.finish()
+            self._answer = None
+
+    def _now(self) -> float:
+        return self._look.monotonic()
+
+
+def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, ...]]:
+    parts = blocks(content)
+    words = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return words, tuple(part for part in parts if isinstance(part, Image))
+
+
+def _ending(message: AssistantMessage) -> tuple[str, str] | None:
+    """What to tell of an answer that did not end well."""
+    reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
+    match message.stop_reason:
+        case "error":
+            return "error", reason or "The model gave no answer."
+        case "aborted":
+            return "warning", "Interrupted"
+        case "length":
+            return "warning", "The answer was cut off: the model reached its output limit."
+        case _:
+            return None

@@ -1,0 +1,180 @@
+"""Blocks of words: what the person says, what the model answers and thinks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from pi.ai.messages import Image
+from pi.modes.interactive.transcript.block import Block
+from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.pictures import Pictures
+from pi.tui.text.slicing import pad_to_width
+from pi.tui.widgets.markdown.widget import Markdown
+
+Kind: TypeAlias = Literal["text", "thinking"]
+
+_BAR = "▌"
+
+
+class UserBlock(Block):
+    """What the person said, as it was typed."""
+
+    def __init__(self, look: Look, text: str, images: Sequence[Image] = ()) -> None:
+        super().__init__(look)
+        self._images = images
+        self._pictures = Pictures(look)
+        self._markdown = Markdown(
+            text,
+            0,
+            0,
+            look.theme.markdown_in("userMessageText"),
+            has_hyperlinks=look.has_hyperlinks,
+            keeps_list_markers=True,
+            keeps_backslashes=True,
+        )
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        super().invalidate()
+        self._markdown.invalidate()
+
+    def draw(self, width: int) -> list[str]:
+        """The text behind a bar, on a background where there are colours enough."""
+        theme = self.look.theme
+        bar, background = theme.paint("accent")(_BAR), theme.paint("userMessageBg")
+        rows = self._markdown.render(max(width - 3, 1))
+        shown = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
+        return shown + self._pictures.rows(self._images, width)
+
+
+class CustomBlock(Block):
+    """What an extension says to the model."""
+
+    def __init__(self, look: Look, label: str, text: str) -> None:
+        super().__init__(look)
+        self._label = label
+        theme = look.theme.markdown_in("customMessageText")
+        self._markdown = Markdown(text, 0, 0, theme, has_hyperlinks=look.has_hyperlinks)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        super().invalidate()
+        self._markdown.invalidate()
+
+    def draw(self, width: int) -> list[str]:
+        """The label, then the text."""
+        theme = self.look.theme
+        background = theme.paint("customMessageBg")
+        label = theme.paint("customMessageLabel", bold=True)(self._label)
+        rows = [label, *self._markdown.render(max(width - 2, 1))]
+        return [background(pad_to_width(f" {row}", width)) for row in rows]
+
+
+class AnswerBlock:
+    """Text and thoughts of an answer, one after the other, growing until ``finish``.
+
+    Tells by ``commit_safe_end`` which of its rows are settled, so a long answer goes into the
+    terminal's history while it is still being written.
+    """
+
+    def __init__(self, look: Look) -> None:
+        self.is_final = False
+        self._look = look
+        self._parts: list[_Part] = []
+        self._drawn: list[list[str]] = []
+        self._rows: list[str] = []
+
+    def append(self, kind: Kind, text: str) -> None:
+        """More of the part that is open; another kind opens another part."""
+        if not self._parts or self._parts[-1].kind != kind:
+            self.open(kind)
+        self._parts[-1].append(text)
+
+    def open(self, kind: Kind) -> None:
+        """Begin another part."""
+        self._finish_part()
+        self._parts.append(_Part(kind, self._look))
+
+    def finish(self) -> None:
+        """Nothing more comes."""
+        self._finish_part()
+        self.is_final = True
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._drawn = []
+        for part in self._parts:
+            part.invalidate()
+
+    @property
+    def commit_safe_end(self) -> int | None:
+        """How many rows from the first can no longer change."""
+        if not self._drawn or not self._drawn[-1]:
+            return len(self._rows)
+        return len(self._rows) - len(self._drawn[-1]) + self._parts[-1].settled
+
+    def render(self, width: int) -> list[str]:
+        """The parts with an empty row before each."""
+        drawn = [part.render(width) for part in self._parts]
+        if len(drawn) != len(self._drawn) or any(map(_differs, drawn, self._drawn)):
+            self._drawn = drawn
+            self._rows = [row for rows in drawn if rows for row in ("", *rows)]
+        return self._rows
+
+    def _finish_part(self) -> None:
+        if self._parts:
+            self._parts[-1].finish()
+
+
+class _Part:
+    """One text or thought. What arrives between two frames is parsed once."""
+
+    def __init__(self, kind: Kind, look: Look) -> None:
+        self.kind: Kind = kind
+        self._look = look
+        self._new: list[str] = []
+        self._hidden: list[str] | None = None
+        theme = look.theme.thinking if kind == "thinking" else look.theme.markdown
+        self._markdown = Markdown(
+            "", look.pad, 0, theme, has_hyperlinks=look.has_hyperlinks, is_streaming=True
+        )
+
+    def append(self, text: str) -> None:
+        self._new.append(text)
+
+    def finish(self) -> None:
+        self._take()
+        self._markdown.finish()
+
+    def invalidate(self) -> None:
+        self._hidden = None
+        self._markdown.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        self._take()
+        if not self._is_hidden:
+            return self._markdown.render(width)
+        if self._hidden is None:
+            paint = self._look.theme.paint("thinkingText", italic=True)
+            self._hidden = [" " * self._look.pad + paint("Thinking…")]
+        return self._hidden if self._markdown.text.strip() else []
+
+    @property
+    def settled(self) -> int:
+        """How many of the rows that were drawn last cannot change any more."""
+        rows = self._markdown.live_region_start
+        return 1 if self._is_hidden or rows is None else rows
+
+    @property
+    def _is_hidden(self) -> bool:
+        return self.kind == "thinking" and self._look.hides_thinking
+
+    def _take(self) -> None:
+        if self._new:
+            self._markdown.append("".join(self._new))
+            self._new = []
+
+
+def _differs(one: list[str], other: list[str]) -> bool:
+    return one is not other

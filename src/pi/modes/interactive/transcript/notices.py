@@ -1,0 +1,138 @@
+"""Short blocks: notices, dividers, and commands that the person ran."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pi.base.records import UnsetType
+from pi.base.terminal_text import one_line, sanitise_keeping_style
+from pi.coding.session.messages import BashExecution
+from pi.coding.shell.user_commands import BashResult
+from pi.modes.interactive.transcript.block import Block, clipped
+from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
+from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.markdown.widget import Markdown
+
+Level: TypeAlias = Literal["info", "success", "warning", "error"]
+
+_LOOKS: dict[Level, tuple[str, str]] = {
+    "info": ("", "muted"),
+    "success": ("✓ ", "success"),
+    "warning": ("! ", "warning"),
+    "error": ("✗ ", "error"),
+}
+
+BASH_ROWS = 12
+"""Rows of the person's own command that are shown: more than of a tool, since they asked."""
+
+
+class NoticeBlock(Block):
+    """Something the person should know."""
+
+    def __init__(self, look: Look, text: str, level: Level = "info") -> None:
+        super().__init__(look)
+        self._text = sanitise_keeping_style(text).strip()
+        self._level: Level = level
+
+    def draw(self, width: int) -> list[str]:
+        """The text behind a sign for how important it is."""
+        sign, token = _LOOKS[self._level]
+        paint = self.look.theme.paint(token)
+        rows = wrap_text(self._text, max(width - len(sign) - 2, 1))
+        margins = [sign] + [" " * len(sign)] * (len(rows) - 1)
+        return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
+
+
+class LinesBlock(Block):
+    """Lines that are cut where they do not fit, e.g. what is told at the start."""
+
+    def __init__(self, look: Look, lines: list[str]) -> None:
+        super().__init__(look)
+        self._lines = [sanitise_keeping_style(line) for line in lines]
+
+    def draw(self, width: int) -> list[str]:
+        """The lines."""
+        return clipped([f" {line}" for line in self._lines], width)
+
+
+class DividerBlock(Block):
+    """A line across the transcript with a few words in it, and more below when expanded."""
+
+    def __init__(self, look: Look, title: str, text: str = "") -> None:
+        super().__init__(look)
+        self._title = one_line(title)
+        self._text = text.strip()
+
+    def draw(self, width: int) -> list[str]:
+        """The line, and the text if everything is expanded."""
+        theme = self.look.theme
+        hint = f" ({self.look.expand_key()} to expand)" if self._text else ""
+        title = truncate_to_width(self._title + hint, max(width - 6, 1), "…")
+        tail = "─" * max(width - visible_width(title) - 4, 0)
+        line = theme.paint("borderMuted")
+        row = f"{line('──')} {theme.paint('muted')(title)} {line(tail)}"
+        rows = [truncate_to_width(row, width, "")]
+        if self._text and self.look.is_expanded:
+            rows += Markdown(self._text, self.look.pad, 0, theme.thinking).render(width)
+        return rows
+
+
+class UserBashBlock(Block):
+    """A command of the person: what it writes, and how it ended."""
+
+    def __init__(self, look: Look, command: str, *, is_excluded: bool) -> None:
+        super().__init__(look)
+        self.is_final = False
+        self._command = one_line(command)
+        self._is_excluded = is_excluded
+        self._text = ""
+        self._note = ""
+        self._has_failed = False
+
+    def append(self, text: str) -> None:
+        """More of what it writes."""
+        self._text += text
+        self.invalidate()
+
+    def end(self, result: BashResult | BashExecution) -> None:
+        """It has ended."""
+        self._text = result.output
+        if result.cancelled:
+            self._note = "cancelled"
+        elif not isinstance(result.exit_code, UnsetType) and result.exit_code:
+            self._note = f"exit {result.exit_code}"
+        self._has_failed = bool(self._note)
+        if not isinstance(result.full_output_path, UnsetType) and result.truncated:
+            self._note = f"{self._note} · all of it: {result.full_output_path}".removeprefix(" · ")
+        self.is_final = True
+        self.invalidate()
+
+    def fail(self, problem: str) -> None:
+        """It could not be run."""
+        self._note, self._has_failed, self.is_final = one_line(problem), True, True
+        self.invalidate()
+
+    def draw(self, width: int) -> list[str]:
+        """The command behind ``!``, the end of its output, and a note."""
+        theme = self.look.theme
+        sign = "!!" if self._is_excluded else "!"
+        mode = theme.paint("dim" if self._is_excluded else "bashMode", bold=True)
+        row = f" {mode(sign)} {theme.paint('toolTitle', bold=True)(self._command)}"
+        inside = max(width - 3, 1)
+        lines = painted(sanitise_keeping_style(self._text), theme.paint("toolOutput"))
+        rows = [row, *(f"   {line}" for line in folded_tail(lines, BASH_ROWS, self.look, inside))]
+        if self._note:
+            rows.append(f"   {theme.paint('error' if self._has_failed else 'dim')(self._note)}")
+        return clipped(rows, width)
+
+
+def tokens(number: int) -> str:
+    """``950``, ``12.3k``, ``1.2M``."""
+    if number < 1000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
+    return f"{number / 1_000_000:.1f}M"

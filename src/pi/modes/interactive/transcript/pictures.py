@@ -1,0 +1,43 @@
+"""Pictures in the transcript, each drawn by one widget for as long as it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pi.ai.messages import Image
+from pi.modes.interactive.transcript.look import Look
+
+if TYPE_CHECKING:
+    from pi.tui.widgets.image import Image as ImageWidget
+
+
+class Pictures:
+    """The pictures of one block."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._images: Sequence[Image] = ()
+        self._widgets: list[ImageWidget] = []
+
+    def rows(self, images: Sequence[Image], width: int) -> list[str]:
+        """The pictures one below the other, or a line of text for each that cannot be shown."""
+        if images is not self._images:
+            self._images = images
+            self._widgets = [self._widget(image) for image in images]
+        margin = " " * self._look.pad
+        inside = max(width - 2 * len(margin), 1)
+        return [margin + row for widget in self._widgets for row in widget.render(inside)]
+
+    def _widget(self, image: Image) -> ImageWidget:
+        # Few sessions show a picture, and reading them takes modules that nothing else needs.
+        from pi.tui.images.graphics import picture
+        from pi.tui.widgets.image import Image as ImageWidget
+
+        look = self._look
+        return ImageWidget(
+            picture(image.data, image.mime_type),
+            look.graphics,
+            max_columns=look.image_columns,
+            paint=look.theme.paint("muted"),
+        )

@@ -1,0 +1,30 @@
+"""How tool calls look: one view per tool. Tools do, views show.
+
+A view turns a call into a title and rows; the frame around them is the block's. ``VIEWS`` is the
+table; a tool that is not in it gets the generic view.
+"""
+
+from __future__ import annotations
+
+from pi.modes.interactive.transcript.tool_views.bash import bash_view
+from pi.modes.interactive.transcript.tool_views.edit import edit_view
+from pi.modes.interactive.transcript.tool_views.generic import generic_view
+from pi.modes.interactive.transcript.tool_views.read import read_view
+from pi.modes.interactive.transcript.tool_views.searches import find_view, grep_view, ls_view
+from pi.modes.interactive.transcript.tool_views.view import View
+from pi.modes.interactive.transcript.tool_views.write import write_view
+
+VIEWS: dict[str, View] = {
+    "read": read_view,
+    "bash": bash_view,
+    "edit": edit_view,
+    "write": write_view,
+    "grep": grep_view,
+    "find": find_view,
+    "ls": ls_view,
+}
+
+
+def view_of(name: str) -> View:
+    """The view for a tool."""
+    return VIEWS.get(name, generic_view)

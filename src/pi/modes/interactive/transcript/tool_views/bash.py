@@ -1,0 +1,49 @@
+"""bash: the command, the end of what it writes while it writes it, and how it ended."""
+
+from __future__ import annotations
+
+import re
+
+from pi.modes.interactive.transcript.block import clipped, more_rows
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.tool_views.view import Shown, folded_tail, painted
+
+TAIL_ROWS = 5
+COMMAND_ROWS = 4
+
+_ENDING = re.compile(
+    r"\n*(?:Command exited with code (?P<code>-?\d+)|(?P<words>Command (?:aborted|timed out.*)))\Z"
+)
+_NO_OUTPUT = "(no output)"
+
+
+def bash_view(call: Call, look: Look, width: int) -> Shown:
+    """The command behind a dollar sign; its last rows below."""
+    theme = look.theme
+    command = call.argument("command").strip().split("\n")
+    title = theme.paint("toolTitle", bold=True)(command[0] if command[0] else "…")
+    rows = _more_of_command(command[1:], look, width)
+    text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
+    if text.strip() == _NO_OUTPUT:
+        text, note = "", note or theme.paint("dim")("no output")
+    rows += folded_tail(painted(text, theme.paint("toolOutput")), TAIL_ROWS, look, width)
+    return Shown(title, rows, note)
+
+
+def _more_of_command(lines: list[str], look: Look, width: int) -> list[str]:
+    paint = look.theme.paint("toolTitle")
+    most = len(lines) if look.is_expanded else COMMAND_ROWS
+    rows = [paint(line) for line in lines[:most]]
+    if hidden := len(lines) - len(rows):
+        rows.append(more_rows(hidden, look))
+    return clipped(rows, width)
+
+
+def _outcome(text: str, look: Look) -> tuple[str, str]:
+    """The output without the remark on how the command ended, and that remark in short."""
+    found = _ENDING.search(text)
+    if found is None:
+        return text, ""
+    note = f"exit {found['code']}" if found["code"] else found["words"].removeprefix("Command ")
+    return text[: found.start()], look.theme.paint("error")(note)

@@ -1,0 +1,72 @@
+"""What a view gives, and the pieces that views share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from pi.modes.interactive.transcript.block import clipped, more_rows
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.look import Look
+from pi.tui.text.width import expand_tabs
+from pi.tui.text.wrap import wrap_text
+
+ERROR_ROWS = 6
+"""Rows of a failure that are shown unless everything is."""
+
+
+class Shown(NamedTuple):
+    """A call as it looks. All texts are painted and harmless."""
+
+    title: str
+    """What stands behind the tool's name."""
+    rows: Sequence[str] = ()
+    """What stands below, each at most as wide as the view was asked for."""
+    note: str = ""
+    """What came of it, in a word or two, at the end of the title."""
+
+
+View: TypeAlias = Callable[[Call, Look, int], Shown]
+"""Draws a call at a width."""
+
+
+def folded_head(lines: Sequence[str], most: int, look: Look, width: int) -> list[str]:
+    """The first ``most`` lines, cut at the width; all of them, wrapped, when expanded."""
+    if look.is_expanded:
+        return _wrapped(lines, width)
+    rows = clipped([expand_tabs(line) for line in lines[:most]], width)
+    hidden = len(lines) - most
+    return rows if hidden <= 0 else [*rows, *clipped([more_rows(hidden, look)], width)]
+
+
+def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list[str]:
+    """The last ``most`` rows of the wrapped lines; all of them when expanded."""
+    if look.is_expanded:
+        return _wrapped(lines, width)
+    rows = _wrapped(lines[-most:], width)[-most:]
+    hidden = len(lines) - most
+    if hidden <= 0:
+        return rows
+    return [*clipped([more_rows(hidden, look, "earlier lines")], width), *rows]
+
+
+def failure(call: Call, look: Look, width: int) -> list[str]:
+    """Why a call failed."""
+    paint = look.theme.paint("error")
+    lines = call.text.strip().split("\n") if call.text.strip() else []
+    return folded_head([paint(line) for line in lines], ERROR_ROWS, look, width)
+
+
+def painted(text: str, paint: Callable[[str], str]) -> list[str]:
+    """The lines of a text without the empty ones at its end, each painted."""
+    text = text.rstrip()
+    return [paint(line) for line in text.split("\n")] if text else []
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """``3 lines``, ``1 line``."""
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+def _wrapped(lines: Sequence[str], width: int) -> list[str]:
+    return [row for line in lines for row in wrap_text(expand_tabs(line), width)]

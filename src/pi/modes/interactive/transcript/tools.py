@@ -1,0 +1,118 @@
+"""Blocks of tool calls: a title with a mark for how it goes, and what the tool's view shows."""
+
+from __future__ import annotations
+
+from pi.base.terminal_text import one_line
+from pi.modes.interactive.transcript.block import Block
+from pi.modes.interactive.transcript.call import Call, State
+from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.pictures import Pictures
+from pi.modes.interactive.transcript.tool_views import view_of
+from pi.modes.interactive.transcript.tool_views.view import Shown
+from pi.tui.text.slicing import pad_to_width, truncate_to_width
+from pi.tui.text.width import visible_width
+
+LONG_SECONDS = 2.0
+"""From here on it is worth saying how long something took."""
+
+_MARKS: dict[State, tuple[str, str]] = {
+    "asking": ("○", "dim"),
+    "running": ("●", "accent"),
+    "done": ("✓", "success"),
+    "failed": ("✗", "error"),
+    "interrupted": ("–", "warning"),
+}
+_BACKGROUNDS: dict[State, str] = {
+    "done": "toolSuccessBg",
+    "failed": "toolErrorBg",
+    "interrupted": "toolErrorBg",
+}
+
+
+class ToolBlock(Block):
+    """One call."""
+
+    def __init__(self, look: Look, call: Call) -> None:
+        super().__init__(look)
+        self.call = call
+        self._pictures = Pictures(look)
+
+    @property
+    def is_final(self) -> bool:  # type: ignore[override]
+        """Whether the call has ended."""
+        return self.call.has_ended
+
+    def draw(self, width: int) -> list[str]:
+        """The title, then what the view shows, all on one background; then pictures."""
+        name = "$" if self.call.name == "bash" else one_line(self.call.name)
+        rows = _call_rows(self.call, name, self.look, width)
+        return rows + self._pictures.rows(self.call.images, width)
+
+
+class ReadGroupBlock(Block):
+    """Calls of ``read`` that came one after the other: a row each."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(look)
+        self._calls: list[tuple[Call, Pictures]] = []
+        self.is_closed = False
+        """Whether another block has followed, so that no more calls join."""
+
+    def add(self, call: Call) -> None:
+        """Let another call join."""
+        self._calls.append((call, Pictures(self.look)))
+        self.invalidate()
+
+    @property
+    def is_final(self) -> bool:  # type: ignore[override]
+        """Whether nothing more joins and all calls have ended."""
+        return self.is_closed and all(call.has_ended for call, _ in self._calls)
+
+    def draw(self, width: int) -> list[str]:
+        """One row for every call, with what was read below it when expanded."""
+        rows: list[str] = []
+        for call, pictures in self._calls:
+            rows += _call_rows(call, "    " if rows else "read", self.look, width)
+            rows += pictures.rows(call.images, width)
+        return rows
+
+
+def mark(state: State, look: Look) -> str:
+    """One character for how a call goes."""
+    character, token = _MARKS[state]
+    return look.theme.paint(token)(character)
+
+
+def duration(seconds: float) -> str:
+    """``4.2s``, ``1m 05s``, ``2h 03m``."""
+    if seconds < 60:
+        return f"{seconds:.1f}s" if seconds < 10 else f"{int(seconds)}s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02}s"
+    return f"{minutes // 60}h {minutes % 60:02}m"
+
+
+def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
+    shown = view_of(call.name)(call, look, max(width - 4, 1))
+    head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
+    rows = [_titled(head + shown.title, _note(call, shown, look), width - 2)]
+    rows += [f"  {row}" for row in shown.rows]
+    background = look.theme.paint(_BACKGROUNDS.get(call.state, "toolPendingBg"))
+    return [background(pad_to_width(f" {row}", width)) for row in rows]
+
+
+def _note(call: Call, shown: Shown, look: Look) -> str:
+    parts = [shown.note] if shown.note else []
+    if call.state == "interrupted":
+        parts.append(look.theme.paint("warning")("interrupted"))
+    if call.seconds is not None and call.seconds >= LONG_SECONDS:
+        parts.append(look.theme.paint("dim")(duration(call.seconds)))
+    return look.theme.paint("dim")(" · ").join(parts)
+
+
+def _titled(title: str, note: str, width: int) -> str:
+    """A title with a note behind it; the note is what stays when there is little room."""
+    room = width - (visible_width(note) + 2 if note else 0)
+    title = truncate_to_width(title, max(room, 8), "…")
+    return truncate_to_width(f"{title}  {note}" if note else title, width, "…")

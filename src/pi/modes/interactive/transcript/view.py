@@ -1,0 +1,68 @@
+"""The transcript as a component: blocks, and what a person can switch about all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.coding.session.messages import SessionMessage
+from pi.modes.interactive.transcript.feed import Feed
+from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.notices import DividerBlock, Level, NoticeBlock, UserBashBlock
+from pi.tui.component import Component
+from pi.tui.transcript import Transcript
+
+MOST_LOADED = 300
+"""Messages of an earlier day that are drawn: a session of ten thousand must open at once."""
+
+
+class TranscriptView:
+    """What was said and done, from top to bottom."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self._blocks = Transcript()
+        self._feed = Feed(look, self._blocks.add_child)
+
+    @property
+    def component(self) -> Transcript:
+        """What is put on the screen."""
+        return self._blocks
+
+    def hear(self, event: object) -> None:
+        """Take note of something that the session tells."""
+        self._feed.hear(event)
+
+    def load(self, messages: Sequence[SessionMessage]) -> None:
+        """Show another conversation in the place of this one."""
+        self._blocks.clear()
+        self._feed = Feed(self.look, self._blocks.add_child)
+        shown = [message for message in messages if getattr(message, "role", "") != "system"]
+        if hidden := len(shown) - MOST_LOADED:
+            if hidden > 0:
+                self._feed.add(DividerBlock(self.look, f"{hidden:,} earlier messages"))
+        self._feed.load(shown[-MOST_LOADED:])
+
+    def add(self, block: Component) -> None:
+        """Put a block below the others."""
+        self._feed.add(block)
+
+    def notice(self, text: str, level: Level = "info") -> None:
+        """Tell something for good."""
+        self.add(NoticeBlock(self.look, text, level))
+
+    def begin_bash(self, command: str, *, is_excluded: bool) -> UserBashBlock:
+        """A block for a command that the person runs now."""
+        block = UserBashBlock(self.look, command, is_excluded=is_excluded)
+        self.add(block)
+        return block
+
+    def toggle_expanded(self) -> bool:
+        """Fold or unfold everything; whether it is unfolded now."""
+        self.look.is_expanded = not self.look.is_expanded
+        self._blocks.invalidate()
+        return self.look.is_expanded
+
+    def hide_thinking(self, *, hidden: bool) -> None:
+        """Show thoughts, or only that there are some."""
+        self.look.hides_thinking = hidden
+        self._blocks.invalidate()

@@ -1,0 +1,99 @@
+"""The real program in a process of its own, with a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+NOWHERE = dict.fromkeys(
+    ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
+)
+"""Model servers that a developer may run are not asked."""
+PATIENCE = 60.0
+ODD = "org/odd:id[1]:high"
+"""A model id that looks like other things; the server knows no such model."""
+
+
+class Ended(NamedTuple):
+    """How a process ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Program:
+    """``pi`` as a person with this home runs it in this folder."""
+
+    home: Path
+    cwd: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def below(cls, folder: Path, **environ: str) -> Program:
+        """A home and a working directory in ``folder``."""
+        home, cwd = folder / "home", folder / "work"
+        home.mkdir()
+        cwd.mkdir()
+        return cls(home, cwd, environ)
+
+    @property
+    def agent_dir(self) -> Path:
+        return self.home / ".pi" / "agent"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        return {**kept, "HOME": str(self.home), **NOWHERE, **self.environ}
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        """A file of the agent directory."""
+        path = self.agent_dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def use_server(self, port: int) -> None:
+        """Have models of a mock server: the id says what it answers."""
+        ids = ("echo-3", "echo-400@100", "echo-2000", "tools-1", "broken", ODD)
+        models = [{"id": id, "input": ["text", "image"]} for id in ids]
+        provider = {
+            "baseUrl": f"http://127.0.0.1:{port}/v1",
+            "api": "openai-completions",
+            "apiKey": "k",
+            "models": [*models, {"id": "echo-1"}],
+        }
+        self.write("models.json", json.dumps({"providers": {"mock": provider}}))
+        self.write("settings.json", '{"retry": {"enabled": false}}')
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """The process, with pipes on all three sides unless told otherwise."""
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(
+            [sys.executable, "-m", "pi", *words],
+            cwd=self.cwd,
+            env=self.variables,
+            **{**pipes, **options},
+        )
+
+    def run(self, *words: str, piped: str | bytes = b"") -> Ended:
+        """Run it to its end."""
+        given = piped if isinstance(piped, bytes) else piped.encode()
+        with self.start(*words) as child:
+            try:
+                out, err = child.communicate(given, timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                raise
+        return Ended(child.returncode, out.decode(), err.decode())
+
+    def sessions(self) -> list[list[Any]]:
+        """The lines of every session that was kept."""
+        files = sorted(self.agent_dir.glob("sessions/*/*.jsonl"))
+        return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]

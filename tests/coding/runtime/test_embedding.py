@@ -1,0 +1,473 @@
+"""pi inside another program: what is given counts, what is left out is found."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Unpack
+
+import pytest
+
+from pi.agent.events import ToolExecutionStart
+from pi.agent.skills import Skill
+from pi.agent.tool_forms import tool
+from pi.ai.auth.credentials import ApiKeyCredential
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.errors import BadRequest
+from pi.ai.messages import SystemMessage
+from pi.ai.providers.faux import FAUX_MODEL, Step
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.models.starting import UnknownModel
+from pi.coding.resources.context_files import ContextFile
+from pi.coding.resources.prompts import PromptTemplate
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.discovering import discover_models, session_shelf
+from pi.coding.runtime.embedding import (
+    AgentSessionOptions,
+    RunFailed,
+    create_agent_session,
+    run,
+)
+from pi.coding.session.session_manager import SessionManager
+from pi.coding.settings.settings import Settings
+from pi.coding.trust.trust import Choice
+from pi.testing import FakeClock, ScriptedProvider, calls, says
+from tests.conftest import ROOT
+
+
+class Program:
+    """A program that embeds pi: its folders, and a script in place of a model."""
+
+    def __init__(self, tmp_path: Path, *steps: Step) -> None:
+        self.cwd, self.agent_dir = tmp_path / "project", tmp_path / "agent"
+        self.cwd.mkdir()
+        self.provider = ScriptedProvider(*steps)
+        self.reports: list[str] = []
+
+    def registry(self) -> ModelRegistry:
+        found = discover_models(self.cwd, self.agent_dir)
+        found.models.register(self.provider)
+        return found
+
+    def options(self, **changes: Unpack[AgentSessionOptions]) -> AgentSessionOptions:
+        usual: AgentSessionOptions = {
+            "cwd": self.cwd,
+            "agent_dir": self.agent_dir,
+            "model": "faux/faux",
+            "report": self.reports.append,
+        }
+        if "model_registry" not in changes:
+            usual["model_registry"] = self.registry()
+        usual.update(changes)
+        return usual
+
+    async def session(self, **changes: Unpack[AgentSessionOptions]) -> AgentSession:
+        return (await create_agent_session(**self.options(**changes))).session
+
+    def prompt_of(self, number: int = -1) -> str:
+        """The system prompt of a request, as one text."""
+        messages = self.provider.requests[number].messages
+        told = [message for message in messages if isinstance(message, SystemMessage)]
+        return "\n\n".join(
+            text for message in told for text in (message.sections or {}).values() if text
+        )
+
+    def project(self) -> None:
+        """Give the project everything that is discovered."""
+        write(self.cwd / "AGENTS.md", "Speak French.")
+        write(self.cwd / ".pi/skills/dance/SKILL.md", "---\ndescription: how to dance\n---\nJump.")
+        write(self.cwd / ".pi/prompts/greet.md", "Say hello to $1.")
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+# What is discovered -------------------------------------------------------------------------------
+
+
+async def test_everything_that_is_left_out_is_discovered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program(tmp_path)
+    program.project()
+    monkeypatch.chdir(program.cwd)
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(program.agent_dir))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-none")
+    created = await create_agent_session(trust=True)
+    async with created.session as session:
+        assert created.model_fallback_message is None
+        assert session.model is not None
+        assert session.model.provider == "anthropic"
+        assert session.active_tools == ("read", "bash", "edit", "write")
+        assert session.session_file is not None
+        assert program.agent_dir in session.session_file.parents
+        assert "Speak French." in session.prompts.sections()["project_context"]
+        assert "dance" in session.prompts.sections()["skills"]
+        assert session.prompts.expanded("/greet Ada") == "Say hello to Ada."
+
+
+@pytest.mark.trap(261)
+async def test_a_custom_agent_directory_moves_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    program = Program(tmp_path, calls("bash", command="echo hi"), says("done"))
+    write(program.agent_dir / "settings.json", '{"defaultThinkingLevel": "high"}')
+    write(program.agent_dir / "AGENTS.md", "Be kind.")
+    write(
+        program.agent_dir / "models.json",
+        '{"providers": {"mine": {"baseUrl": "http://127.0.0.1:9", "apiKey": "k",'
+        ' "api": "openai-completions", "models": [{"id": "m"}]}}}',
+    )
+    session = await program.session()
+    await session.prompt("go")
+    session.settings.set({"theme": "light"})
+    await session.dispose()
+
+    assert session.session_file is not None
+    assert session.session_file.is_relative_to(program.agent_dir / "sessions")
+    assert session.session_file.is_file()
+    assert session.state.thinking_level == "high"
+    assert "Be kind." in program.prompt_of()
+    assert program.registry().find("mine", "m") is not None
+    assert '"light"' in (program.agent_dir / "settings.json").read_text()
+    assert list(home.iterdir()) == []
+
+
+async def test_a_relative_or_missing_directory_is_dealt_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    session = await program.session(cwd="project")
+    await session.dispose()
+
+    assert session.cwd == program.cwd
+    with pytest.raises(PiError, match="nowhere does not exist"):
+        await program.session(cwd="nowhere")
+
+
+# What is given ------------------------------------------------------------------------------------
+
+
+@pytest.mark.trap(261)
+async def test_explicit_empty_lists_mean_none(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("ok"))
+    program.project()
+    session = await program.session(
+        trust=True, tools=[], skills=[], context_files=[], prompt_templates=[]
+    )
+    await session.prompt("/greet Ada")
+    await session.dispose()
+
+    assert session.active_tools == ()
+    assert list(session.prompts.sections()) == ["preamble", "tools", "rules", "docs", "cwd"]
+    assert program.provider.requests[0].messages[-1].content[0].text == "/greet Ada"  # type: ignore[union-attr]
+    assert session.facts.commands() == []
+
+
+async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    program.project()
+    elsewhere = tmp_path / "elsewhere"
+    write(elsewhere / "sing/SKILL.md", "---\ndescription: how to sing\n---\nLa.")
+    write(elsewhere / "bye.md", "Say goodbye.")
+    write(elsewhere / "RULES.md", "Be exact.")
+    cook = Skill(name="cook", description="how to cook", location="/cook.md", content="Boil.")
+    session = await program.session(
+        skills=[cook, elsewhere / "sing"],
+        context_files=[ContextFile(path="/notes", content="Be brief."), elsewhere / "RULES.md"],
+        prompt_templates=[
+            PromptTemplate(name="hi", description="greets", content="Hi, $1!"),
+            elsewhere / "bye.md",
+        ],
+    )
+    await session.dispose()
+    sections = session.prompts.sections()
+
+    assert [line for line in sections["skills"].splitlines() if "<name>" in line] == [
+        "    <name>cook</name>",
+        "    <name>sing</name>",
+    ]
+    assert "Be brief." in sections["project_context"]
+    assert "Be exact." in sections["project_context"]
+    assert "French" not in sections["project_context"]
+    assert [session.prompts.expanded(text) for text in ("/hi Ada", "/bye", "/greet x")] == [
+        "Hi, Ada!",
+        "Say goodbye.",
+        "/greet x",
+    ]
+
+
+@pytest.mark.trap(261)
+async def test_a_full_system_prompt_is_not_added_to(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("ok"), says("ok"))
+    program.project()
+    session = await program.session(trust=True, system_prompt="You are a calculator.")
+    await session.prompt("1 + 1?")
+    await session.prompt("2 + 2?")
+    await session.dispose()
+
+    assert program.prompt_of() == "You are a calculator."
+
+
+async def test_a_prompt_can_be_added_to_and_is_never_the_name_of_a_file(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("ok"))
+    write(program.cwd / "secret", "never")
+    session = await program.session(append_system_prompt="secret")
+    await session.dispose()
+
+    assert session.prompts.sections()["addendum"] == "<addendum>\nsecret\n</addendum>"
+
+
+async def test_tools_are_built_in_ones_by_name_and_functions(tmp_path: Path) -> None:
+    def shout(text: str) -> str:
+        """Say it loudly."""
+        return text.upper()
+
+    program = Program(tmp_path, calls("add", a=2, b=3), calls("shout", text="5"), says("5!"))
+    session = await program.session(tools=["read", "ls"], custom_tools=[add, shout])
+    answer = await session.prompt("2 + 3?")
+    assert list(session.active_tools) == ["read", "ls", "add", "shout"]
+    assert answer is not None
+    assert answer.text == "5!"
+    session.set_active_tools(["add", "none"])
+    on = list(session.active_tools)
+    await session.dispose()
+
+    assert on == ["add"]
+
+
+async def test_a_model_may_be_one_that_no_list_has(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("ok"), says("ok"))
+    own = replace(FAUX_MODEL, id="my-own", name="Mine")
+    session = await program.session(model=own, thinking_level="low")
+    await session.prompt("hi")
+    await session.set_model("faux/faux:high")
+    await session.prompt("hi")
+    await session.dispose()
+    asked = [(call.model.id, call.options.reasoning) for call in program.provider.requests]
+
+    assert asked == [("my-own", "low"), ("faux", "high")]
+    with pytest.raises(UnknownModel, match='"nobody" not found'):
+        await program.session(model="nobody")
+
+
+async def test_settings_that_are_given_are_all_settings(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    write(program.agent_dir / "settings.json", '{"defaultTools": ["ls"]}')
+    write(program.cwd / ".pi/settings.json", '{"defaultTools": ["grep"]}')
+    given = Settings.in_memory({"defaultTools": ["find"]})
+    session = await program.session(settings=given, trust=True)
+    session.settings.set({"defaultThinkingLevel": "low"})
+    await session.dispose()
+
+    assert session.active_tools == ("find",)
+    assert "low" not in (program.agent_dir / "settings.json").read_text()
+
+
+async def test_credentials_that_are_given_take_the_place_of_the_file(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    storage = AuthStorage()
+    await storage.set("openai", ApiKeyCredential(key="sk-given"))
+    options = program.options(auth_storage=storage, model_registry=None, model=None)
+    async with (await create_agent_session(**options)).session as session:
+        assert session.model is not None
+        assert session.model.provider == "openai"
+    assert not program.agent_dir.exists()
+
+
+async def test_the_environment_and_the_clock_are_those_that_are_given(tmp_path: Path) -> None:
+    program = Program(tmp_path, calls("bash", command='echo "$COLOUR"'), says("ok"))
+    session = await program.session(
+        environ={"PATH": os.environ["PATH"], "COLOUR": "green", "HOME": str(tmp_path)},
+        clock=FakeClock(),
+    )
+    await session.prompt("which?")
+    await session.dispose()
+
+    assert "green" in str(session.messages)
+    assert session.facts.header.timestamp == "2023-11-14T22:13:20.000Z"
+
+
+async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    program.project()
+
+    async def ask(cwd: Path) -> Choice | None:
+        return Choice(trusted=cwd == program.cwd, directory=cwd)
+
+    trusted = await program.session(trust=ask)
+    await trusted.dispose()
+    skipped = await program.session()
+    await skipped.dispose()
+
+    assert "project_context" in trusted.prompts.sections()
+    assert "project_context" not in skipped.prompts.sections()
+    assert len(program.reports) == 1
+    assert str(program.cwd / "AGENTS.md") in program.reports[0]
+
+
+# Sessions -----------------------------------------------------------------------------------------
+
+
+async def test_a_session_in_memory_leaves_nothing_behind(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("one"), says("two"))
+    manager = SessionManager.in_memory(program.cwd)
+    session = await program.session(cwd=None, session_manager=manager)
+    await session.prompt("hi")
+    await session.new_session()
+    await session.prompt("hi")
+    await session.dispose()
+
+    assert (session.cwd, session.session_file) == (program.cwd, None)
+    assert list(tmp_path.rglob("*.jsonl")) == []
+
+
+async def test_a_session_of_a_file_is_gone_on_with(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("one"), says("two"))
+    first = await program.session()
+    await first.prompt("hi")
+    await first.dispose()
+    assert first.session_file is not None
+    shelf = session_shelf(program.cwd, program.agent_dir)
+    again = await program.session(
+        model=None, session_manager=SessionManager.open(first.session_file, shelf)
+    )
+    await again.prompt("and?")
+    await again.dispose()
+
+    assert (again.session_id, again.model) == (first.session_id, FAUX_MODEL)
+    assert [point.text for point in again.facts.fork_points()] == ["hi", "and?"]
+
+
+async def test_a_model_that_is_gone_is_told(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("one"))
+    first = await program.session(model=replace(FAUX_MODEL, id="old"))
+    await first.prompt("hi")
+    await first.dispose()
+    assert first.session_file is not None
+    shelf = session_shelf(program.cwd, program.agent_dir)
+    options = program.options(
+        model=None, session_manager=SessionManager.open(first.session_file, shelf)
+    )
+    created = await create_agent_session(**options)
+    await created.session.dispose()
+
+    assert created.model_fallback_message is not None
+    assert "faux/old" in created.model_fallback_message
+
+
+async def test_sessions_of_one_process_share_nothing(tmp_path: Path) -> None:
+    async def one(name: str) -> tuple[str, str]:
+        (tmp_path / name).mkdir()
+        program = Program(tmp_path / name, calls("bash", command="pwd; echo $WHO"), says(name))
+        session = await program.session(environ={**os.environ, "WHO": name})
+        answer = await session.prompt(f"I am {name}")
+        await session.dispose()
+        assert answer is not None
+        return answer.text, str(session.messages)
+
+    names = ["ada", "bob", "cleo"]
+    told = await asyncio.gather(*map(one, names))
+
+    for name, (answer, messages) in zip(names, told, strict=True):
+        assert answer == name
+        assert f"/{name}/project" in messages
+        assert not any(f"/{other}/" in messages for other in names if other != name)
+
+
+# run() --------------------------------------------------------------------------------------------
+
+
+def test_a_script_gets_the_words_of_the_answer_and_may_watch(tmp_path: Path) -> None:
+    program = Program(tmp_path, calls("add", a=1, b=1), says("Two."))
+    heard: list[str] = []
+    answer = run(
+        "1 + 1?",
+        on_event=lambda event: heard.append(type(event).__name__),
+        **program.options(custom_tools=[add]),
+    )
+
+    assert answer == "Two."
+    assert heard[0] == "AgentStart"
+    assert heard[-1] == "AgentSettled"
+
+
+async def test_a_script_inside_a_running_loop_works_too(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("From a notebook."))
+
+    assert run("hi", **program.options()) == "From a notebook."
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pi")]
+
+
+def test_a_failure_is_raised_with_its_reason(tmp_path: Path) -> None:
+    program = Program(tmp_path, BadRequest("no such deployment"))
+
+    with pytest.raises(RunFailed, match="no such deployment"):
+        run("hi", **program.options())
+
+
+async def test_an_interrupt_ends_what_runs_in_the_thread(tmp_path: Path) -> None:
+    program = Program(tmp_path, calls("bash", command="sleep 60"))
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+
+    def interrupt(event: object) -> None:
+        if isinstance(event, ToolExecutionStart):
+            signal.pthread_kill(main_thread, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as a notebook has it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run("hi", on_event=interrupt, **program.options())
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# Packed into something else -----------------------------------------------------------------------
+
+
+@pytest.mark.trap(261)
+@pytest.mark.slow
+def test_missing_package_files_do_not_raise(tmp_path: Path) -> None:
+    copy = tmp_path / "packed"
+    for module in (ROOT / "src/pi").rglob("*.py"):
+        target = copy / module.relative_to(ROOT / "src")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(module.read_bytes())
+    program = (
+        "import sys, pi\n"
+        "from pi.ai.providers.faux import FauxProvider, says\n"
+        "from pi.sdk import discover_models, run\n"
+        "assert pi.__file__.startswith(sys.argv[1])\n"
+        "models = discover_models()\n"
+        "models.models.register(FauxProvider(says('Here.')))\n"
+        "print(run('Where?', model='faux/faux', model_registry=models))\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", program, str(copy)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (finished.stdout, finished.stderr) == ("Here.\n", "")

@@ -1,0 +1,140 @@
+"""A client in Python that drives a real ``pi --mode rpc`` over pipes, with models on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.modes.golden.lab import Lab
+from tests.modes.golden.model_answers import Answer, Piece
+from tests.modes.golden.model_server import EVERYTHING, ModelServer, model_server
+from tests.modes.golden.recording import Json
+
+PATIENCE = 30.0
+"""Seconds after which what does not come will never come."""
+LONGEST = 1 << 26
+"""Bytes of the longest record that a test reads."""
+
+
+class Peer:
+    """One process and both ends of the conversation with it."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, lab: Lab, models: ModelServer, errors: Path
+    ) -> None:
+        self.process = process
+        self.lab = lab
+        self.models = models
+        self._errors = errors
+
+    @property
+    def errors(self) -> str:
+        """What it has written to standard error."""
+        return self._errors.read_text("utf-8")
+
+    async def send(self, command: object) -> None:
+        """Send a command."""
+        await self.send_bytes(json.dumps(command).encode() + b"\n")
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Send whatever it is."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        await self.process.stdin.drain()
+
+    async def next(self) -> Json:
+        """The next record."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            line = await self.process.stdout.readuntil(b"\n")
+        return dict(json.loads(line))
+
+    async def until(self, **fields: object) -> list[Json]:
+        """The records up to the first that has these fields."""
+        records: list[Json] = []
+        while not records or not fields.items() <= records[-1].items():
+            records.append(await self.next())
+        return records
+
+    async def answer(self, command: Json) -> Json:
+        """Send a command; the answer to it."""
+        await self.send(command)
+        return (await self.until(type="response", id=command["id"]))[-1]
+
+    async def ended(self) -> int:
+        """Close its input; its exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return await self.exit_code()
+
+    async def exit_code(self) -> int:
+        """How it ended; what it still said is dropped."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            await self.process.stdout.read()
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def talking(
+    folder: Path,
+    *answers: Answer,
+    arguments: Sequence[str] = ("--model", "mock/mock-r"),
+    command: Sequence[str] = (sys.executable, "-m", "pi", "--mode", "rpc"),
+    environ: Mapping[str, str] | None = None,
+) -> AsyncIterator[Peer]:
+    """A process to talk to; it is ended with the block if it has not ended before."""
+    errors = folder / "errors"
+    async with model_server(answers) as models:
+        await models.allow(EVERYTHING)
+        lab = Lab(folder / "lab", models.url)
+        with errors.open("wb") as stderr:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                *arguments,
+                cwd=lab.project,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
+                limit=LONGEST,
+                env={"HOME": str(lab.home), "PATH": os.environ["PATH"], **(environ or {})},
+            )
+        try:
+            yield Peer(process, lab, models, errors)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+
+# What models say ----------------------------------------------------------------------------------
+
+
+def says(*words: str, hangs: bool = False) -> Answer:
+    """An answer in words; with ``hangs`` nothing follows them."""
+    return _answer([{"content": word} for word in words], finish=None if hangs else "stop")
+
+
+def calls_bash(command: str) -> Answer:
+    """An answer that wants a command run."""
+    function = {"name": "bash", "arguments": json.dumps({"command": command})}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    return _answer([{"tool_calls": [call]}], finish="tool_calls")
+
+
+def _answer(deltas: Sequence[Json], *, finish: str | None) -> Answer:
+    chunks: list[Json] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    if finish is not None:
+        chunks.append({"index": 0, "delta": {}, "finish_reason": finish})
+    events = b"".join(_event({"id": "chatcmpl-1", "choices": [chunk]}) for chunk in chunks)
+    return Answer(pieces=(Piece(place=0, data=events),), hangs=finish is None)
+
+
+def _event(data: Any) -> bytes:
+    return b"data: %b\n\n" % json.dumps(data).encode()

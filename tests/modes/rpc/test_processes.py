@@ -1,0 +1,306 @@
+"""Two real processes: a client here, ``pi --mode rpc`` there, pipes between them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bench.measure import resident_memory
+from pi.base.records import Record
+from tests.modes.rpc.peer import Peer, calls_bash, says, talking
+
+MB = 1_000_000
+STATE = {"id": "state", "type": "get_state"}
+
+
+class Status(Record):
+    """What Linux tells of a process."""
+
+    cpu: int
+    """Ticks of time that it has used."""
+    peak: int
+    """The most memory that it ever had, in bytes."""
+
+
+def status(pid: int) -> Status:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    return Status(cpu=int(fields[11]) + int(fields[12]), peak=peak * 1024)
+
+
+async def test_a_line_of_ten_megabytes_is_read_and_told_whole(tmp_path: Path) -> None:
+    words = "x" * 10 * MB
+    async with talking(tmp_path, says("long")) as peer:
+        await peer.send({"id": 1, "type": "prompt", "message": words})
+        told = await peer.until(type="agent_settled")
+        messages = await peer.answer({"id": 2, "type": "get_messages"})
+
+        assert told[0] == {"id": 1, "type": "response", "command": "prompt", "success": True}
+        assert messages["data"]["messages"][1]["content"][0]["text"] == words
+        assert await peer.ended() == 0
+
+
+async def test_garbage_is_answered_line_by_line_and_ends_nothing(tmp_path: Path) -> None:
+    lines = [b"garbage", b"\xff\xfe{}", b"", b"null", b"[1]", b'"text"', b"{}", b'{"id":5}', b"\0"]
+    async with talking(tmp_path) as peer:
+        await peer.send_bytes(b"".join(line + b"\n" for line in lines))
+        answers = [await peer.next() for _ in lines]
+        state = await peer.answer(STATE)
+
+        assert [answer.get("command") for answer in answers] == [
+            *("parse", "parse", "parse", None, None, None, None, None, "parse")
+        ]
+        assert not any(answer["success"] for answer in answers)
+        assert answers[7]["id"] == 5
+        assert state["success"]
+        assert peer.errors == ""
+
+
+@pytest.mark.trap(250)
+async def test_a_line_that_cannot_be_read_is_answered_with_its_id(tmp_path: Path) -> None:
+    first, last = b'{"id":"a","type":"prompt","message":"\xff"}', b'{"type":"x" oops,"id":"req_9"}'
+    async with talking(tmp_path) as peer:
+        await peer.send_bytes(first + b"\n" + last + b"\n")
+        await peer.send({"id": {"deep": [1]}, "type": "nonsense"})
+        answers = [await peer.next() for _ in range(3)]
+
+        assert [answer["id"] for answer in answers] == ["a", "req_9", {"deep": [1]}]
+        assert answers[2]["error"] == "Unknown command: nonsense"
+
+
+@pytest.mark.parametrize("id", ["text", 7, 1.5, True, None, [1, "b"], {"a": {"b": []}}, "é\u2028"])
+async def test_an_id_of_any_kind_comes_back_first(id: object, tmp_path: Path) -> None:
+    async with talking(tmp_path) as peer:
+        await peer.send({"id": id, "type": "set_thinking_level", "level": "medium"})
+        answer = await peer.next()
+
+    command = {"type": "response", "command": "set_thinking_level", "success": True}
+    assert list(answer.items()) == [("id", id), *command.items()]
+
+
+async def test_lines_end_at_lf_only_and_a_cr_before_it_is_no_part_of_them(tmp_path: Path) -> None:
+    name = "one\u2028two\u2029three\x0b\x0c"
+    line = json.dumps({"id": 1, "type": "set_session_name", "name": name}, ensure_ascii=False)
+    async with talking(tmp_path) as peer:
+        await peer.send_bytes(line.encode() + b"\r\n")
+        told = await peer.until(type="response")
+        state = await peer.answer(STATE)
+
+        assert told[-1]["success"]
+        assert state["data"]["sessionName"] == told[0]["name"]
+        assert "one" in told[0]["name"] and "three" in told[0]["name"]
+
+
+async def test_the_last_line_needs_no_end_and_is_answered_before_the_exit(tmp_path: Path) -> None:
+    async with talking(tmp_path) as peer:
+        await peer.send_bytes(json.dumps(STATE).encode())
+        assert peer.process.stdin is not None
+        peer.process.stdin.close()
+
+        assert (await peer.next())["data"]["isStreaming"] is False
+        assert await peer.exit_code() == 0
+
+
+async def test_a_thousand_commands_back_to_back_are_answered_in_order(tmp_path: Path) -> None:
+    kinds = ["get_state", "get_session_stats", "get_entries", "get_messages", "set_auto_retry"]
+    commands = [{"id": n, "type": kinds[n % len(kinds)]} for n in range(1000)]
+    async with talking(tmp_path) as peer:
+        await peer.send_bytes(b"".join(json.dumps(c).encode() + b"\n" for c in commands))
+        answers = [await peer.next() for _ in commands]
+
+        assert [answer["id"] for answer in answers] == list(range(1000))
+        assert all(answer["success"] for answer in answers)
+        assert await peer.ended() == 0
+
+
+async def test_closing_the_input_in_the_middle_of_an_answer_ends_with_0(tmp_path: Path) -> None:
+    async with talking(tmp_path, says("half an", hangs=True)) as peer:
+        await peer.send({"id": 1, "type": "prompt", "message": "go"})
+        await peer.until(type="message_update")
+
+        assert await peer.ended() == 0
+        assert peer.errors == ""
+        [session] = peer.lab.agent_dir.glob("sessions/*/*.jsonl")
+        last = json.loads(session.read_text().splitlines()[-1])
+        assert (last["message"]["stopReason"], last["message"]["content"][0]["text"]) == (
+            "aborted",
+            "half an",
+        )
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)],
+)
+async def test_a_signal_ends_it_with_the_code_of_the_signal(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    async with talking(tmp_path, says("half an", hangs=True)) as peer:
+        await peer.send({"id": 1, "type": "prompt", "message": "go"})
+        await peer.until(type="message_update")
+        peer.process.send_signal(number)
+
+        assert await peer.exit_code() == code
+        [session] = peer.lab.agent_dir.glob("sessions/*/*.jsonl")
+        assert '"stopReason":"aborted"' in session.read_text().splitlines()[-1]
+
+
+@pytest.mark.trap(251)
+async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> None:
+    command = "echo $$ > pid; exec sleep 1000"
+    async with talking(tmp_path, calls_bash(command)) as peer:
+        await peer.send({"id": 1, "type": "prompt", "message": "go"})
+        await peer.until(type="tool_execution_update")
+        await _written(peer.lab.project / "pid")
+        await peer.send({"id": 2, "type": "abort"})
+        told = await peer.until(type="response", id=2)
+
+        kinds = [record["type"] for record in told]
+        end = told[kinds.index("tool_execution_end")]
+        assert kinds[-2:] == ["agent_settled", "response"]
+        assert (end["isError"], end["result"]["content"][0]["text"]) == (True, "Command aborted")
+        assert not _runs(int((peer.lab.project / "pid").read_text()))
+
+
+@pytest.mark.trap(249)
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux to look at a process")
+@pytest.mark.slow
+async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
+    tmp_path: Path,
+) -> None:
+    command = "head -c 60000000 /dev/zero | tr '\\0' x"
+    async with talking(tmp_path) as peer:
+        await peer.answer(STATE)
+        before = resident_memory(peer.process.pid)
+        _stop_reading(peer)
+        await peer.send({"id": 1, "type": "bash", "command": command})
+        await _stands_still(peer.process.pid)
+        peak = status(peer.process.pid).peak
+        _read_again(peer)
+        told = await peer.until(type="response")
+
+    assert peak - before < 30 * MB
+    assert sum(len(record["delta"]) for record in told[:-1]) == 60 * MB
+
+
+@pytest.mark.trap(249)
+async def test_it_ends_although_nobody_reads(tmp_path: Path) -> None:
+    async with talking(tmp_path) as peer:
+        await peer.answer(STATE)
+        _stop_reading(peer)
+        await peer.send({"id": 1, "type": "bash", "command": "yes"})
+        peer.process.terminate()
+        async with asyncio.timeout(20):
+            code = await peer.process.wait()
+
+        assert code == 143
+        _read_again(peer)
+
+
+@pytest.mark.trap(249)
+async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
+    async with talking(tmp_path, says("half an", hangs=True)) as peer:
+        await peer.answer(STATE)
+        transport = peer.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+        transport.close()
+        await peer.send({"id": 1, "type": "prompt", "message": "go"})
+        async with asyncio.timeout(20):
+            code = await peer.process.wait()
+
+        assert (code, peer.errors) == (0, "")
+
+
+@pytest.mark.trap(248)
+async def test_what_others_print_goes_to_standard_error(tmp_path: Path) -> None:
+    noise = tmp_path / "noise"
+    noise.mkdir()
+    (noise / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "def hear(event, arguments):\n"
+        "    if event == 'socket.connect':\n"
+        "        print('printed by a library', flush=True)\n"
+        "        os.write(1, b'written by C code\\n')\n"
+        "        os.system('echo said by a child')\n"
+        "sys.addaudithook(hear)\n"
+    )
+    async with talking(tmp_path, says("hi"), environ={"PYTHONPATH": str(noise)}) as peer:
+        await peer.send({"id": 1, "type": "prompt", "message": "go"})
+        told = await peer.until(type="agent_settled")
+
+        assert told[-1]["type"] == "agent_settled"
+        assert await peer.ended() == 0
+        assert set(peer.errors.splitlines()) == {
+            "printed by a library",
+            "written by C code",
+            "said by a child",
+        }
+
+
+async def test_files_on_the_command_line_are_refused_and_messages_ignored(tmp_path: Path) -> None:
+    words = ("--model", "mock/mock-r", "a message")
+    async with talking(tmp_path / "1", arguments=words) as peer:
+        assert (await peer.answer(STATE))["data"]["messageCount"] == 0
+    async with talking(tmp_path / "2", arguments=("@a.txt",)) as peer:
+        assert await peer.exit_code() == 1
+        assert peer.errors == "Error: @file arguments are not supported in RPC mode\n"
+
+
+@pytest.mark.trap(253)
+async def test_switches_hold_for_the_session_and_leave_the_settings_alone(tmp_path: Path) -> None:
+    commands = [
+        {"id": 1, "type": "set_steering_mode", "mode": "all"},
+        {"id": 2, "type": "set_follow_up_mode", "mode": "all"},
+        {"id": 3, "type": "set_auto_compaction", "enabled": False},
+        {"id": 4, "type": "set_auto_retry", "enabled": False},
+        {"id": 5, "type": "set_interrupt_mode", "mode": "immediate"},
+    ]
+    async with talking(tmp_path) as peer:
+        answers = [await peer.answer(command) for command in commands]
+        state = (await peer.answer(STATE))["data"]
+
+        assert all(answer["success"] for answer in answers)
+        assert (state["steeringMode"], state["followUpMode"]) == ("all", "all")
+        assert state["autoCompactionEnabled"] is False
+        assert not (peer.lab.agent_dir / "settings.json").exists()
+
+
+# Looking at processes -----------------------------------------------------------------------------
+
+
+async def _stands_still(pid: int) -> None:
+    """Until a process has not used the processor for half a second."""
+    async with asyncio.timeout(30):
+        still, cpu = 0, -1
+        while still < 5:
+            await asyncio.sleep(0.1)
+            now = status(pid).cpu
+            still, cpu = (still + 1 if now == cpu else 0), now
+
+
+async def _written(path: Path) -> None:
+    """Until a file has content."""
+    async with asyncio.timeout(10):
+        while not path.exists() or not path.read_text().strip():
+            await asyncio.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _stop_reading(peer: Peer) -> None:
+    peer.process._transport.get_pipe_transport(1).pause_reading()  # type: ignore[attr-defined]
+
+
+def _read_again(peer: Peer) -> None:
+    peer.process._transport.get_pipe_transport(1).resume_reading()  # type: ignore[attr-defined]

@@ -1,0 +1,72 @@
+"""A model on this machine that keeps what it was asked and says what a test wants."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class LoopbackModel:
+    """Serves chat completions; ``requests`` are the bodies, ``url`` is its address."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.command = ""
+        """Asked for with the bash tool, once, before the answer."""
+        self.url = ""
+
+    def answer(self, body: str) -> list[dict[str, Any]]:
+        """The chunks of the next answer."""
+        self.requests.append(body)
+        if self.command and '"role":"tool"' not in body.replace(" ", ""):
+            arguments = json.dumps({"command": self.command})
+            call = {
+                "index": 0,
+                "id": "call_1",
+                "type": "function",
+                "function": {"name": "bash", "arguments": arguments},
+            }
+            return [_chunk({"tool_calls": [call]}), _chunk({}, "tool_calls")]
+        return [_chunk({"content": "All is well."}), _chunk({}, "stop")]
+
+
+def _chunk(delta: dict[str, Any], end: str | None = None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": end}
+    return {"id": "1", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
+
+
+@contextmanager
+def loopback_model() -> Iterator[LoopbackModel]:
+    """One that is there for as long as the block lasts."""
+    model = LoopbackModel()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"])).decode()
+            lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in model.answer(body)]
+            data = "".join([*lines, "data: [DONE]\n\n"]).encode()
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quietly."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        model.url = f"http://127.0.0.1:{server.server_port}/v1"
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield model
+        finally:
+            server.shutdown()
+            thread.join()

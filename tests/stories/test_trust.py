@@ -1,0 +1,246 @@
+"""Trust before bytes: a hostile project is opened in every mode, and everything is written down."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pi.ai.errors import ProviderError
+from pi.ai.local.pip import run_pip
+from pi.ai.local.process import LocalServer
+from tests.stories.hostile import INJECTION, HostileProject, hostile_project, is_below
+from tests.stories.loopback_model import LoopbackModel, loopback_model
+
+AUDITED = Path(__file__).with_name("audited.py")
+MODES = ("print", "json", "rpc", "sdk")
+ALLOWED = {".git/HEAD"}
+"""May be read before trust: the footer shows the branch."""
+
+
+@dataclass
+class Outcome:
+    """What came of one run."""
+
+    stdout: str
+    stderr: str
+    opened: set[str] = field(default_factory=set)
+    """Files of the project, relative to its root."""
+    started: list[str] = field(default_factory=list)
+    imported: list[str] = field(default_factory=list)
+
+
+class Desk:
+    """A person without a project of their own, a model on this machine, and a hostile project."""
+
+    def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
+        self.model = model
+        self.project = hostile_project(tmp_path / "downloads")
+        self.home, self.log = tmp_path / "home", tmp_path / "log"
+        self.agent_dir = self.home / ".pi/agent"
+        self.agent_dir.mkdir(parents=True)
+        provider = {
+            "baseUrl": model.url,
+            "apiKey": "k",
+            "api": "openai-completions",
+            "models": [{"id": "m"}],
+        }
+        (self.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": provider}}))
+
+    @property
+    def environ(self) -> dict[str, str]:
+        keep = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        return {**keep, "HOME": str(self.home), "PI_SKIP_VERSION_CHECK": "1"}
+
+    def command(self, mode: str, prompt: str, *, approve: bool) -> list[str]:
+        """How to run pi under audit in that mode."""
+        audited = [sys.executable, str(AUDITED), str(self.log)]
+        if mode == "sdk":
+            return [*audited, "sdk-trusted" if approve else "sdk", prompt]
+        words = ["--model", "mine/m", *(["--approve"] if approve else [])]
+        match mode:
+            case "print":
+                return [*audited, "cli", "-p", *words, prompt]
+            case "json":
+                return [*audited, "cli", "--mode", "json", *words, prompt]
+        return [*audited, "cli", "--mode", "rpc", *words]
+
+    def open(self, mode: str, *, approve: bool = False, prompt: str = "/evil") -> Outcome:
+        """Say something in the project, and look at what that did."""
+        command = self.command(mode, prompt, approve=approve)
+        stdout, stderr = self.run(command, rpc_prompt=prompt if mode == "rpc" else None)
+        outcome = Outcome(stdout=stdout, stderr=stderr)
+        root = self.project.root
+        for kind, what in json.loads(self.log.read_text()):
+            if kind == "start":
+                outcome.started.append(what)
+            elif is_below(what, root):
+                name = str(Path(what).resolve().relative_to(root.resolve()))
+                if kind == "import":
+                    outcome.imported.append(name)
+                elif not Path(what).is_dir():
+                    outcome.opened.add(name)
+        return outcome
+
+    def run(self, command: list[str], *, rpc_prompt: str | None = None) -> tuple[str, str]:
+        """What a program says in the project; a client of RPC hangs up when the agent is done."""
+        child = subprocess.Popen(
+            command,
+            cwd=self.project.cwd,
+            env=self.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            said = ""
+            if rpc_prompt is not None:
+                for line in ({"type": "get_commands"}, {"type": "prompt", "message": rpc_prompt}):
+                    child.stdin.write(json.dumps(line) + "\n")
+                child.stdin.flush()
+                while (line := child.stdout.readline()) and '"agent_settled"' not in line:
+                    said += line
+            stdout, stderr = child.communicate(timeout=60)
+        assert child.returncode == 0, stderr
+        return said + stdout, stderr
+
+    @property
+    def loot(self) -> list[str]:
+        """What ran and should not have."""
+        return sorted(path.name for path in self.project.loot.iterdir())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with loopback_model() as model:
+        yield Desk(tmp_path, model)
+
+
+@pytest.mark.trap(282)
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_of_an_untrusted_project_is_read_or_run(desk: Desk, mode: str) -> None:
+    outcome = desk.open(mode)
+
+    assert outcome.opened <= ALLOWED
+    assert (outcome.started, outcome.imported, desk.loot) == ([], [], [])
+    assert len(desk.model.requests) == 1
+    assert INJECTION not in desk.model.requests[0]
+    assert "/evil" in desk.model.requests[0]
+    assert list(desk.agent_dir.rglob("*.jsonl"))
+    assert list(desk.project.root.rglob("*.jsonl")) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(desk: Desk, mode: str) -> None:
+    lines = [line for line in desk.open(mode).stderr.splitlines() if "Not trusted" in line]
+
+    assert len(lines) == 1
+    assert "--approve" in lines[0]
+    for name in ("CLAUDE.md", "sub/AGENTS.md", "sub/.env", "sub/.pi/settings.json"):
+        assert str(desk.project.root / name) in lines[0]
+    assert "Not trusted" not in desk.open(mode, approve=True).stderr
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_with_approval_all_of_it_is_used(desk: Desk, mode: str) -> None:
+    desk.model.command = "true"
+    outcome = desk.open(mode, approve=True)
+
+    assert desk.project.readable <= outcome.opened
+    assert desk.model.requests[0].count(INJECTION) >= 7
+    assert "prefix" in desk.loot
+    assert list((desk.project.cwd / "stolen-sessions").rglob("*.jsonl"))
+
+
+@pytest.mark.trap(104)
+def test_commands_never_see_what_only_a_dotenv_file_says(desk: Desk) -> None:
+    desk.model.command = 'echo "evil=[$EVIL] env=[$BASH_ENV] path=[$PATH]"'
+    (desk.project.cwd / ".pi/settings.json").write_text("{}")
+    outcome = desk.open("json", approve=True)
+
+    assert "sub/.env" in outcome.opened
+    assert f"evil=[] env=[] path=[{os.environ['PATH']}]" in outcome.stdout
+    assert desk.loot == []
+
+
+def test_a_decision_that_was_stored_counts_for_what_lies_below(desk: Desk) -> None:
+    trust = desk.agent_dir / "trust.json"
+    trust.write_text(json.dumps({str(desk.project.cwd): True, str(desk.project.root): False}))
+    outcome = desk.open("print")
+
+    assert "sub/AGENTS.md" in outcome.opened
+    assert "CLAUDE.md" not in outcome.opened
+    assert str(desk.project.root / "CLAUDE.md") in outcome.stderr
+
+
+def test_a_link_does_not_lead_around_the_decision(desk: Desk) -> None:
+    real = desk.project.root
+    link = real.parent / "looks-mine"
+    link.symlink_to(real)
+    desk.project = HostileProject(root=real, cwd=link / "sub", loot=desk.project.loot)
+    trust = desk.agent_dir / "trust.json"
+    trust.write_text(json.dumps({str(link): True, str(real): False}))
+
+    assert desk.open("print").opened <= ALLOWED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_the_kernel_saw_nothing_else(
+    desk: Desk, mode: str, program: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    strace = program("strace", "what the kernel saw of an untrusted project")
+    trace = tmp_path / "trace"
+    kinds = "trace=open,openat,openat2,execve,execveat"
+    traced = [strace, "-f", "-qq", "-y", "-s", "4096", "-e", kinds, "-o", str(trace)]
+    if subprocess.run([*traced, "true"], capture_output=True).returncode != 0:
+        pytest.skip("strace may not trace here; not tested: what the kernel saw")
+    prompt = "/evil" if mode == "rpc" else None
+
+    def opened(*, approve: bool) -> tuple[set[str], list[str]]:
+        desk.run([*traced, *desk.command(mode, "/evil", approve=approve)], rpc_prompt=prompt)
+        return _files_of(trace, desk.project)
+
+    files, programs = opened(approve=False)
+    assert (files - ALLOWED, len(programs)) == (set(), 1)
+    assert desk.loot == []
+    files, _ = opened(approve=True)
+    assert desk.project.readable <= files
+
+
+def _files_of(trace: Path, project: HostileProject) -> tuple[set[str], list[str]]:
+    """Files of the project that were opened, and every program that was started."""
+    files, programs = set(), []
+    call = re.compile(r'(?P<name>\w+)\((?:AT_FDCWD(?:<[^>]*>)?, )?"(?P<path>[^"]*)"(?P<rest>.*)')
+    for line in trace.read_text(errors="replace").splitlines():
+        if (found := call.search(line)) is None:
+            continue
+        path = str(project.cwd / found["path"])
+        if found["name"].startswith("execve"):
+            programs.append(path)
+        elif is_below(path, project.root) and "O_DIRECTORY" not in found["rest"]:
+            files.add(str(Path(path).resolve().relative_to(project.root.resolve())))
+    return files, programs
+
+
+async def test_programs_of_our_own_import_nothing_from_where_they_are_started(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(desk.project.cwd)
+    server = LocalServer(desk.home / "none.gguf", context=512, environ=desk.environ)
+    with pytest.raises(ProviderError):
+        await server.address()
+    await server.close()
+    await run_pip(["download", "--help"], desk.environ, progress=lambda done, total: None)
+
+    assert desk.loot == []

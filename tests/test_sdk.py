@@ -1,0 +1,90 @@
+"""The public Python API: what is promised, and that it costs nothing to import."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pi.sdk
+
+PROMISED = {
+    "functions": """
+        create_agent_session discover_auth_storage discover_context_files discover_models
+        discover_prompt_templates discover_skills make_tool run session_catalog session_shelf tool
+    """,
+    "classes": """
+        Agent AgentSession AgentTool AuthStorage ModelRegistry Models SessionManager Settings
+    """,
+    "values": """
+        AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult Image Model
+        PromptTemplate Skill ToolContext ToolResult
+    """,
+    "events": """
+        AgentSessionEvent AgentSettled MessageEnd MessageUpdate TextDelta ToolExecutionEnd
+        ToolExecutionStart
+    """,
+    "errors": "PiError RunFailed ToolFailed",
+}
+"""Changing this list changes a promise."""
+
+
+def test_the_promised_names_are_exactly_these() -> None:
+    names = [name for group in PROMISED.values() for name in group.split()]
+
+    assert sorted(names) == pi.sdk.__all__ == dir(pi.sdk)
+
+
+@pytest.mark.parametrize("name", pi.sdk.__all__)
+def test_every_name_is_found_and_has_a_docstring(name: str) -> None:
+    found = getattr(pi.sdk, name)
+
+    assert getattr(found, "__doc__", None)
+    assert pi.sdk.__dict__[name] is found
+
+
+def test_type_checkers_see_the_same_names_at_the_same_places(root: Path) -> None:
+    tree = ast.parse((root / "src/pi/sdk.py").read_text())
+    imported = {
+        (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pi.")
+        for alias in node.names
+    }
+    homes = {(module, name) for module, names in pi.sdk._HOMES.items() for name in names}
+
+    assert imported == homes
+    assert sorted(name for _, name in homes) == pi.sdk.__all__
+
+
+def test_any_other_name_is_refused_as_usual() -> None:
+    with pytest.raises(AttributeError, match=r"'pi\.sdk' has no attribute 'nothing'"):
+        _ = pi.sdk.nothing  # type: ignore[attr-defined]
+
+
+def test_importing_it_loads_nothing_of_pi() -> None:
+    code = "import sys, pi.sdk; print(*sorted(n for n in sys.modules if n.startswith('pi')))"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert finished.stdout.split() == ["pi", "pi.sdk"]
+
+
+def test_a_session_loads_no_screen_and_no_http_client(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pi.sdk import create_agent_session, SessionManager\n"
+        "import asyncio\n"
+        "async def main():\n"
+        "    made = await create_agent_session(session_manager=SessionManager.in_memory())\n"
+        "    await made.session.dispose()\n"
+        "asyncio.run(main())\n"
+        "print(*[n for n in sys.modules if n.startswith(('pi.tui', 'pi.ai.http', 'PIL'))])\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+
+    assert (finished.stdout, finished.stderr) == ("\n", "")
