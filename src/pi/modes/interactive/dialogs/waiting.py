@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.dialogs.panel import Panel, hints
+from pi.modes.interactive.dialogs.questions import left_to_the_caller
 from pi.modes.interactive.dialogs.screen import Screen
 from pi.tui.component import Component
 from pi.tui.widgets.cancellable_loader import CancellableLoader
@@ -26,7 +26,7 @@ async def wait_for(
 
     Giving up cancels the work, or calls ``on_cancel``, after which the work is to end by itself.
     """
-    async with TaskScope() as tasks:
+    async with TaskScope(report=left_to_the_caller) as tasks:
         doing = tasks.start(work, name=label)
         cancel = on_cancel or doing.cancel
 

@@ -28,7 +28,6 @@ from pi.ai.events import (
 from pi.ai.messages import (
     AssistantMessage,
     Image,
-    Json,
     Text,
     Thinking,
     ToolCall,
@@ -155,7 +154,8 @@ class Feed:
                 self._streamed[place] = id
                 self._call(id, name)
             case ToolCallDelta(content_index=place, delta=piece):
-                if (id := self._streamed.get(place)) in self._calls and id is not None:
+                id = self._streamed.get(place, "")
+                if id in self._calls:
                     self._calls[id][0].ask(piece)
                     self._changed(id)
             case ToolCallEnd(tool_call=call):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pi.ai.messages import SystemMessage
 from pi.coding.session.messages import SessionMessage
 from pi.modes.interactive.transcript.feed import Feed
 from pi.modes.interactive.transcript.look import Look
@@ -36,10 +37,10 @@ class TranscriptView:
         """Show another conversation in the place of this one."""
         self._blocks.clear()
         self._feed = Feed(self.look, self._blocks.add_child)
-        shown = [message for message in messages if getattr(message, "role", "") != "system"]
-        if hidden := len(shown) - MOST_LOADED:
-            if hidden > 0:
-                self._feed.add(DividerBlock(self.look, f"{hidden:,} earlier messages"))
+        shown = [message for message in messages if not isinstance(message, SystemMessage)]
+        hidden = len(shown) - MOST_LOADED
+        if hidden > 0:
+            self._feed.add(DividerBlock(self.look, f"{hidden:,} earlier messages"))
         self._feed.load(shown[-MOST_LOADED:])
 
     def add(self, block: Component) -> None:
