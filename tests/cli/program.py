@@ -61,7 +61,7 @@ class Program:
 
     def use_server(self, port: int) -> None:
         """Have models of a mock server: the id says what it answers."""
-        ids = ("echo-3", "echo-400@100", "echo-2000", "tools-1", "broken", ODD)
+        ids = ("echo-3", "echo-400@100", "echo-150", "tools-1", "broken", ODD)
         models = [{"id": id, "input": ["text", "image"]} for id in ids]
         provider = {
             "baseUrl": f"http://127.0.0.1:{port}/v1",

@@ -125,7 +125,7 @@ def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProc
 @posix
 @pytest.mark.trap(249)
 def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
-    with cli.start("--mode", "json", "--model", "mock/echo-2000", "x") as child:
+    with cli.start("--mode", "json", "--model", "mock/echo-400@100", "x") as child:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
         child.stdin.close()
         child.stdout.readline()
@@ -138,11 +138,11 @@ def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
 
 @pytest.mark.trap(249)
 def test_everything_is_written_before_it_ends(cli: Program) -> None:
-    ended = cli.run("--mode", "json", "--model", "mock/echo-2000", "x")
+    ended = cli.run("--mode", "json", "--model", "mock/echo-150", *["again"] * 5)
 
     last = json.loads(ended.out.splitlines()[-1])
     assert (ended.code, last["type"]) == (0, "agent_settled")
-    assert ended.out.count('"text_delta"') == 2000
+    assert ended.out.count('"type":"text_delta"') == 5 * 150
 
 
 @posix
@@ -166,14 +166,12 @@ def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
 
 @posix
 def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
-    with cli.start("-p", "--verbose", "--model", "mock/echo-3", "x") as child:
+    with cli.start("-p", "--thinking", "told first", "--model", "mock/echo-3", "x") as child:
         assert child.stdin is not None and child.stderr is not None
-        # It reads until the pipe closes, which it does not: ended as soon as it is there.
-        while not Path(f"/proc/{child.pid}/task").is_dir() or (
-            len(os.listdir(f"/proc/{child.pid}/task")) < 2
-        ):
-            assert child.poll() is None
-        child.send_signal(signal.SIGTERM)
+        child.stdin.write(b"a beginning")
+        child.stdin.flush()
+        assert child.stderr.readline().startswith(b"Warning: Invalid thinking level")
+        child.send_signal(signal.SIGTERM)  # it reads until the pipe closes, which it does not
         code = child.wait(PATIENCE)
         child.stdin.close()
 
@@ -374,21 +372,28 @@ def test_what_is_not_trusted_is_named_in_one_line(cli: Program, server: MockProc
     assert "evil" not in server.log()[0].body
 
 
-@pytest.mark.trap(248)
-def test_what_others_print_goes_to_standard_error(cli: Program) -> None:
-    script = (
-        "import os, sys\n"
-        "from pi.cli.standard_streams import protocol_output\n"
-        "with protocol_output() as stdout:\n"
-        "    print('from a library', flush=True)\n"
-        "    os.system('echo from a child')\n"
-        "    os.write(stdout, b'protocol\\n')\n"
-        "print('after')\n"
-    )
+@pytest.mark.parametrize("place", ["project", "agent", "config root", "home"])
+def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: str) -> None:
+    models = cli.agent_dir / "models.json"
+    models.write_text(models.read_text().replace('"k"', '"$MOCK_KEY"'))
+    folders = {
+        "project": cli.cwd,
+        "agent": cli.agent_dir,
+        "config root": cli.home / ".pi",
+        "home": cli.home,
+    }
+    (folders[place] / ".env").write_text("MOCK_KEY=secret\n")
+    asking = ("-p", "--model", "mock/echo-3", "hello")
 
-    finished = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE
-    )
+    trusting = cli.run("--approve", *asking)
+    careful = cli.run("--no-approve", *asking)
+    with cli.start("--approve", "--mode", "rpc", stderr=subprocess.DEVNULL) as child:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(b'{"type": "bash", "command": "echo [$MOCK_KEY]"}\n')
+        child.stdin.flush()
+        seen = json.loads(child.stdout.readline())["data"]["output"]
+        child.stdin.close()
 
-    assert finished.stdout == "protocol\nafter\n"
-    assert finished.stderr == "from a library\nfrom a child\n"
+    assert (trusting.code, trusting.out) == (0, "The quick brown\n")
+    assert careful.code == (1 if place == "project" else 0)
+    assert seen == "[]\n"

@@ -1,59 +1,60 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import pi
 from pi.cli.main import main
+from tests.cli.program import PATIENCE, Program
+
+Captured = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("flag", ["-v", "--version"])
-def test_the_version_is_printed_bare(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([flag]) == 0
+@pytest.mark.parametrize("words", [["-v"], ["--version"], ["--version", "--bogus"], ["-p", "-v"]])
+def test_the_version_is_printed_bare(words: list[str], capsys: Captured) -> None:
+    assert main(words) == 0
 
     assert capsys.readouterr() == (f"{pi.__version__}\n", "")
 
 
-def test_an_unknown_option_is_an_error_in_one_line_that_says_where_help_is(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["--bogus"]) == 1
+def test_an_error_is_one_line_and_its_hint_another(capsys: Captured) -> None:
+    assert main(["--mdoe", "json"]) == 1
 
-    assert capsys.readouterr() == ("", "Error: Unknown option: --bogus\nSee `pi --help`.\n")
+    assert capsys.readouterr() == (
+        "",
+        "Error: Unknown option: --mdoe\nDid you mean --mode?\n",
+    )
 
 
 def test_asking_for_the_version_imports_nothing_heavy() -> None:
     probe = (
         "import sys; from pi.cli.main import main; main(['--version']);"
-        "heavy = {'asyncio', 'msgspec', 'argparse', 'json', 'httptools', 'ssl'} & set(sys.modules);"
-        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
+        "heavy = {'asyncio', 'msgspec', 'argparse', 'json', 'httptools', 'ssl', 're', 'typing'};"
+        "sys.exit(f'loaded: {heavy}' if (heavy := heavy & set(sys.modules)) else 0)"
     )
 
     finished = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
+        # Without site: an editable installation loads some of them on its own.
+        [sys.executable, "-S", "-c", probe],
+        env={**os.environ, "PYTHONPATH": str(Path(pi.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert finished.returncode == 0, finished.stderr
 
 
-def test_python_dash_m_pi_is_the_same_program() -> None:
-    finished = subprocess.run(
-        [sys.executable, "-m", "pi", "--version"], capture_output=True, text=True, check=False
-    )
-
-    assert (finished.returncode, finished.stdout) == (0, f"{pi.__version__}\n")
+def test_python_dash_m_pi_is_the_same_program(tmp_path: Path) -> None:
+    assert Program.below(tmp_path).run("--version") == (0, f"{pi.__version__}\n", "")
 
 
-def test_an_unknown_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dance"]) == 1
-
-    assert capsys.readouterr().err == "Error: Unknown command: dance\nSee `pi --help`.\n"
-
-
-def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: pytest.CaptureFixture[str]) -> None:
-    bad: dict[str, str] = {"HOME": "\0"}
+def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: Captured) -> None:
+    bad = {"HOME": "\0"}
 
     assert main(["models"], bad) == 1
     assert capsys.readouterr().err == (
@@ -61,3 +62,35 @@ def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: pytest.CaptureFixtur
     )
     with pytest.raises(ValueError, match="null byte"):
         main(["models"], {**bad, "PI_DEBUG": "1"})
+
+
+def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
+    plain = Program.below(tmp_path).run("--mode", "x")
+    debug = Program(tmp_path / "home", tmp_path, {"PI_DEBUG": "1"}).run("--mode", "x")
+
+    assert plain == (1, "", 'Error: Invalid mode "x". Valid values: text, json, rpc\n')
+    assert (debug.code, debug.err.splitlines()[0]) == (1, "Traceback (most recent call last):")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="/dev/full and closing streams are of POSIX")
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: str) -> None:
+    finished = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m pi --help {closed}'],
+        env=Program.below(tmp_path).variables,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stderr) == (0, "")
+
+
+def test_letters_that_the_terminal_cannot_show_are_no_bug(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
+
+    ended = cli.run("--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "[@files?]" in ended.out

@@ -76,6 +76,10 @@ class Desk:
         """Say something in the project, and look at what that did."""
         command = self.command(mode, prompt, approve=approve)
         stdout, stderr = self.run(command, rpc_prompt=prompt if mode == "rpc" else None)
+        return self.audited(stdout, stderr)
+
+    def audited(self, stdout: str = "", stderr: str = "") -> Outcome:
+        """What the last run did in the project."""
         outcome = Outcome(stdout=stdout, stderr=stderr)
         root = self.project.root
         for kind, what in json.loads(self.log.read_text()):
@@ -163,6 +167,38 @@ def test_with_approval_all_of_it_is_used(desk: Desk, mode: str) -> None:
     assert desk.model.requests[0].count(INJECTION) >= 7
     assert desk.loot == ["bash", "prefix"]
     assert list((desk.project.cwd / "stolen-sessions").rglob("*.jsonl"))
+
+
+def test_commands_in_an_untrusted_project_are_run_as_if_it_said_nothing(desk: Desk) -> None:
+    desk.model.command = "true"
+    outcome = desk.open("print")
+
+    assert (len(outcome.started), desk.loot) == (1, [])
+    assert outcome.opened <= ALLOWED
+
+
+@pytest.mark.parametrize("words", ["--version", "--help", "--list-models", "doctor", "sessions"])
+def test_whatever_else_pi_does_in_such_a_place_is_harmless(desk: Desk, words: str) -> None:
+    desk.run([sys.executable, str(AUDITED), str(desk.log), "cli", *words.split()])
+    outcome = desk.audited()
+
+    assert outcome.opened <= ALLOWED
+    assert (outcome.started, outcome.imported, desk.loot) == ([], [], [])
+
+
+@pytest.mark.trap(282)
+def test_the_home_folder_is_no_project(desk: Desk) -> None:
+    (desk.home / ".env").write_text("COLOUR=green")
+    skill = desk.home / ".agents/skills/mine/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: MINE\n---\nText.")
+    (desk.home / "link").symlink_to(desk.home)
+    desk.project = HostileProject(root=desk.home, cwd=desk.home / "link", loot=desk.project.loot)
+    outcome = desk.open("print")
+
+    assert outcome.stderr == ""
+    assert ".env" in outcome.opened
+    assert "MINE" in desk.model.requests[0]
 
 
 @pytest.mark.trap(104)

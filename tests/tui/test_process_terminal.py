@@ -134,6 +134,21 @@ def test_a_suspended_program_comes_back_with_its_screen(
         assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
+@pytest.mark.trap(167)
+def test_a_program_stopped_from_outside_begins_again() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        mark = len(program.output)
+        program.signal(signal.SIGSTOP)
+        program.signal(signal.SIGCONT)
+        program.wait_for(RESTORED + b"\x1b[?2004h", after=mark)
+        program.wait_for(b"ready", after=mark)
+        program.type(b"q")
+
+        assert program.end() == 0
+        assert program.output.count(b"\x1b[>7u") == program.output.count(b"\x1b[<u") == 2
+
+
 @pytest.mark.trap(168)
 def test_what_others_print_comes_after_the_screen() -> None:
     with PtyProgram() as program:

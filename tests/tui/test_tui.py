@@ -164,6 +164,17 @@ def test_the_background_can_be_asked_for() -> None:
     assert known == ["light"]
 
 
+@pytest.mark.trap(177)
+def test_a_screen_on_which_nothing_happens_is_left_in_peace() -> None:
+    program = Program(Rows("a"), replies=True)
+    program.timers.advance(1)
+    before = len(program.terminal.output)
+
+    program.timers.advance(600)
+
+    assert program.terminal.output[before:] == []
+
+
 @pytest.mark.trap(169)
 def test_a_spinner_draws_only_itself() -> None:
     history, spinner = Rows("history"), Rows("|")

@@ -118,6 +118,10 @@ class Models:
         """Add a provider, or take the place of the one with its id."""
         self._providers[provider.row.id] = provider
 
+    def get_provider(self, provider: str) -> ModelProvider | None:
+        """Who serves the models of that provider now."""
+        return self._providers.get(provider)
+
     def unregister(self, provider: str) -> None:
         """Remove a provider; nothing happens when it is not there."""
         self._providers.pop(provider, None)

@@ -1,24 +1,40 @@
-"""How a headless run ends: its exit code, and what is said of a failure."""
+"""How a headless run ends: its last answer, its exit code, and what is said of a failure."""
 
 from __future__ import annotations
 
+from pi.agent.events import MessageEnd
 from pi.agent.policy import Next
 from pi.ai.messages import AssistantMessage
-from pi.coding.runtime.port import SessionPort
 
 
-def failure_of(port: SessionPort) -> str | None:
-    """Why the last answer is none; ``None`` when it is one."""
-    for message in reversed(port.facts.messages()):
-        if isinstance(message, AssistantMessage):
-            if message.stop_reason in ("error", "aborted"):
-                return message.error_message or f"Request {message.stop_reason}"
+class Ending:
+    """Hears a session out and remembers its last answer.
+
+    Not what the model would be shown of it: an answer that was cut off leaves the context, and is
+    all the same what the person asked for.
+    """
+
+    def __init__(self) -> None:
+        self.answer: AssistantMessage | None = None
+
+    def hear(self, event: object) -> None:
+        """Hear one event."""
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            self.answer = event.message
+
+    @property
+    def failure(self) -> str | None:
+        """Why the last answer is none; ``None`` when it is one."""
+        answer = self.answer
+        if answer is None or answer.stop_reason not in ("error", "aborted"):
             return None
-    return None
+        return answer.error_message or f"Request {answer.stop_reason}"
 
+    def exit_code(self, ended: Next | None, *, problem: str | None) -> int:
+        """0 when the last answer is one and everything is stored; a policy may say otherwise.
 
-def exit_code_of(port: SessionPort, ended: Next | None) -> int:
-    """0 when the last answer is one and everything is stored; a policy may say otherwise."""
-    if ended is not None and ended.exit_code is not None:
-        return ended.exit_code
-    return 1 if failure_of(port) is not None or port.facts.problem else 0
+        ``problem`` says why something could not be stored.
+        """
+        if ended is not None and ended.exit_code is not None:
+            return ended.exit_code
+        return 1 if self.failure is not None or problem is not None else 0

@@ -10,7 +10,7 @@ from pi.ai.messages import Image
 from pi.base.json_lines import encode_line
 from pi.base.records import Record
 from pi.coding.runtime.port import SessionPort
-from pi.modes.endings import exit_code_of
+from pi.modes.endings import Ending
 from pi.modes.output import Output
 from pi.modes.records import event_line
 
@@ -25,8 +25,10 @@ class Prompt(Record):
 async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output) -> int:
     """Say everything, one after another; the exit code."""
     output.write(encode_line(port.facts.header))
+    ending = Ending()
 
     def tell(event: Any) -> Awaitable[None] | None:
+        ending.hear(event)
         output.write(event_line(event, port.since_session_ms()))
         return output.drained() if output.is_behind else None
 
@@ -38,4 +40,4 @@ async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output)
     finally:
         output.stop_waiting()
         end()
-    return exit_code_of(port, ended)
+    return ending.exit_code(ended, problem=port.facts.problem)

@@ -22,6 +22,7 @@ from pi.tui.input.replies import (
     ModeReport,
     Reply,
 )
+from pi.tui.screen.screen import END_SYNC, HIDE_CURSOR, SHOW_CURSOR, WRAP_ON
 
 PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 SCHEME_REPORTS_ON, SCHEME_REPORTS_OFF = "\x1b[?2031h", "\x1b[?2031l"
@@ -30,8 +31,6 @@ ASK_CELL_SIZE = "\x1b[16t"
 ASK_BACKGROUND = "\x1b]11;?\x07"
 ASK_SCHEME = "\x1b[?996n"
 ASK_SYNC = "\x1b[?2026$p"
-SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
-END_SYNC, WRAP_ON = "\x1b[?2026l", "\x1b[?7h"
 
 DEFAULT_CELL = CellSize(width=9, height=18)
 

@@ -188,19 +188,22 @@ class ProcessTerminal:
         held.listener.on_gone()
 
     def _on_window_change(self, number: int, frame: FrameType | None) -> None:
-        self._soon(lambda listener: listener.on_resize())
+        self._soon(lambda held: held.listener.on_resize())
 
     def _on_continue(self, number: int, frame: FrameType | None) -> None:
-        """Somebody stopped and continued the process from outside."""
-        if self._held is not None:
-            _raw_mode(self._input_fd)
-        self._soon(lambda listener: listener.on_resume())
+        """Somebody stopped and continued the process from outside: begin again from the start."""
+        self._soon(self._resume)
 
-    def _soon(self, tell: Callable[[Listener], None]) -> None:
-        """Tell the listener from the event loop; a signal may come in the middle of anything."""
+    def _resume(self, held: _Held) -> None:
+        held.output.write(held.restore())
+        _raw_mode(self._input_fd)
+        held.listener.on_resume()
+
+    def _soon(self, act: Callable[[_Held], None]) -> None:
+        """Act from the event loop; a signal may come in the middle of anything."""
         held = self._held
         if held is not None and held.loop is not None:
-            held.loop.call_soon_threadsafe(lambda: tell(held.listener) if self._held else None)
+            held.loop.call_soon_threadsafe(lambda: act(held) if self._held is held else None)
 
     def _on_fatal_signal(self, number: int, frame: FrameType | None) -> None:
         """Give the terminal back, then let the signal do what it did before we came."""

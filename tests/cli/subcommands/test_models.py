@@ -83,7 +83,7 @@ def test_an_unknown_option_is_an_error(tmp_path: Path, capsys: Captured) -> None
 def test_help_says_how_it_is_used(capsys: Captured) -> None:
     assert main(["models", "--help"], {}) == 0
 
-    assert capsys.readouterr().out == "usage: pi models [search]   or   pi models pull\n"
+    assert capsys.readouterr().out.startswith("Usage\n  pi models [search] ")
 
 
 @pytest.mark.parametrize(

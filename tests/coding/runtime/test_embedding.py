@@ -375,6 +375,45 @@ async def test_a_model_that_is_gone_is_told(tmp_path: Path) -> None:
     assert "faux/old" in created.model_fallback_message
 
 
+async def test_a_session_is_left_and_come_back_to(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("one"), says("two"), says("three"), says("four"))
+    session = await program.session()
+    await session.prompt("first")
+    await session.prompt("second")
+    first = session.session_file
+    assert first is not None
+    forked = await session.fork(session.facts.fork_points()[1].entry_id)
+    await session.prompt("instead")
+    copy = session.session_file
+    await session.new_session()
+    await session.switch_session(str(first))
+    await session.prompt("again")
+    await session.dispose()
+
+    assert (forked.text, copy == first) == ("second", False)
+    assert session.session_file == first
+    assert [point.text for point in session.facts.fork_points()] == ["first", "second", "again"]
+
+
+async def test_what_is_said_meanwhile_is_queued(tmp_path: Path) -> None:
+    program = Program(tmp_path, calls("add", a=1, b=1), *map(says, ("two", "three", "four")))
+    session = await program.session(custom_tools=[add])
+    running = asyncio.create_task(session.prompt("go"))
+    async for event in session.events():
+        if isinstance(event, ToolExecutionStart):
+            break
+    await session.steer("faster")
+    await session.follow_up("and then?")
+    assert await session.prompt("and last?", streaming="followUp") is None
+    answer = await running
+    await session.dispose()
+
+    said = [point.text for point in session.facts.fork_points()]
+    assert said == ["go", "faster", "and then?", "and last?"]
+    assert answer is not None
+    assert answer.text == "four"
+
+
 async def test_sessions_of_one_process_share_nothing(tmp_path: Path) -> None:
     async def one(name: str) -> tuple[str, str]:
         (tmp_path / name).mkdir()

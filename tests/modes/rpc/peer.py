@@ -1,10 +1,11 @@
-"""A client in Python that drives a real ``pi --mode rpc`` over pipes, with models on this machine."""
+"""A client that drives a real ``pi --mode rpc`` over pipes, with models on this machine."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,24 +14,21 @@ from typing import Any
 
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer, Piece
-from tests.modes.golden.model_server import EVERYTHING, ModelServer, model_server
+from tests.modes.golden.model_server import EVERYTHING, model_server
 from tests.modes.golden.recording import Json
 
 PATIENCE = 30.0
 """Seconds after which what does not come will never come."""
-LONGEST = 1 << 26
-"""Bytes of the longest record that a test reads."""
 
 
 class Peer:
-    """One process and both ends of the conversation with it."""
+    """One process and both ends of the conversation with it; reads only when it is told to."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, lab: Lab, models: ModelServer, errors: Path
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], lab: Lab, errors: Path) -> None:
+        assert process.stdin is not None and process.stdout is not None
         self.process = process
         self.lab = lab
-        self.models = models
+        self._to, self._from = process.stdin, process.stdout
         self._errors = errors
 
     @property
@@ -44,15 +42,18 @@ class Peer:
 
     async def send_bytes(self, data: bytes) -> None:
         """Send whatever it is."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        await self.process.stdin.drain()
+
+        def work() -> None:
+            self._to.write(data)
+            self._to.flush()
+
+        await asyncio.to_thread(work)
 
     async def next(self) -> Json:
         """The next record."""
-        assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
-            line = await self.process.stdout.readuntil(b"\n")
+            line = await asyncio.to_thread(self._from.readline)
+        assert line.endswith(b"\n"), "the output has ended"
         return dict(json.loads(line))
 
     async def until(self, **fields: object) -> list[Json]:
@@ -67,18 +68,23 @@ class Peer:
         await self.send(command)
         return (await self.until(type="response", id=command["id"]))[-1]
 
-    async def ended(self) -> int:
-        """Close its input; its exit code."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        return await self.exit_code()
+    def hang_up(self) -> None:
+        """Send nothing more."""
+        self._to.close()
+
+    def go_away(self) -> None:
+        """Read nothing more, for ever."""
+        self._from.close()
 
     async def exit_code(self) -> int:
-        """How it ended; what it still said is dropped."""
-        assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE):
-            await self.process.stdout.read()
-            return await self.process.wait()
+        """How it ended, by itself and without being read."""
+        return await asyncio.to_thread(self.process.wait, PATIENCE)
+
+    async def ended(self) -> int:
+        """Send nothing more and read the rest; the exit code."""
+        self.hang_up()
+        await asyncio.to_thread(self._from.read)
+        return await self.exit_code()
 
 
 @asynccontextmanager
@@ -94,23 +100,21 @@ async def talking(
     async with model_server(answers) as models:
         await models.allow(EVERYTHING)
         lab = Lab(folder / "lab", models.url)
-        with errors.open("wb") as stderr:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                *arguments,
+        with (
+            errors.open("wb") as stderr,
+            subprocess.Popen(  # noqa: ASYNC220 - a test that reads only when it wants to
+                [*command, *arguments],
                 cwd=lab.project,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=stderr,
-                limit=LONGEST,
                 env={"HOME": str(lab.home), "PATH": os.environ["PATH"], **(environ or {})},
-            )
-        try:
-            yield Peer(process, lab, models, errors)
-        finally:
-            if process.returncode is None:
+            ) as process,
+        ):
+            try:
+                yield Peer(process, lab, errors)
+            finally:
                 process.kill()
-            await process.communicate()
 
 
 # What models say ----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from bench.measure import resident_memory
 from pi.base.records import Record
-from tests.modes.rpc.peer import Peer, calls_bash, says, talking
+from tests.modes.rpc.peer import calls_bash, says, talking
 
 MB = 1_000_000
 STATE = {"id": "state", "type": "get_state"}
@@ -37,6 +37,7 @@ def status(pid: int) -> Status:
 async def test_a_line_of_ten_megabytes_is_read_and_told_whole(tmp_path: Path) -> None:
     words = "x" * 10 * MB
     async with talking(tmp_path, says("long")) as peer:
+        await peer.answer({"id": 0, "type": "set_auto_compaction", "enabled": False})
         await peer.send({"id": 1, "type": "prompt", "message": words})
         told = await peer.until(type="agent_settled")
         messages = await peer.answer({"id": 2, "type": "get_messages"})
@@ -100,8 +101,7 @@ async def test_lines_end_at_lf_only_and_a_cr_before_it_is_no_part_of_them(tmp_pa
 async def test_the_last_line_needs_no_end_and_is_answered_before_the_exit(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
         await peer.send_bytes(json.dumps(STATE).encode())
-        assert peer.process.stdin is not None
-        peer.process.stdin.close()
+        peer.hang_up()
 
         assert (await peer.next())["data"]["isStreaming"] is False
         assert await peer.exit_code() == 0
@@ -153,19 +153,21 @@ async def test_a_signal_ends_it_with_the_code_of_the_signal(
 
 @pytest.mark.trap(251)
 async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> None:
-    command = "echo $$ > pid; exec sleep 1000"
-    async with talking(tmp_path, calls_bash(command)) as peer:
+    async with talking(tmp_path, calls_bash("echo $$; exec sleep 1000")) as peer:
         await peer.send({"id": 1, "type": "prompt", "message": "go"})
-        await peer.until(type="tool_execution_update")
-        await _written(peer.lab.project / "pid")
+        pid = ""
+        while not pid:
+            [*_, update] = await peer.until(type="tool_execution_update")
+            pid = "".join(part["text"] for part in update["partialResult"]["content"])
         await peer.send({"id": 2, "type": "abort"})
         told = await peer.until(type="response", id=2)
 
         kinds = [record["type"] for record in told]
         end = told[kinds.index("tool_execution_end")]
         assert kinds[-2:] == ["agent_settled", "response"]
-        assert (end["isError"], end["result"]["content"][0]["text"]) == (True, "Command aborted")
-        assert not _runs(int((peer.lab.project / "pid").read_text()))
+        aborted = f"{pid}\n\nCommand aborted"
+        assert (end["isError"], end["result"]["content"][0]["text"]) == (True, aborted)
+        assert not _runs(int(pid))
 
 
 @pytest.mark.trap(249)
@@ -178,11 +180,9 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
     async with talking(tmp_path) as peer:
         await peer.answer(STATE)
         before = resident_memory(peer.process.pid)
-        _stop_reading(peer)
         await peer.send({"id": 1, "type": "bash", "command": command})
         await _stands_still(peer.process.pid)
         peak = status(peer.process.pid).peak
-        _read_again(peer)
         told = await peer.until(type="response")
 
     assert peak - before < 30 * MB
@@ -193,27 +193,21 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
 async def test_it_ends_although_nobody_reads(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
         await peer.answer(STATE)
-        _stop_reading(peer)
         await peer.send({"id": 1, "type": "bash", "command": "yes"})
+        await peer.next()
         peer.process.terminate()
-        async with asyncio.timeout(20):
-            code = await peer.process.wait()
 
-        assert code == 143
-        _read_again(peer)
+        assert await peer.exit_code() == 143
 
 
 @pytest.mark.trap(249)
 async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     async with talking(tmp_path, says("half an", hangs=True)) as peer:
         await peer.answer(STATE)
-        transport = peer.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
-        transport.close()
+        peer.go_away()
         await peer.send({"id": 1, "type": "prompt", "message": "go"})
-        async with asyncio.timeout(20):
-            code = await peer.process.wait()
 
-        assert (code, peer.errors) == (0, "")
+        assert (await peer.exit_code(), peer.errors) == (0, "")
 
 
 @pytest.mark.trap(248)
@@ -283,24 +277,9 @@ async def _stands_still(pid: int) -> None:
             still, cpu = (still + 1 if now == cpu else 0), now
 
 
-async def _written(path: Path) -> None:
-    """Until a file has content."""
-    async with asyncio.timeout(10):
-        while not path.exists() or not path.read_text().strip():
-            await asyncio.sleep(0.01)
-
-
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     return True
-
-
-def _stop_reading(peer: Peer) -> None:
-    peer.process._transport.get_pipe_transport(1).pause_reading()  # type: ignore[attr-defined]
-
-
-def _read_again(peer: Peer) -> None:
-    peer.process._transport.get_pipe_transport(1).resume_reading()  # type: ignore[attr-defined]

@@ -72,6 +72,13 @@ def test_a_row_is_not_cut_inside_a_grapheme() -> None:
     assert PRINTER.change("👍x", "👍y").column == 0
 
 
+def test_a_row_is_not_cut_inside_a_sequence() -> None:
+    old, new = (f"ab\x1b]8;;http://x/{page}\x07link\x1b]8;;\x07" for page in "12")
+
+    assert PRINTER.change(old, new).column == 0
+    assert PRINTER.change("ab\x1b[31mc", "ab\x1b[32mc").column == 0
+
+
 def test_the_caret_is_where_the_marker_stands() -> None:
     assert find_caret(["a", f"日b{CURSOR_MARKER}c", "d"]) == Caret(1, 3)
     assert find_caret(["a"]) is None

@@ -59,8 +59,7 @@ class Trial:
         self.tui = TUI(
             self.terminal, env={"TERM": "tmux-256color"} if shape.pane else {}, strict=True
         )
-        self.transcript = Transcript(self.world)
-        self.tui.add_child(self.transcript)
+        self.tui.add_child(Transcript(self.world))
         self.tui.add_child(Chrome(self.world))
         self.shadow = Shadow(before)
         self.shown: tuple[OverlayHandle, Box] | None = None
@@ -152,7 +151,6 @@ class Trial:
         self.paint()
         shown = self.shadow.window
         self.shadow.above += shown if shown != [""] else []
-        self.terminal.write("")
         self.tui.suspend()
         self.compare()
 

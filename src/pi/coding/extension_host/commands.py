@@ -15,9 +15,34 @@ Completions: TypeAlias = Callable[[str], Awaitable[Sequence[str] | None] | Seque
 """What an argument that begins like this could be."""
 
 BUILT_IN = frozenset(
-    """settings model tree thinking scoped-models export import share bug copy name session
-    changelog hotkeys fork clone trust login logout new compact resume reload quit debug
-    extensions""".split()
+    {
+        "settings",
+        "model",
+        "tree",
+        "thinking",
+        "scoped-models",
+        "export",
+        "import",
+        "share",
+        "bug",
+        "copy",
+        "name",
+        "session",
+        "changelog",
+        "hotkeys",
+        "fork",
+        "clone",
+        "trust",
+        "login",
+        "logout",
+        "new",
+        "compact",
+        "resume",
+        "reload",
+        "quit",
+        "debug",
+        "extensions",
+    }
 )
 """Commands of the screen, which no extension can replace."""
 

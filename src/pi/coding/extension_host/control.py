@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pi.agent.tool import AgentTool
-from pi.ai.messages import Image, Message, Text
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.messages import Context, Image, Message, Text
 from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
@@ -19,6 +22,9 @@ from pi.coding.session.entries import KnownEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.messages import CustomMessage, SessionMessage
 from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+    from pi.ai.http.client import HttpClient
 
 DeliverAs: TypeAlias = Literal["steer", "follow_up", "next_turn"]
 Content: TypeAlias = str | Sequence[Text | Image]
@@ -61,6 +67,11 @@ class SessionView(Protocol):
     @property
     def artifacts(self) -> Artifacts:
         """Long outputs."""
+        ...
+
+    @property
+    def credentials(self) -> AuthStorage:
+        """Keys and logins."""
         ...
 
     @property
@@ -135,6 +146,14 @@ class SessionView(Protocol):
 
 class SessionActs(Protocol):
     """What can be done in a session, also while it runs. Nothing here waits for a run."""
+
+    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        """Ask a model beside the conversation."""
+        ...
+
+    def http(self) -> HttpClient:
+        """The network, as the settings say."""
+        ...
 
     async def tell(self, event: Any) -> None:
         """Tell a public event."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
 from pi.ai.errors import ProviderError
 from pi.ai.events import (
+    BlockEvent,
     Done,
     Failed,
     Start,
@@ -112,23 +113,6 @@ class _Wrapping:
         match event:
             case Start():
                 builder.start()
-            case TextStart(content_index=index):
-                builder.text(index, "")
-            case TextDelta(content_index=index, delta=delta):
-                builder.text(index, delta)
-            case ThinkingStart(content_index=index):
-                builder.thinking(index, "")
-            case ThinkingDelta(content_index=index, delta=delta):
-                builder.thinking(index, delta)
-            case ToolCallStart(content_index=index, id=id, tool_name=name):
-                builder.tool_call(index, id, name)
-            case ToolCallDelta(content_index=index, delta=delta):
-                builder.arguments(index, delta)
-            case ToolCallEnd(content_index=index, tool_call=call):
-                builder.tool_call(index, call.id, call.name).arguments = call.arguments
-                builder.end(index)
-            case TextEnd(content_index=index) | ThinkingEnd(content_index=index):
-                builder.end(index)
             case Done(reason=reason, message=message):
                 _adopt(message, builder)
                 builder.finish(reason)
@@ -137,10 +121,35 @@ class _Wrapping:
             case Failed(error=message):
                 _adopt(message, builder)
                 builder.fail(self._failure(message))
+            case _:
+                _grow(event, builder)
 
     def _failure(self, message: AssistantMessage) -> ProviderError:
         known = self._innermost.failure if self._innermost is not None else None
         return known or ProviderError(message.error_message or "The answer failed.")
+
+
+def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
+    """Add to a block what has come; blocks are known by their place in the answer."""
+    index = event.content_index
+    match event:
+        case TextStart():
+            builder.text(index, "")
+        case TextDelta(delta=delta):
+            builder.text(index, delta)
+        case ThinkingStart():
+            builder.thinking(index, "")
+        case ThinkingDelta(delta=delta):
+            builder.thinking(index, delta)
+        case ToolCallStart(id=id, tool_name=name):
+            builder.tool_call(index, id, name)
+        case ToolCallDelta(delta=delta):
+            builder.arguments(index, delta)
+        case ToolCallEnd(tool_call=call):
+            builder.tool_call(index, call.id, call.name).arguments = call.arguments
+            builder.end(index)
+        case TextEnd() | ThinkingEnd():
+            builder.end(index)
 
 
 def _through(wrap: ModelWrap, ask: Ask, request: ModelRequest) -> AsyncIterator[StreamEvent]:

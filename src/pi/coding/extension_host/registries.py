@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from pi.agent.policy import Policy
 from pi.base.records import Record
+from pi.coding.compaction.strategies.strategy import Strategy
 from pi.coding.extension_host.commands import Commands
 from pi.coding.extension_host.flags import ExtensionFlag
 from pi.coding.extension_host.model_wraps import Wrapped
@@ -52,6 +53,7 @@ class Registries:
         self.sections: Names[Section] = Names()
         self.model_wraps: Rows[Wrapped] = Rows()
         self.policies: Rows[RankedPolicy] = Rows()
+        self.strategies: Names[Strategy] = Names()
         self.redactors: Rows[Redactor] = Rows()
         self.services: Names[object] = Names()
         self.input_modes: Names[Any] = Names()

@@ -34,7 +34,7 @@ def find_prompts(places: Iterable[Place], warn: Warn) -> tuple[PromptTemplate, .
     """Every template of ``places``; of two with one name the first counts."""
     found: dict[str, PromptTemplate] = {}
     for place in places:
-        for path in _files(place.path):
+        for path in template_files(place.path):
             try:
                 template = _template(path, place)
             except BadResource as problem:
@@ -45,6 +45,20 @@ def find_prompts(places: Iterable[Place], warn: Warn) -> tuple[PromptTemplate, .
                 continue
             found[template.name] = template
     return tuple(found.values())
+
+
+def template_files(root: Path) -> Iterator[Path]:
+    """A file itself, or the templates that lie directly in a folder."""
+    if root.is_file():
+        yield root
+        return
+    try:
+        entries = sorted(root.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.suffix == ".md" and entry.is_file():
+            yield entry
 
 
 def expand_prompt(text: str, templates: Sequence[PromptTemplate]) -> str:
@@ -104,17 +118,3 @@ def _template(path: Path, place: Place) -> PromptTemplate:
         argument_hint=hint if isinstance(hint, str) else "",
         source=place.info(path),
     )
-
-
-def _files(root: Path) -> Iterator[Path]:
-    """A file itself, or the templates that lie directly in a folder."""
-    if root.is_file():
-        yield root
-        return
-    try:
-        entries = sorted(root.iterdir())
-    except OSError:
-        return
-    for entry in entries:
-        if entry.suffix == ".md" and entry.is_file():
-            yield entry

@@ -31,7 +31,7 @@ def find_skills(places: Iterable[Place], warn: Warn) -> tuple[FoundSkill, ...]:
     found: dict[str, FoundSkill] = {}
     seen: set[str] = set()
     for place in places:
-        for path in _files(place.path):
+        for path in skill_files(place.path):
             real = os.path.realpath(path)
             if real in seen:
                 continue
@@ -56,6 +56,17 @@ def load_skill(path: Path, warn: Warn) -> Skill | None:
         return None
 
 
+def skill_files(root: Path) -> Iterator[Path]:
+    """The files below ``root`` that are skills; a folder that is a skill is not searched."""
+    if root.is_file():
+        yield root
+    elif (root / SKILL_FILE).is_file():
+        yield root / SKILL_FILE
+    else:
+        yield from _loose(root)
+        yield from _folders(root, DEEPEST, {os.path.realpath(root)})
+
+
 def _skill(path: Path, document: Document, warn: Warn) -> Skill:
     meta = document.meta
     name = meta.get("name")
@@ -77,17 +88,6 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
         content=document.body,
         disable_model_invocation=meta.get("disable-model-invocation") is True,
     )
-
-
-def _files(root: Path) -> Iterator[Path]:
-    """The files below ``root`` that are skills; a folder that is a skill is not searched."""
-    if root.is_file():
-        yield root
-    elif (root / SKILL_FILE).is_file():
-        yield root / SKILL_FILE
-    else:
-        yield from _loose(root)
-        yield from _folders(root, DEEPEST, {os.path.realpath(root)})
 
 
 def _loose(root: Path) -> Iterator[Path]:

@@ -77,8 +77,8 @@ class AgentSession:
         A failed answer is an answer, too: see its ``stop_reason``. While the agent works,
         ``streaming`` says how to queue the text; then, or when no answer came of it, ``None``.
         """
-        await self.prompts.prompt(text, images, streaming=streaming)
-        return None if streaming else _answer(self.messages)
+        ended = await self.prompts.prompt(text, images, streaming=streaming)
+        return None if ended is None else _answer(self.messages)
 
     def stream(
         self, text: str, images: Sequence[Image] = ()

@@ -24,7 +24,9 @@ CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "C
 def gated_in(cwd: Path, *, home: Path) -> tuple[Path, ...]:
     """What is there that only a trusted project may bring along."""
     folder = cwd / PROJECT_FOLDER
-    own = [folder / name for name in GATED] + [cwd / ".env"]
+    own = [folder / name for name in GATED]
+    if cwd != home:  # whose .env is the person's own
+        own.append(cwd / ".env")
     found = [path for path in own if os.path.lexists(path)]
     found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))
     found += (path for directory in (cwd, *cwd.parents) for path in context_file(directory))

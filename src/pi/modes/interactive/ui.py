@@ -10,6 +10,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import ThemeChoice
 from pi.tui.clipboard import Clipboard
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
@@ -40,6 +41,16 @@ class Ui(Protocol):
     @property
     def theme(self) -> Theme:
         """The colours; its paints stay right when the theme changes."""
+        ...
+
+    @property
+    def themes(self) -> ThemeChoice:
+        """The themes that there are, and which one is shown."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """How high the screen is."""
         ...
 
     @property

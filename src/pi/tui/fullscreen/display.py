@@ -10,12 +10,19 @@ from pi.tui.input.mouse import MouseReport
 from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.compositing import Layer, composite
 from pi.tui.screen.rows import Caret, RowPrinter, find_caret, without_markers
-from pi.tui.screen.screen import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR, Repaint
+from pi.tui.screen.screen import (
+    BEGIN_SYNC,
+    END_SYNC,
+    HIDE_CURSOR,
+    SHOW_CURSOR,
+    WRAP_OFF,
+    WRAP_ON,
+    Repaint,
+)
 from pi.tui.stacks import VStack
 from pi.tui.terminal import Size
 
 _ALTERNATE_ON, _ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
-_WRAP_OFF, _WRAP_ON = "\x1b[?7l", "\x1b[?7h"
 _MOUSE = (1000, 1002, 1003, 1004, 1006)
 """Buttons, dragging, motion, focus of the window, and reports in the form without limits."""
 _CLEAR = "\x1b[2J\x1b[H"
@@ -45,7 +52,7 @@ class FullscreenDisplay:
         self._is_open = True
         self._forget()
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
-        return f"{_ALTERNATE_ON}{_WRAP_OFF}{mouse}{_CLEAR}"
+        return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
     def closing(self) -> str:
         """Leave the alternate screen, if it was entered, and print what is to stay."""
@@ -56,7 +63,7 @@ class FullscreenDisplay:
         rows = self.exit_rows(self._size.columns) if self.exit_rows is not None else []
         printer = RowPrinter(self._size.columns)
         kept = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
-        return f"{mouse}{_WRAP_ON}{_ALTERNATE_OFF}{kept}"
+        return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{kept}"
 
     def paint(
         self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.text.ansi import SEQUENCE, StyleState
+from pi.tui.text.ansi import SEQUENCE, StyleState, strip_sequences
 from pi.tui.text.slicing import slice_columns
 from pi.tui.text.width import expand_tabs, visible_width
 
@@ -18,13 +18,16 @@ ERASE_REST = "\x1b[K"
 ERASE_ROW = "\x1b[2K"
 
 _IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
-_SURE_WIDTH = re.compile(
-    r"""(?: [ -~\u00c0-\u024f\u0400-\u0482\u048a-\u052f]++
-      | [\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]++
-      | \x1b\[[0-9;:]*+m | \x1b\]8;[^\x07\x1b]*+(?:\x07|\x1b\\) )*+""",
-    re.VERBOSE,
+_SURE_RANGES = (
+    (" ", "~"),
+    ("\u00c0", "\u024f"),  # Latin
+    ("\u0400", "\u0482"),  # Cyrillic
+    ("\u3041", "\u3096"),  # Japanese
+    ("\u30a1", "\u30fa"),
+    ("\u4e00", "\u9fff"),  # Chinese
+    ("\uac00", "\ud7a3"),  # Korean
 )
-"""Styles, links and characters on whose width all terminals agree: what follows can be reached."""
+"""Characters on whose width all terminals agree, so that what follows them can be reached."""
 _UNSURE = re.compile("[\u0300-\u036f\u200d\ufe0f\U00010000-\U0010ffff]")
 """Characters whose width terminals disagree about, above all in the last column."""
 _NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
@@ -137,11 +140,19 @@ def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
     while place and not all(map(_is_plain, (old[place : place + 1], new[place - 1 : place + 1]))):
         place -= 1
     state = StyleState()
-    if not _SURE_WIDTH.fullmatch(new, 0, place):
-        return 0, state
-    for sequence in SEQUENCE.finditer(new, 0, place):
-        state.apply(sequence[0])
-    return place, state
+    for sequence in SEQUENCE.finditer(new):
+        if sequence.start() >= place:
+            break
+        if sequence.end() > place or not state.apply(sequence[0]):
+            return 0, state
+    return (place if _is_sure(strip_sequences(new[:place])) else 0), state
+
+
+def _is_sure(text: str) -> bool:
+    """Whether terminals agree how wide a text is."""
+    return text.isascii() or all(
+        any(first <= char <= last for first, last in _SURE_RANGES) for char in text
+    )
 
 
 def _is_plain(text: str) -> bool:

@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.wrap import wrap_text
 
 Hints = Callable[[], str]
+
+LEAST_ROWS = 5
 
 
 class Panel:
@@ -87,3 +90,8 @@ def hints(keymap: Keymap, *actions: tuple[str, str]) -> str:
 def shown_key(key: str) -> str:
     """A key as people call it: ``Ctrl+S``, ``Enter``, ``PageUp``."""
     return "+".join(part[:1].upper() + part[1:] for part in key.split("+")) if key else ""
+
+
+def list_rows(ui: Ui) -> int:
+    """How many rows of a list a dialog shows: half of the screen."""
+    return max(LEAST_ROWS, ui.rows // 2)

@@ -11,29 +11,30 @@ from typing import Any, Generic, TypeVar
 
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.dialogs.panel import Panel, hints
-from pi.modes.interactive.dialogs.screen import Screen, list_rows
+from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
 from pi.modes.interactive.dialogs.text_editor import TextEditor
+from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 CHOOSING = (("tui.select.confirm", "choose"), ("tui.select.cancel", "cancel"))
 WRITING = (("tui.input.submit", "accept"), ("tui.select.cancel", "cancel"))
 
 
-class Option(Record, Generic[T]):
+class Option(Record, Generic[T_co]):
     """One of several answers."""
 
-    value: T
+    value: T_co
     label: str
     description: str = ""
 
 
 async def choose(
-    ui: Screen,
+    ui: Ui,
     title: str,
     options: Sequence[Option[T]],
     *,
@@ -61,7 +62,7 @@ async def choose(
 
 
 async def select(
-    ui: Screen, title: str, options: Sequence[str], *, timeout: float | None = None
+    ui: Ui, title: str, options: Sequence[str], *, timeout: float | None = None
 ) -> str | None:
     """One of some words, as extensions ask for it."""
     listed = [Option(value=text, label=text) for text in options]
@@ -69,7 +70,7 @@ async def select(
 
 
 async def confirm(
-    ui: Screen,
+    ui: Ui,
     title: str,
     message: str = "",
     *,
@@ -83,7 +84,7 @@ async def confirm(
 
 
 async def ask_text(
-    ui: Screen,
+    ui: Ui,
     title: str,
     *,
     message: str = "",
@@ -111,7 +112,7 @@ async def ask_text(
 
 
 async def edit_text(
-    ui: Screen, title: str, prefill: str = "", *, message: str = "", timeout: float | None = None
+    ui: Ui, title: str, prefill: str = "", *, message: str = "", timeout: float | None = None
 ) -> str | None:
     """A text of several lines; the person may take it to their own editor."""
 
@@ -125,9 +126,7 @@ async def edit_text(
         return await within(ui, timeout, ui.show(build))
 
 
-async def within(
-    ui: Screen, seconds: float | None, answer: Coroutine[Any, Any, T | None]
-) -> T | None:
+async def within(ui: Ui, seconds: float | None, answer: Coroutine[Any, Any, T | None]) -> T | None:
     """The answer, or nothing if it takes longer; the dialog is then taken away."""
     if seconds is None:
         return await answer
@@ -142,7 +141,5 @@ def left_to_the_caller(name: str, error: BaseException) -> None:
     """Report of a scope whose owner waits for the task and is told by it what failed."""
 
 
-def _panel(
-    ui: Screen, title: str, inside: Component, message: str, *actions: tuple[str, str]
-) -> Panel:
+def _panel(ui: Ui, title: str, inside: Component, message: str, *actions: tuple[str, str]) -> Panel:
     return Panel(ui.theme, title, inside, message=message, hints=lambda: hints(ui.keymap, *actions))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.dialogs.screen import Screen
+from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.editor.editor import Editor
 
 
@@ -13,7 +13,7 @@ class TextEditor:
     """Several lines; one key takes them to the person's own editor and back."""
 
     def __init__(
-        self, ui: Screen, text: str, tasks: TaskScope, *, on_done: Callable[[str | None], None]
+        self, ui: Ui, text: str, tasks: TaskScope, *, on_done: Callable[[str | None], None]
     ) -> None:
         self._ui = ui
         self._tasks = tasks

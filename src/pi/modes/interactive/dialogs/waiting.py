@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.dialogs.panel import Panel, hints
 from pi.modes.interactive.dialogs.questions import left_to_the_caller
-from pi.modes.interactive.dialogs.screen import Screen
+from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.cancellable_loader import CancellableLoader
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def wait_for(
-    ui: Screen,
+    ui: Ui,
     label: str,
     work: Coroutine[Any, Any, T],
     *,
@@ -51,7 +51,7 @@ def _ignored(_: object) -> None:
     """A task says whether it could be cancelled; here nobody wants to know."""
 
 
-async def _spin(ui: Screen, loader: CancellableLoader) -> None:
+async def _spin(ui: Ui, loader: CancellableLoader) -> None:
     clock = ui.host.clock
     while True:
         if loader.tick(clock.monotonic()):

@@ -32,7 +32,13 @@ from pi.coding.session.entries import (
     UnknownEntry,
     UsageEntry,
 )
-from pi.coding.session.messages import BashExecution, CustomMessage, SessionMessage
+from pi.coding.session.messages import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+    SessionMessage,
+)
 
 Kind: TypeAlias = Literal["user", "assistant", "tool", "tools only", "other", "bookkeeping"]
 """``tools only`` is an answer without words; ``bookkeeping`` says nothing of the conversation."""
@@ -81,18 +87,31 @@ def _message(message: SessionMessage, calls: Calls) -> Description:
             return _told("user", "user", _words(content))
         case AssistantMessage():
             return _answer(message)
-        case ToolResultMessage(tool_name=name, tool_call_id=id):
-            call = calls.get(id)
-            told = _told("tool", name, snippet(call) if call else "", message.text[:LONGEST])
-            return replace(told, failed=message.is_error)
+        case ToolResultMessage():
+            return _result(message, calls)
+        case SystemMessage():
+            return _told("bookkeeping", "system", "prompt and tools")
+        case _:
+            return _aside(message)
+
+
+def _aside(
+    message: BashExecution | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage,
+) -> Description:
+    match message:
         case BashExecution(command=command, output=output):
             return _told("other", "bash", command, output[:LONGEST])
         case CustomMessage(custom_type=kind, content=content):
             return _told("other", kind, _words(content))
-        case SystemMessage():
-            return _told("bookkeeping", "system", "prompt and tools")
         case _:
             return _told("other", "summary", message.summary)
+
+
+def _result(message: ToolResultMessage, calls: Calls) -> Description:
+    call = calls.get(message.tool_call_id)
+    asked = snippet(call) if call else ""
+    told = _told("tool", message.tool_name, asked, message.text[:LONGEST])
+    return replace(told, failed=message.is_error)
 
 
 def _answer(message: AssistantMessage) -> Description:

@@ -35,13 +35,13 @@ def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> 
     """The rows from top to bottom."""
     children = listed_children(tree, shown)
     rows: list[Row] = []
-    waiting = _opened(children.get(ROOT, []), "")
+    waiting = _opened(children.get(ROOT, []), "", are_roots=True)
     while waiting:
         place, lines, below, starts = waiting.pop()
         following = children.get(place, [])
         is_folded = place in folded and bool(following)
         hidden = _count(children, place) if is_folded else 0
-        rows.append(Row(place, lines, starts or lines == "", hidden))
+        rows.append(Row(place, lines, starts, hidden))
         if not is_folded:
             waiting += _opened(following, below)
     return rows
@@ -84,10 +84,10 @@ _Waiting = tuple[int, str, str, bool]
 """A node, the lines before it, those before what hangs on it, and whether it starts a branch."""
 
 
-def _opened(siblings: Sequence[int], before: str) -> list[_Waiting]:
+def _opened(siblings: Sequence[int], before: str, *, are_roots: bool = False) -> list[_Waiting]:
     """The siblings as a stack: the first one last."""
     if len(siblings) == 1:
-        return [(siblings[0], before, before, False)]
+        return [(siblings[0], before, before, are_roots)]
     last = len(siblings) - 1
     return [
         (

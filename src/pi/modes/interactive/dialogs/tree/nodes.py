@@ -80,9 +80,7 @@ def decoded(raw: msgspec.Raw) -> Entry:
     return decode_entry(line, known)
 
 
-def _walked(
-    roots: Iterable[TreeNode], count: int
-) -> tuple[list[int], dict[int, tuple[str, str]]]:
+def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int, tuple[str, str]]]:
     """The parent of every entry, and the labels of those that have one."""
     parents, labels = [ROOT] * count, {}
     waiting = list(roots)

@@ -1,0 +1,11 @@
+"""One question from a plain script. Runs offline."""
+
+from pi.sdk import discover_models, run
+from pi.testing import ScriptedProvider, says
+
+# A script answers, so that no key is needed. Without these two lines, and without model_registry
+# and model below, your own credentials and settings decide who answers.
+models = discover_models()
+models.models.register(ScriptedProvider(says("An empty folder, so far.")))
+
+print(run("What is this project?", model_registry=models, model="faux/faux"))

@@ -1,0 +1,447 @@
+"""``ExtensionAPI``: the object that ``extension(pi)`` is given.
+
+Four verbs: ``on`` (be told, or decide), ``register_*`` and ``add_*`` (contribute), ``wrap_*``
+(stand around a model call or a tool), and ``scope`` (run something). Every registration gives a
+handle with ``remove()`` and ends with the session. Each member hands over to a part.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, Unpack, overload
+
+from pi.agent.policy import Policy
+from pi.agent.tool import AgentTool
+from pi.agent.tool_forms import ToolOptions
+from pi.ai.messages import Json
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models_collection import ModelProvider
+from pi.base.processes import Child
+from pi.base.records import UNSET
+from pi.coding.compaction.strategies.strategy import Strategy
+from pi.coding.extension_host import registering
+from pi.coding.extension_host.commands import CommandHandler, Completions
+from pi.coding.extension_host.context import ExtensionContext
+from pi.coding.extension_host.control import Content, DeliverAs, HostedSession
+from pi.coding.extension_host.extension_events import ExtensionEvent
+from pi.coding.extension_host.flags import ExtensionFlag, FlagKind, FlagValue, flag_value
+from pi.coding.extension_host.hooks import Handler
+from pi.coding.extension_host.instance import Instance
+from pi.coding.extension_host.model_wraps import ModelWrap, Purpose, Wrapped
+from pi.coding.extension_host.order import At
+from pi.coding.extension_host.processes import ExecResult, Processes
+from pi.coding.extension_host.providers import provider_from
+from pi.coding.extension_host.registration import Registration
+from pi.coding.extension_host.registries import (
+    RankedPolicy,
+    Redactor,
+    Section,
+    Shortcut,
+    View,
+    ViewKind,
+)
+from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.sending import Sending
+from pi.coding.extension_host.services import (
+    ExtensionAuth,
+    ExtensionHttp,
+    ExtensionModels,
+    ExtensionSettings,
+)
+from pi.coding.extension_host.stores import Store, StorePlace, open_store
+from pi.coding.extension_host.tools import Exposure, ToolWrap, Wrapping, checked
+from pi.coding.session.messages import CustomMessage
+
+T = TypeVar("T")
+H = TypeVar("H", bound=Handler)
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class ExtensionAPI:
+    """What an extension can do. Handlers and commands are added while its function runs."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._shelves = instance.shelves
+        self._link = instance.link
+        self._sending = Sending(instance.link, instance.scope, instance.shelves.next_turn)
+        self._processes = Processes(instance.link, instance.scope)
+        self.name = instance.owner.name
+        self.scope: Scope = instance.scope
+        """Tasks, timers and what is to be closed with the session."""
+        self.context: ExtensionContext = instance.context
+        """What handlers are given, for timers, tools and tasks."""
+        self.events = registering.ScopedEvents(instance)
+        """Events between extensions: ``on`` and ``emit``."""
+        self.settings = ExtensionSettings(instance.link, instance.scope)
+        self.auth = ExtensionAuth(instance.link)
+        self.models = ExtensionModels(instance.link)
+        self.http = ExtensionHttp(instance.link)
+        self.log = logging.getLogger(f"pi.extensions.{instance.owner.name}")
+
+    # Being told ----------------------------------------------------------------------------------
+
+    @overload
+    def on(self, event: str, handler: None = None, *, at: At = "normal") -> Callable[[H], H]: ...
+
+    @overload
+    def on(self, event: str, handler: Handler, *, at: At = "normal") -> Registration: ...
+
+    def on(
+        self, event: str, handler: Handler | None = None, *, at: At = "normal"
+    ) -> Registration | Callable[[H], H]:
+        """Have ``handler(event, ctx)`` called at an event; also as a decorator."""
+        if handler is not None:
+            return registering.add_handler(self._instance, event, handler, at)
+
+        def decorate(function: H) -> H:
+            registering.add_handler(self._instance, event, function, at)
+            return function
+
+        return decorate
+
+    # Tools ---------------------------------------------------------------------------------------
+
+    def register_tool(
+        self,
+        tool: AgentTool,
+        *,
+        prompt_snippet: str = "",
+        prompt_guidelines: Sequence[str] = (),
+        exposure: Exposure = "active",
+    ) -> Registration:
+        """Have one more tool, or another one of that name; at any time."""
+        return registering.add_tool(
+            self._instance,
+            checked(tool),
+            snippet=prompt_snippet,
+            guidelines=tuple(prompt_guidelines),
+            exposure=exposure,
+        )
+
+    add_tool = register_tool
+
+    @overload
+    def tool(self, function: Callable[..., Any], /) -> AgentTool: ...
+
+    @overload
+    def tool(
+        self, /, *, name: str = "", description: str = "", **options: Unpack[ToolOptions]
+    ) -> Callable[[Callable[..., Any]], AgentTool]: ...
+
+    def tool(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str = "",
+        description: str = "",
+        **options: Unpack[ToolOptions],
+    ) -> AgentTool | Callable[[Callable[..., Any]], AgentTool]:
+        """Make a typed function a tool and register it: ``@pi.tool``, ``@pi.tool(name="x")``."""
+
+        def decorate(function: Callable[..., Any]) -> AgentTool:
+            made = registering.tool_of(function, name, description, options)
+            self.register_tool(made)
+            return made
+
+        return decorate if function is None else decorate(function)
+
+    def wrap_tool(
+        self,
+        name: str,
+        run: ToolWrap,
+        *,
+        params: type | Json | None = None,
+        description: str | None = None,
+        at: At = "normal",
+    ) -> Registration:
+        """Stand around the tool of a name: ``await run(params, ctx, inner)``."""
+        wrapping = Wrapping(name=name, run=run, params=params, description=description)
+        rows = self._shelves.registries.tool_wraps
+        return self._instance.keep(rows.add(wrapping, self._instance.owner, at))
+
+    def get_active_tools(self) -> tuple[str, ...]:
+        """The names of the tools that are on."""
+        return tuple(self._link.session.active_tools())
+
+    def get_all_tools(self) -> tuple[AgentTool, ...]:
+        """Every tool that could be on, but for hidden ones."""
+        return tuple(self._link.session.all_tools())
+
+    def set_active_tools(self, names: Sequence[str]) -> None:
+        """Have exactly these tools on from the next request on."""
+        self._link.session.set_active_tools(names)
+
+    # Commands, keys, flags -----------------------------------------------------------------------
+
+    def register_command(
+        self,
+        name: str,
+        handler: CommandHandler,
+        *,
+        description: str = "",
+        completions: Completions | None = None,
+    ) -> Registration:
+        """Have ``/name arguments`` call ``handler(arguments, ctx)``."""
+        return registering.add_command(self._instance, name, handler, description, completions)
+
+    def command(
+        self, name: str, *, description: str = "", completions: Completions | None = None
+    ) -> Callable[[C], C]:
+        """``register_command`` as a decorator; the docstring is the description."""
+
+        def decorate(function: C) -> C:
+            told = description or registering.first_line(function)
+            self.register_command(name, function, description=told, completions=completions)
+            return function
+
+        return decorate
+
+    def get_commands(self) -> Sequence[Any]:
+        """What can be typed behind a slash: of extensions, templates and skills."""
+        return self._link.session.commands()
+
+    def register_shortcut(
+        self, key: str, handler: Callable[[Any], Any], *, description: str = ""
+    ) -> Registration:
+        """Have a key call ``handler(ctx)``, where there is a keyboard."""
+        shortcut = Shortcut(
+            key=key,
+            handler=handler,
+            description=description,
+            context=self._instance.command_context,
+            owner=self._instance.owner,
+        )
+        names = self._shelves.registries.shortcuts
+        return self._instance.keep(names.add(key, shortcut, self._instance.owner))
+
+    def shortcut(self, key: str, *, description: str = "") -> Callable[[C], C]:
+        """``register_shortcut`` as a decorator."""
+
+        def decorate(function: C) -> C:
+            told = description or registering.first_line(function)
+            self.register_shortcut(key, function, description=told)
+            return function
+
+        return decorate
+
+    def register_flag(
+        self,
+        name: str,
+        *,
+        type: FlagKind = "boolean",
+        default: FlagValue = None,
+        description: str = "",
+    ) -> Registration:
+        """Have one more option of the command line, ``--name``."""
+        flag = ExtensionFlag(name=name, kind=type, default=default, description=description)
+        return registering.add_flag(self._instance, flag)
+
+    def flag(
+        self,
+        name: str,
+        *,
+        type: FlagKind = "boolean",
+        default: FlagValue = None,
+        description: str = "",
+    ) -> Callable[[], FlagValue]:
+        """``register_flag``; gives a function that tells the value."""
+        self.register_flag(name, type=type, default=default, description=description)
+        return lambda: self.get_flag(name)
+
+    def get_flag(self, name: str) -> FlagValue:
+        """What the command line says, or the default."""
+        flag = self._shelves.registries.flags.get(name)
+        return None if flag is None else flag_value(flag, self._shelves.flags)
+
+    # Drawing -------------------------------------------------------------------------------------
+
+    def add_view(self, kind: ViewKind, name: str, view: View) -> Registration:
+        """Draw a tool, message, entry or status of that name; a string is imported when needed."""
+        names = self._shelves.registries.views
+        return self._instance.keep(names.add(f"{kind}:{name}", view, self._instance.owner))
+
+    def register_message_renderer(self, custom_type: str, view: View) -> Registration:
+        """Draw messages of an extension."""
+        return self.add_view("message", custom_type, view)
+
+    def register_entry_renderer(self, custom_type: str, view: View) -> Registration:
+        """Draw entries of an extension."""
+        return self.add_view("entry", custom_type, view)
+
+    def register_markdown_transformer(self, transform: Callable[..., str]) -> Registration:
+        """Change Markdown before it is drawn."""
+        rows = self._shelves.registries.markdown
+        return self._instance.keep(rows.add(transform, self._instance.owner))
+
+    def add_input_mode(self, prefix: str, mode: Any) -> Registration:
+        """Have texts that begin with ``prefix`` go to ``mode``; the longest prefix wins."""
+        names = self._shelves.registries.input_modes
+        return self._instance.keep(names.add(prefix, mode, self._instance.owner))
+
+    # Shaping runs --------------------------------------------------------------------------------
+
+    def add_policy(self, policy: Policy, *, at: At = "normal") -> Registration:
+        """Have a policy asked in every run from the next one on."""
+        rows = self._shelves.registries.policies
+        return self._instance.keep(
+            rows.add(RankedPolicy(policy=policy, at=at), self._instance.owner, at)
+        )
+
+    def wrap_model(
+        self,
+        wrap: ModelWrap,
+        *,
+        at: At = "normal",
+        purposes: frozenset[Purpose] | None = None,
+    ) -> Registration:
+        """Stand around every model call of the session, summaries included."""
+        rows = self._shelves.registries.model_wraps
+        return self._instance.keep(
+            rows.add(Wrapped(wrap=wrap, purposes=purposes), self._instance.owner, at)
+        )
+
+    def add_section(self, name: str, text: Section | str) -> Registration:
+        """Have one more section of the system prompt; it must be stable between turns."""
+        section: Section = (lambda: text) if isinstance(text, str) else text
+        names = self._shelves.registries.sections
+        return self._instance.keep(names.add(name, section, self._instance.owner))
+
+    def add_compaction(self, name: str, strategy: Strategy) -> Registration:
+        """Have one more strategy of compaction; ``compaction.strategy`` chooses it."""
+        names = self._shelves.registries.strategies
+        return self._instance.keep(names.add(name, strategy, self._instance.owner))
+
+    def add_redactor(self, redact: Redactor) -> Registration:
+        """Change texts before they reach the log, an export or a share."""
+        rows = self._shelves.registries.redactors
+        return self._instance.keep(rows.add(redact, self._instance.owner))
+
+    # Providers -----------------------------------------------------------------------------------
+
+    def register_provider(
+        self, provider: ModelProvider | str, config: Mapping[str, Any] | None = None
+    ) -> Registration:
+        """Have one more provider: an object, or a name and a ``ProviderConfig`` as a dict."""
+        made = provider_from(provider, config, self._shelves.environ)
+        return self._instance.keep(self._shelves.providers.add(made, self._instance.owner))
+
+    def unregister_provider(self, name: str) -> None:
+        """Have a provider of this extension no longer."""
+        self._shelves.providers.remove(name, self._instance.owner)
+
+    # Saying something ----------------------------------------------------------------------------
+
+    async def send_message(
+        self,
+        message: CustomMessage | Mapping[str, Any],
+        *,
+        trigger_turn: bool = False,
+        deliver_as: DeliverAs | None = None,
+    ) -> None:
+        """Say something to the model; at rest it is only recorded unless ``trigger_turn``."""
+        await self._sending.send_message(message, trigger_turn=trigger_turn, deliver_as=deliver_as)
+
+    async def send_user_message(
+        self,
+        content: Content,
+        *,
+        deliver_as: DeliverAs | None = None,
+        expand_prompt_templates: bool = False,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say something as if the person had said it."""
+        await self._sending.send_user_message(
+            content,
+            deliver_as=deliver_as,
+            expand_prompt_templates=expand_prompt_templates,
+            meta=meta,
+        )
+
+    async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
+        """Keep something in the session that the model does not see; gives the entry's id."""
+        return await self._sending.append_entry(custom_type, data)
+
+    async def set_session_name(self, name: str) -> None:
+        """Call the session something else."""
+        await self._link.session.rename(name)
+
+    def get_session_name(self) -> str | None:
+        """What the session is called."""
+        return self._link.session.log.name
+
+    async def set_label(self, entry_id: str, label: str | None = None) -> None:
+        """Put a label on an entry, or take it off."""
+        await self._link.session.label(entry_id, label)
+
+    async def publish(self, name: str, data: Any = None) -> None:
+        """Tell everybody an event of the extension's own: listeners, JSON mode and RPC."""
+        await self._shelves.events.emit(name, data)
+        await self._link.session.tell(ExtensionEvent(name=name, data=data))
+
+    # Models --------------------------------------------------------------------------------------
+
+    async def set_model(self, model: Model) -> bool:
+        """Have another model answer; False if there are no credentials for it."""
+        return await self._link.session.use_model(model)
+
+    def get_thinking_level(self) -> ThinkingLevel:
+        """How much the model thinks."""
+        return self._link.session.thinking_level
+
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Have the model think that much."""
+        await self._link.session.think(level)
+
+    # Running something ---------------------------------------------------------------------------
+
+    async def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        timeout: float | None = None,
+    ) -> ExecResult:
+        """Run a program to its end."""
+        return await self._processes.exec(argv, stdin=stdin, env=env, cwd=cwd, timeout=timeout)
+
+    async def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        detached: bool = False,
+    ) -> Child:
+        """Start a program to talk to; it ends with the session unless ``detached``."""
+        return await self._processes.spawn(argv, env=env, cwd=cwd, detached=detached)
+
+    async def shared(
+        self, key: Hashable, make: Callable[[Scope], Awaitable[T]], *, linger: float = 0
+    ) -> T:
+        """What ``make`` gives, made once per process and closed when no session uses it."""
+        return await self._shelves.shared.take(
+            key, make, user=self.scope, report=registering.report(self._instance), linger=linger
+        )
+
+    def provide(self, name: str, service: object) -> Registration:
+        """Offer something to other extensions."""
+        names = self._shelves.registries.services
+        return self._instance.keep(names.add(name, service, self._instance.owner))
+
+    def service(self, name: str) -> Any:
+        """What another extension offers; ``None`` if nobody does."""
+        return self._shelves.registries.services.get(name)
+
+    def store(self, place: StorePlace = "session") -> Store:
+        """Small JSON values that are kept for this extension: ``get``, ``set``, ``delete``."""
+        return open_store(place, self.name, self._link.session, self._shelves.agent_dir)
+
+    def when_idle(self, act: Callable[[HostedSession], Awaitable[None]]) -> Registration:
+        """Have ``act`` replace or move the session as soon as the agent rests."""
+        return registering.when_idle(self._instance, act)

@@ -1,0 +1,232 @@
+"""What handlers, commands and shortcuts are given beside their event."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar, cast
+
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.extension_host.control import Cancelled, Setup
+from pi.coding.extension_host.extension_ui import OwnedUI
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.session_reader import SessionReader
+from pi.coding.extension_host.ui import ExtensionUI, Mode
+from pi.coding.files.local import LocalFiles
+from pi.coding.models.registry import ModelRegistry
+
+
+class _Done(Protocol):
+    @property
+    def cancelled(self) -> bool: ...
+
+
+D = TypeVar("D", bound=_Done)
+
+
+class ExtensionContext:
+    """The session, for one extension. The same object from the first event to the last.
+
+    Every member hands over to a part of the session; once that is over, each raises
+    ``StaleSession``.
+    """
+
+    def __init__(self, link: Link, ui: OwnedUI, mode: Callable[[], Mode]) -> None:
+        self._link = link
+        self._ui = ui
+        self._mode = mode
+        self.session_manager = SessionReader(link)
+
+    @property
+    def ui(self) -> ExtensionUI:
+        """The person and the screen; where there is none, nothing happens."""
+        return cast("ExtensionUI", self._ui)
+
+    @property
+    def mode(self) -> Mode:
+        """How pi runs."""
+        return self._mode()
+
+    @property
+    def has_ui(self) -> bool:
+        """Whether anybody can be asked."""
+        return self.ui.has_ui
+
+    @property
+    def cwd(self) -> Path:
+        """The directory that the session works in."""
+        return self._link.session.cwd
+
+    @property
+    def files(self) -> LocalFiles:
+        """The door to files that tools use."""
+        return self._link.session.files
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Where long outputs are kept."""
+        return self._link.session.artifacts
+
+    @property
+    def model_registry(self) -> ModelRegistry:
+        """The models that there are."""
+        return self._link.session.registry
+
+    @property
+    def model(self) -> Model | None:
+        """Who answers."""
+        return self._link.session.model
+
+    @property
+    def scoped_models(self) -> Sequence[Model]:
+        """The models to cycle through."""
+        return self._link.session.scoped_models
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """How much the model thinks."""
+        return self._link.session.thinking_level
+
+    def is_idle(self) -> bool:
+        """Whether no run is under way."""
+        return self._link.session.idle
+
+    def is_project_trusted(self) -> bool:
+        """Whether the project is trusted."""
+        return self._link.session.trusted
+
+    def has_pending_messages(self) -> bool:
+        """Whether messages wait to be delivered."""
+        return bool(self._link.session.pending)
+
+    def abort(self) -> None:
+        """Ask the run to end; never raises in the caller."""
+        self._link.session.abort()
+
+    def shutdown(self) -> None:
+        """Ask the program to end, when the agent rests."""
+        self._link.session.shutdown()
+
+    def get_context_usage(self) -> Any:
+        """How full the model's window is."""
+        return self._link.session.context_usage()
+
+    def get_system_prompt(self) -> str:
+        """The system prompt, as it would be now."""
+        return self._link.session.system_prompt()
+
+    def compact(
+        self,
+        custom_instructions: str = "",
+        *,
+        on_complete: Callable[[Any], Any] | None = None,
+        on_error: Callable[[Exception], Any] | None = None,
+    ) -> None:
+        """Make the conversation shorter as soon as the agent rests."""
+        session = self._link.session
+
+        async def act() -> None:
+            try:
+                result = await session.compact(custom_instructions)
+            except Exception as problem:
+                await _called(on_error, problem)
+            else:
+                await _called(on_complete, result)
+
+        session.when_idle(act)
+
+
+class CommandContext(ExtensionContext):
+    """What commands and shortcuts are given: the session may also be replaced.
+
+    After that this context is stale; ``with_session`` is given the one of the new session.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        ui: OwnedUI,
+        mode: Callable[[], Mode],
+        renewed: Callable[[], CommandContext | None],
+    ) -> None:
+        super().__init__(link, ui, mode)
+        self._renewed = renewed
+
+    def get_system_prompt_options(self) -> SystemPromptOptions:
+        """What the system prompt is made of."""
+        return self._link.session.prompt_options()
+
+    async def wait_for_idle(self) -> None:
+        """Until nothing is under way."""
+        await self._link.session.wait_for_idle()
+
+    async def new_session(
+        self,
+        *,
+        parent_session: str | None = None,
+        setup: Setup | None = None,
+        with_session: WithSession | None = None,
+    ) -> Cancelled:
+        """Begin a new session in the place of this one."""
+        done = await self._link.session.new_session(parent_session=parent_session, setup=setup)
+        return await self._then(done, with_session)
+
+    async def fork(
+        self,
+        entry_id: str,
+        *,
+        position: Literal["before", "at"] = "before",
+        with_session: WithSession | None = None,
+    ) -> Any:
+        """Go on in a copy of what led to an entry."""
+        done = await self._link.session.fork(entry_id, position=position)
+        return await self._then(done, with_session)
+
+    async def switch_session(
+        self, path: Path | str, *, with_session: WithSession | None = None
+    ) -> Cancelled:
+        """Go on with the session of a file."""
+        done = await self._link.session.switch_session(path)
+        return await self._then(done, with_session)
+
+    async def navigate_tree(
+        self,
+        entry_id: str,
+        *,
+        summarize: bool = False,
+        custom_instructions: str = "",
+        replace_instructions: bool = False,
+        label: str = "",
+    ) -> Any:
+        """Go on after another entry of this session."""
+        return await self._link.session.navigate_tree(
+            entry_id,
+            summarize=summarize,
+            custom_instructions=custom_instructions,
+            replace_instructions=replace_instructions,
+            label=label,
+        )
+
+    async def reload(self) -> None:
+        """Read settings, resources and extensions again; this context is stale afterwards."""
+        await self._link.session.reload()
+
+    async def _then(self, done: D, with_session: WithSession | None) -> D:
+        if with_session is not None and not done.cancelled:
+            context = self._renewed()
+            if context is not None:
+                await _called(with_session, context)
+        return done
+
+
+WithSession = Callable[[CommandContext], Awaitable[None] | None]
+
+
+async def _called(function: Callable[[Any], Any] | None, argument: Any) -> None:
+    if function is not None:
+        waiting = function(argument)
+        if isawaitable(waiting):
+            await waiting

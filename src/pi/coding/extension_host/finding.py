@@ -1,0 +1,120 @@
+"""Where extensions are: files and folders, looked at by name only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pi.base.records import Record, field
+from pi.coding.extension_host.manifest import read_manifest
+from pi.coding.extension_host.order import Rank
+from pi.coding.resources.selection import Selection
+from pi.coding.resources.source import Place, SourceInfo, Warn
+
+FOREIGN = (".ts", ".js", ".mjs")
+"""Extensions of the original, which only that can run."""
+
+
+class Candidate(Record):
+    """Something that may be an extension."""
+
+    name: str
+    rank: Rank
+    source: SourceInfo
+    path: Path | None = None
+    """A file, or a folder with ``__init__.py``."""
+    target: str = ""
+    """``package.module:function`` of an installed distribution, where there is no path."""
+
+    @property
+    def where(self) -> str:
+        """What to call it in a message."""
+        return str(self.path) if self.path is not None else self.target
+
+
+class Found(Record):
+    """What lies where extensions may be."""
+
+    candidates: tuple[Candidate, ...] = ()
+    foreign: tuple[str, ...] = ()
+    """Files that need the original."""
+
+
+class Wanted(Record):
+    """What the command line, or a program that embeds pi, says of extensions."""
+
+    discover: bool = True
+    """Whether they are looked for; explicit ones are always taken."""
+    paths: tuple[str, ...] = ()
+    flags: dict[str, bool | str] = field(default_factory=dict)
+    """Options that only extensions know."""
+
+
+def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> Found:
+    """Those that are named on the command line."""
+    places = [
+        Place(path=cwd / Path(path).expanduser(), source="cli", scope="temporary") for path in paths
+    ]
+    return find(places, "explicit", warn)
+
+
+def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None) -> Found:
+    """What lies at ``places``; a place that names one extension must exist."""
+    candidates: dict[Path, Candidate] = {}
+    foreign: list[str] = []
+    for place in places:
+        if not place.path.exists():
+            if place.source != "auto":
+                warn(f"Extension {place.path} does not exist.")
+            continue
+        for path in _extensions(place.path):
+            if path.suffix in FOREIGN:
+                foreign.append(str(path))
+            elif listed is None or listed.admits(path, place.path):
+                real = path.resolve()
+                candidates.setdefault(real, _candidate(path, place, rank))
+    return Found(candidates=tuple(candidates.values()), foreign=tuple(foreign))
+
+
+def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
+    source = place.info(path)
+    if place.source == "cli":
+        source = SourceInfo(path=str(path), source="cli", scope="temporary")
+    return Candidate(name=path.stem, rank=rank, source=source, path=path)
+
+
+def _extensions(path: Path) -> Iterator[Path]:
+    """A file or package itself, or those that lie directly in a folder."""
+    if path.is_file() or _is_package(path):
+        yield path
+        return
+    if (named := _named_in_manifest(path)) is not None:
+        yield from named
+        return
+    try:
+        entries = sorted(path.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith((".", "_")):
+            continue
+        if entry.is_file() and entry.suffix in (".py", ".ts", ".js"):
+            yield entry
+        elif entry.is_dir() and _is_package(entry):
+            yield entry
+        elif entry.is_dir():
+            if (named := _named_in_manifest(entry)) is not None:
+                yield from named
+            else:
+                yield from (e for e in (entry / "index.ts", entry / "index.js") if e.is_file())
+
+
+def _is_package(path: Path) -> bool:
+    return path.is_dir() and (path / "__init__.py").is_file()
+
+
+def _named_in_manifest(folder: Path) -> list[Path] | None:
+    listed = read_manifest(folder).extensions
+    if listed is None:
+        return None
+    return [path for pattern in listed for path in sorted(folder.glob(pattern))]

@@ -1,0 +1,119 @@
+"""What an extension says of itself without being run: ``pi.toml``, ``[tool.pi]``, or a comment.
+
+A single file has it as a block of comments, in the form of PEP 723::
+
+    # /// pi
+    # api = 1
+    # activate = ["command:weather"]
+    # commands = { weather = "show the weather" }
+    # ///
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pi.base.records import Record, field
+from pi.coding.extension_host.failures import ExtensionError
+
+API_VERSION = 1
+"""What ``api`` of a manifest is compared with. Raised when something promised changes."""
+
+FILE = "pi.toml"
+_BLOCK = re.compile(r"^# /// pi\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
+LONGEST_LOOK = 4096
+"""Characters from the beginning of a file in which its manifest must begin."""
+TRIGGERS = ("startup", "session", "command", "event", "tool", "scheme")
+
+
+class Manifest(Record, forbid_unknown_fields=False):
+    """Everything is optional; without one an extension is loaded with every session."""
+
+    api: int = API_VERSION
+    name: str = ""
+    commands: dict[str, str] = field(default_factory=dict)
+    """Names with their descriptions."""
+    flags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    activate: tuple[str, ...] = ("session",)
+    """When it is loaded: ``startup``, ``session``, or at the first ``command:x``, ``event:x``."""
+    sub_sessions: bool = False
+    extensions: tuple[str, ...] | None = None
+    """Of a folder: the files or folders in it that are extensions."""
+
+    @property
+    def lazy(self) -> bool:
+        """Whether it waits for something of its own to be used."""
+        kinds = {trigger.partition(":")[0] for trigger in self.activate}
+        return bool(kinds) and kinds <= {"command", "event"}
+
+    def triggers(self, kind: str) -> tuple[str, ...]:
+        """The names of one kind that it waits for."""
+        parts = (trigger.partition(":") for trigger in self.activate)
+        return tuple(name for first, _, name in parts if first == kind and name)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of an extension file or folder; ``ExtensionError`` if it is broken."""
+    found = _folder_manifest(path) if path.is_dir() else _block(path)
+    if found is None:
+        return Manifest()
+    where, table = found
+    try:
+        manifest = msgspec.convert(table, Manifest)
+    except msgspec.ValidationError as problem:
+        raise ExtensionError(f"The manifest in {where} cannot be used: {problem}") from problem
+    for trigger in manifest.activate:
+        if trigger.partition(":")[0] not in TRIGGERS:
+            raise ExtensionError(
+                f"The manifest in {where} waits for {trigger!r}, which never happens.",
+                hint=f"Use one of {', '.join(TRIGGERS)}.",
+            )
+    return manifest
+
+
+def check_version(manifest: Manifest, name: str) -> None:
+    """Refuse an extension that was written for another version of the API."""
+    if manifest.api > API_VERSION:
+        raise ExtensionError(
+            f"{name} needs version {manifest.api} of the extension API;"
+            f" this pi has version {API_VERSION}.",
+            hint="Update pi.",
+        )
+    if manifest.api < API_VERSION:
+        raise ExtensionError(
+            f"{name} was written for version {manifest.api} of the extension API;"
+            f" this pi has version {API_VERSION}.",
+            hint="Update the extension.",
+        )
+
+
+def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    own, project = folder / FILE, folder / "pyproject.toml"
+    if own.is_file():
+        return own, _parsed(own.read_text("utf-8"), own)
+    if project.is_file():
+        table = _parsed(project.read_text("utf-8"), project).get("tool", {}).get("pi")
+        return None if table is None else (project, table)
+    return None
+
+
+def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        begin = file.read(LONGEST_LOOK)
+    if "# /// pi" not in begin or (found := _BLOCK.search(begin)) is None:
+        return None
+    lines = (line[2:] for line in found["body"].splitlines())
+    return path, _parsed("\n".join(lines), path)
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    import tomllib  # most extensions have no manifest
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ExtensionError(f"The manifest in {path} is no TOML: {problem}") from problem

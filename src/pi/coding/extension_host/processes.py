@@ -1,0 +1,86 @@
+"""Programs that extensions run: through the one place that spawns, with a small environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pi.base.processes import Child, run, spawn
+from pi.base.records import Record
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.scope import Scope
+from pi.coding.shell.environment import service_environment
+
+MOST_OUTPUT = 10_000_000
+"""Bytes of each stream that are kept."""
+
+
+class ExecResult(Record):
+    """What a program came to."""
+
+    stdout: str
+    stderr: str
+    code: int | None
+    """``None`` when it was ended by a signal."""
+    killed: bool = False
+    """Whether it took too long."""
+
+
+class Processes:
+    """Programs of one extension; they end with its scope."""
+
+    def __init__(self, link: Link, scope: Scope) -> None:
+        self._link = link
+        self._scope = scope
+
+    async def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        timeout: float | None = None,
+    ) -> ExecResult:
+        """Run a program to its end; it is killed with everything it started after ``timeout``."""
+        ended = await run(
+            argv,
+            cwd=self._cwd(cwd),
+            env=self._environment(env),
+            timeout=timeout,
+            max_output=MOST_OUTPUT,
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+        )
+        return ExecResult(
+            stdout=ended.output.decode("utf-8", "replace"),
+            stderr=ended.errors.decode("utf-8", "replace"),
+            code=ended.exit_code,
+            killed=ended.timed_out,
+        )
+
+    async def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        detached: bool = False,
+    ) -> Child:
+        """Start a program to talk to; it ends with the session unless ``detached``."""
+        child = await spawn(
+            argv,
+            cwd=self._cwd(cwd),
+            env=self._environment(env),
+            stdin="pipe",
+            errors="separate",
+        )
+        if not detached:
+            self._scope.on_close(lambda: child.__aexit__(None))
+        return child
+
+    def _cwd(self, cwd: Path | str | None) -> Path:
+        here = self._link.session.cwd
+        return here if cwd is None else here / cwd
+
+    def _environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
+        return service_environment(self._link.session.environ) | dict(more or {})

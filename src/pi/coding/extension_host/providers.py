@@ -1,0 +1,153 @@
+"""Providers of models that extensions bring."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pi.ai.auth.values import expand
+from pi.ai.builder import MessageBuilder
+from pi.ai.models.catalog import bundled_models
+from pi.ai.models.custom import CustomProvider, customised
+from pi.ai.models.model import Model
+from pi.ai.models_collection import ModelProvider, Models
+from pi.ai.providers.built_in import WireProvider
+from pi.ai.providers.provider import Provider
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.base.records import Record, field, replace
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.order import Owner
+
+if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+    from pi.ai.exchange import Services
+
+Answer: TypeAlias = Callable[[Call, MessageBuilder, Flush], Awaitable[None]]
+"""Fills the builder with the answer to a call, and flushes what others may see already."""
+
+
+class ProviderConfig(Record):
+    """A provider in words: one more server, or changes of one that there is."""
+
+    name: str = ""
+    base_url: str = ""
+    api: str = ""
+    api_key: str | None = None
+    """A literal, ``$NAME`` or ``!command``."""
+    headers: dict[str, str] = field(default_factory=dict)
+    models: tuple[dict[str, Any], ...] = ()
+    """In the form of ``models.json``; in place of the provider's own list."""
+    answer: Any = None
+    """Answers by itself, in place of a wire."""
+
+
+class ConfiguredProvider(WireProvider):
+    """A provider that an extension has described."""
+
+    def __init__(self, id: str, config: ProviderConfig, environ: Mapping[str, str]) -> None:
+        self._config = config
+        self._environ = environ
+        row = Provider(
+            id=id,
+            name=config.name or id,
+            base_url=config.base_url,
+            needs_key=config.api_key is None and config.answer is None,
+        )
+        super().__init__(row, self._models)
+
+    async def answer(
+        self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
+    ) -> None:
+        """Ask the server, or the extension."""
+        if self._config.answer is not None:
+            await self._config.answer(call, builder, flush)
+            return
+        if self._config.api_key is not None:
+            key = await expand(self._config.api_key, environ=self._environ, cwd=Path.home())
+            call = replace(call, access=replace(call.access, api_key=key, kind="api_key"))
+        await super().answer(call, builder, flush, services)
+
+    def _models(self) -> tuple[Model, ...]:
+        config = self._config
+        custom = CustomProvider(
+            id=self.row.id,
+            base_url=config.base_url or None,
+            api=config.api or None,
+            models=config.models,
+        )
+        models = customised(custom, () if config.models else bundled_models(self.row.id))
+        if not config.headers:
+            return models
+        return tuple(
+            replace(model, headers={**(model.headers or {}), **config.headers}) for model in models
+        )
+
+
+class Providers:
+    """Those that extensions have registered: queued until there are models to add them to."""
+
+    def __init__(self) -> None:
+        self._models: Models | None = None
+        self._registered: list[tuple[ModelProvider, Owner]] = []
+        self._replaced: dict[str, ModelProvider | None] = {}
+
+    def connect(self, models: Models) -> None:
+        """Add everybody to ``models``, from now on at once."""
+        self._models = models
+        for provider, _ in self._registered:
+            self._apply(provider)
+
+    def add(self, provider: ModelProvider, owner: Owner) -> Callable[[], None]:
+        """Have one more provider; gives what takes it away again."""
+        place = (provider, owner)
+        self._registered.append(place)
+        self._apply(provider)
+
+        def remove() -> None:
+            if place in self._registered:
+                self._registered.remove(place)
+                self._restore(provider.row.id)
+
+        return remove
+
+    def remove(self, name: str, owner: Owner) -> None:
+        """Take away what ``owner`` has registered under ``name``."""
+        for place in [*self._registered]:
+            if place[1] == owner and place[0].row.id == name:
+                self._registered.remove(place)
+                self._restore(name)
+
+    def _apply(self, provider: ModelProvider) -> None:
+        if self._models is not None:
+            name = provider.row.id
+            self._replaced.setdefault(name, self._models.get_provider(name))
+            self._models.register(provider)
+
+    def _restore(self, name: str) -> None:
+        """Have whoever served before: another extension, or pi itself."""
+        if self._models is None:
+            return
+        others = [provider for provider, _ in self._registered if provider.row.id == name]
+        before = others[-1] if others else self._replaced.pop(name, None)
+        if before is None:
+            self._models.unregister(name)
+        else:
+            self._models.register(before)
+
+
+def provider_from(
+    given: ModelProvider | str, config: Mapping[str, Any] | None, environ: Mapping[str, str]
+) -> ModelProvider:
+    """A provider as such, or made from a name and its description."""
+    if not isinstance(given, str):
+        return given
+    if config is None:
+        raise ExtensionError(f"What the provider {given} is like is missing.")
+    fields = dict(config)
+    if isinstance(fields.get("models"), list):
+        fields["models"] = tuple(fields["models"])
+    try:
+        return ConfiguredProvider(given, ProviderConfig(**fields), environ)
+    except TypeError as problem:
+        raise ExtensionError(f"The provider {given} cannot be understood: {problem}") from problem

@@ -1,0 +1,146 @@
+"""What a package offers: found by what it declares or by its folders, without running anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from pi.coding.files.globs import compile_glob
+from pi.coding.packages.confined import inside, leads_out
+from pi.coding.packages.entries import KINDS, Kind
+from pi.coding.packages.filters import matches, plain_path
+from pi.coding.packages.manifest import read_manifest
+from pi.coding.resources.prompts import template_files
+from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
+from pi.coding.resources.source import Warn
+
+Offered: TypeAlias = Mapping[Kind, tuple[str, ...]]
+"""Paths below the package's root, with ``/``, by kind."""
+
+OURS, THEIRS = (".py",), (".ts", ".js")
+"""Extensions that run here, and those that only the original can run."""
+_INDEXES = ("__init__.py", "index.ts", "index.js")
+_PATTERN = frozenset("*?[{")
+
+
+def contents_of(root: Path, warn: Warn) -> Offered:
+    """What the package in the folder ``root`` offers; a file is one extension."""
+    if root.is_file():
+        return {"extensions": (root.name,)}
+    return offered_by(root, root, warn)
+
+
+def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
+    """What ``folder``, which has the manifest or the usual folders, offers of the package."""
+    declared = read_manifest(folder, warn)
+    offered: dict[Kind, tuple[str, ...]] = {}
+    for kind in KINDS:
+        if declared is None:
+            found = list(_collected(kind, folder / kind, warn))
+        else:
+            found = list(_declared(kind, folder, declared.get(kind, ()), warn))
+        if kept := _relative(found, root, warn):
+            offered[kind] = kept
+    return offered
+
+
+def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
+    """The extensions of a folder: files, and subfolders with an index or a manifest of their own.
+
+    Those of the original (``THEIRS``) are among them, so that they can be counted.
+    """
+    for path in _entries(folder):
+        if path.name.startswith((".", "_")) or path.name in SKIPPED_FOLDERS:
+            continue
+        if path.is_file():
+            if path.suffix in OURS + THEIRS and not path.name.endswith(".d.ts"):
+                yield path
+        elif path.is_dir() and inside(folder, path):
+            yield from _folder_extension(path, warn)
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _folder_extension(folder: Path, warn: Warn) -> Iterator[Path]:
+    manifest = read_manifest(folder, warn)
+    if manifest is not None and "extensions" in manifest:
+        yield from _declared("extensions", folder, manifest["extensions"], warn)
+    else:
+        indexes = (folder / name for name in _INDEXES)
+        yield from [path for path in indexes if path.is_file()][:1]
+
+
+def _declared(kind: Kind, folder: Path, entries: Sequence[str], warn: Warn) -> Iterator[Path]:
+    wanted = [entry for entry in entries if not entry.startswith("!")]
+    unwanted = [entry[1:] for entry in entries if entry.startswith("!")]
+    for entry in wanted:
+        if leads_out(entry):
+            warn(f'{folder}: "{entry}" of {kind} leads out of the package and is not used')
+            continue
+        for path in _meant(folder, plain_path(entry)):
+            for found in _collected(kind, path, warn):
+                name = found.relative_to(folder).as_posix()
+                if not any(matches(pattern, name) for pattern in unwanted):
+                    yield found
+
+
+def _meant(folder: Path, entry: str) -> Iterator[Path]:
+    """What a path or pattern names, in the order of names."""
+    if (folder / entry).exists() or not _PATTERN & set(entry):
+        yield folder / entry
+        return
+    literal = [part for part in entry.split("/")[:-1]]
+    while any(_PATTERN & set(part) for part in literal):
+        literal.pop()
+    pattern = compile_glob(entry)
+    for found in _below(folder.joinpath(*literal)):
+        if pattern.fullmatch(found.relative_to(folder).as_posix()):
+            yield found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Everything below, without following links or entering folders of dependencies."""
+    for path in _entries(folder):
+        if path.name in SKIPPED_FOLDERS:
+            continue
+        yield path
+        if path.is_dir() and not path.is_symlink():
+            yield from _below(path)
+
+
+def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
+    match kind:
+        case "skills":
+            yield from skill_files(path)
+        case "prompts":
+            yield from template_files(path)
+        case "themes":
+            yield from [path] if path.is_file() else _with_suffix(path, ".json")
+        case "extensions" if path.is_file():
+            yield path
+        case "extensions" if path.is_dir():
+            yield from list(_folder_extension(path, warn)) or extension_files(path, warn)
+
+
+def _with_suffix(folder: Path, suffix: str) -> Iterator[Path]:
+    return (path for path in _entries(folder) if path.suffix == suffix and path.is_file())
+
+
+def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
+    kept: dict[str, None] = {}
+    for path in found:
+        if inside(root, path):
+            kept[path.relative_to(root).as_posix()] = None
+        else:
+            warn(f"{path} is a link that leads out of its package and is not used")
+    return tuple(kept)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder / name for name in os.listdir(folder))
+    except OSError:
+        return []

@@ -1,0 +1,105 @@
+"""The entries of ``packages`` in a settings file: read, found, replaced, toggled. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from pi.ai.messages import Json
+from pi.base.records import Record, field, replace
+from pi.coding.packages.errors import BadSource
+from pi.coding.packages.filters import as_pattern, plain_path, select
+from pi.coding.packages.source import Source, parse_source
+
+Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class Entry(Record):
+    """One package of a settings file."""
+
+    source: str
+    """As it is written; a path starts from the folder of the file."""
+    autoload: bool = True
+    """Without it, only what is wished for is used; in a project it changes the person's choice."""
+    wishes: dict[Kind, tuple[str, ...]] = field(default_factory=dict)
+    """By kind; a kind that is missing is used as the package offers it."""
+
+    def parsed(self, base: Path) -> Source:
+        """What the source names; ``BadSource`` if it names nothing."""
+        return parse_source(self.source, base)
+
+    def written(self, before: Json | None = None) -> str | Json:
+        """The form of the file; what ``before`` has beside it stays."""
+        others = {
+            name: value
+            for name, value in (before or {}).items()
+            if name not in ("source", "autoload", *KINDS)
+        }
+        if self.autoload and not self.wishes and not others:
+            return self.source
+        said = {} if self.autoload else {"autoload": False}
+        lists = {kind: list(self.wishes[kind]) for kind in KINDS if kind in self.wishes}
+        return {"source": self.source, **said, **lists, **others}
+
+
+def read_entry(raw: object) -> Entry | None:
+    """An entry of the file, or ``None`` for what cannot be one."""
+    if isinstance(raw, str):
+        return Entry(source=raw)
+    if not isinstance(raw, dict) or not isinstance(raw.get("source"), str):
+        return None
+    lists = {kind: raw[kind] for kind in KINDS if isinstance(raw.get(kind), list)}
+    wishes = {kind: tuple(x for x in each if isinstance(x, str)) for kind, each in lists.items()}
+    return Entry(source=raw["source"], autoload=raw.get("autoload") is not False, wishes=wishes)
+
+
+def read_entries(raw: object) -> list[Entry]:
+    """All entries of a list in the file; what cannot be one is passed over."""
+    found = map(read_entry, raw if isinstance(raw, list) else ())
+    return [entry for entry in found if entry is not None]
+
+
+def find(raw: Sequence[object], wanted: Source, text: str, base: Path) -> list[int]:
+    """Where a list has the package ``wanted``, or one that is written exactly as ``text``."""
+    return [at for at, each in enumerate(raw) if _is(read_entry(each), wanted, text, base)]
+
+
+def with_entry(raw: Sequence[object], entry: Entry, places: Iterable[int]) -> list[object]:
+    """The list with ``entry`` in the first of ``places``, or at the end; the others go."""
+    first, *others = [*places] or [len(raw)]
+    new = list(raw)
+    before = new[first] if first < len(raw) else None
+    new[first : first + 1] = [entry.written(before if isinstance(before, dict) else None)]
+    return [each for at, each in enumerate(new) if at not in others]
+
+
+def toggled(entry: Entry, kind: Kind, path: str, offered: Sequence[str], *, on: bool) -> Entry:
+    """The entry with one resource switched, and every other one as it was."""
+    before = entry.wishes.get(kind)
+    base = None if entry.autoload else ()
+    kept = [wish for wish in before or () if wish[:1] not in ("+", "-") or _names(wish) != path]
+    unchanged = len(kept) == len(before or ())
+    wishes = tuple(kept) if kept or (before is not None and unchanged) else None
+    if (path in select(offered, wishes, base=base)) is not on:
+        # A lone "+" would choose everything else too: here a pattern chooses.
+        wish = as_pattern(path) if on and wishes == () else f"{'+' if on else '-'}{path}"
+        wishes = (*(wishes or ()), wish)
+    left = {name: each for name, each in entry.wishes.items() if name != kind}
+    return replace(entry, wishes=left if wishes is None else left | {kind: wishes})
+
+
+def _is(entry: Entry | None, wanted: Source, text: str, base: Path) -> bool:
+    if entry is None:
+        return False
+    if entry.source == text:
+        return True
+    try:
+        return entry.parsed(base).identity == wanted.identity
+    except BadSource:
+        return False
+
+
+def _names(wish: str) -> str:
+    return plain_path(wish[1:])

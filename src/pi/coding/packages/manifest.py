@@ -1,0 +1,71 @@
+"""What a package declares: ``pi`` in package.json, ``[tool.pi]`` in pyproject.toml. Never run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from pi.ai.messages import Json
+from pi.base.errors import PiError
+from pi.base.files import read_if_exists
+from pi.coding.packages.confined import inside
+from pi.coding.packages.entries import KINDS, Kind
+from pi.coding.resources.source import Warn
+
+Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
+"""Paths and patterns by kind, ``!`` before those that are left out."""
+
+
+def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
+    """What the files of ``folder`` declare; ``None`` without a declaration, or with a broken one.
+
+    ``[tool.pi]`` has the last word on each kind: package.json may be there for the original alone.
+    """
+    declared: dict[Kind, tuple[str, ...]] = {}
+    found = False
+    for name, keys in (("package.json", ("pi",)), ("pyproject.toml", ("tool", "pi"))):
+        said = _read(folder / name, warn) if inside(folder, folder / name) else None
+        for key in keys:
+            said = said.get(key) if isinstance(said, dict) else None
+        if isinstance(said, dict):
+            found = True
+            declared |= {kind: _texts(said[kind]) for kind in KINDS if kind in said}
+    return declared if found else None
+
+
+def read_object(path: Path) -> Json:
+    """The object in a JSON file; empty where there is none. ``PiError`` if it is broken."""
+    data = read_if_exists(path)
+    if data is None:
+        return {}
+    try:
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise PiError(f"{path} cannot be read: {problem}") from problem
+
+
+def _read(path: Path, warn: Warn) -> Json | None:
+    try:
+        return read_object(path) if path.suffix == ".json" else _read_toml(path)
+    except PiError as problem:
+        warn(f"{problem.message}; the folders of its package are used")
+        return None
+
+
+def _read_toml(path: Path) -> Json | None:
+    data = read_if_exists(path)
+    if data is None:
+        return None
+    import tomllib  # 6 ms, which only Python projects are worth
+
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise PiError(f"{path} cannot be read: {problem}") from problem
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()

@@ -1,0 +1,221 @@
+"""Where a package comes from, as people write it: ``npm:``, ``git:``, ``pypi:``, a path. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from pi.base.records import Record
+from pi.base.terminal_text import one_line
+from pi.coding.packages.errors import BadSource
+
+_NPM = re.compile(
+    r"(?P<name>(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@(?P<version>[^\s@/:-][^@/:]*))?",
+    re.IGNORECASE | re.ASCII,
+)
+_PYPI = re.compile(
+    r"(?P<name>[a-z0-9](?:[\w.-]*[a-z0-9])?)(?P<extras>\[[\w.,-]+\])?(?:==(?P<version>[\w.!+-]+))?",
+    re.IGNORECASE | re.ASCII,
+)
+_SCHEMES = ("https", "http", "ssh", "git", "file")
+_URL = re.compile(rf"(?:{'|'.join(_SCHEMES)})://", re.IGNORECASE)
+_SCP = re.compile(r"(?P<user>\w[\w.-]*)@(?P<host>[\w.-]+):(?P<path>[^/].*)", re.ASCII)
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.IGNORECASE | re.ASCII)
+_WITH_REF = re.compile(r"(?P<path>.*[^/])@(?P<ref>[^@]+)")
+_REF = re.compile(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]+")
+_UNFIT = re.compile(r"[\\:\x00-\x1f\x7f]")
+"""What no part of a path that becomes a folder may hold."""
+
+
+class NpmSource(Record):
+    """A package of the npm registry."""
+
+    name: str
+    version: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The same for every version."""
+        return f"npm:{self.name}"
+
+    @property
+    def pinned(self) -> bool:
+        """Whether an update leaves it alone."""
+        return bool(self.version)
+
+    @property
+    def spec(self) -> str:
+        """What npm is asked for."""
+        return f"{self.name}@{self.version or 'latest'}"
+
+
+class PypiSource(Record):
+    """A distribution of the Python package index."""
+
+    name: str
+    """As the index compares names: small letters, single hyphens."""
+    extras: str = ""
+    version: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The same for every version."""
+        return f"pypi:{self.name}"
+
+    @property
+    def pinned(self) -> bool:
+        """Whether an update leaves it alone."""
+        return bool(self.version)
+
+    @property
+    def requirement(self) -> str:
+        """What pip is asked for."""
+        return f"{self.name}{self.extras}" + (f"=={self.version}" if self.version else "")
+
+
+class GitSource(Record):
+    """A repository."""
+
+    url: str
+    """What git is asked for."""
+    place: tuple[str, ...]
+    """Host and path: what it is called, however it is reached."""
+    ref: str = ""
+    """A branch, a tag or a commit; only git can tell which."""
+
+    @property
+    def identity(self) -> str:
+        """The same for every ref, and for https and ssh."""
+        return f"git:{'/'.join(self.place)}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it needs no network."""
+        return self.url.startswith("file:")
+
+
+class LocalSource(Record):
+    """A folder, or a file that is one extension; used where it is."""
+
+    path: Path
+
+    @property
+    def identity(self) -> str:
+        """The real place, so that a link to it is no second package."""
+        return os.path.realpath(self.path)
+
+
+Source: TypeAlias = NpmSource | PypiSource | GitSource | LocalSource
+
+
+def parse_source(text: str, base: Path) -> Source:
+    """What ``text`` names; paths start from ``base``. ``BadSource`` says what is wrong with it."""
+    text = text.strip()
+    if not text or "\0" in text:
+        raise _bad(text, "it is empty" if not text else "it holds a zero byte")
+    kind, _, rest = text.partition(":")
+    match kind:
+        case "npm":
+            return _npm(text, rest)
+        case "pypi":
+            return _pypi(text, rest)
+        case "git" if not rest.startswith("//"):
+            return _git(text, rest)
+    if _URL.match(text) or _SCP.fullmatch(text):
+        return _git(text, text)
+    try:
+        return LocalSource(path=Path(os.path.normpath(base / Path(text).expanduser())))
+    except RuntimeError as problem:  # ~somebody who does not exist
+        raise _bad(text, str(problem)) from problem
+
+
+def stored_form(source: Source, text: str, base: Path) -> str:
+    """``text`` as a settings file in ``base`` keeps it: a path is relative to that folder."""
+    if not isinstance(source, LocalSource):
+        return text.strip()
+    try:
+        relative = Path(os.path.relpath(source.path, base)).as_posix()
+    except ValueError:  # another drive
+        return str(source.path)
+    return relative if relative.startswith(".") else f"./{relative}"
+
+
+def without_password(text: str) -> str:
+    """``text`` for a message: one line, and no user name or password in its addresses."""
+    return re.sub(r"(?<=://)[^/\s@]+@", "", one_line(text))
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _npm(text: str, rest: str) -> NpmSource:
+    found = _NPM.fullmatch(rest)
+    if found is None:
+        raise _bad(text, "npm packages are npm:name or npm:@owner/name, with or without @version")
+    return NpmSource(name=found["name"], version=(found["version"] or "").strip())
+
+
+def _pypi(text: str, rest: str) -> PypiSource:
+    found = _PYPI.fullmatch(rest.replace(" ", ""))
+    if found is None:
+        raise _bad(text, "packages of the Python index are pypi:name or pypi:name==version")
+    return PypiSource(
+        name=re.sub(r"[-_.]+", "-", found["name"]).lower(),
+        extras=found["extras"] or "",
+        version=found["version"] or "",
+    )
+
+
+def _git(text: str, rest: str) -> GitSource:
+    if (scp := _SCP.fullmatch(rest)) is not None:
+        path, ref = _split_ref(scp["path"])
+        url = f"{scp['user']}@{scp['host']}:{path}"
+        return _repository(text, url, scp["host"], path, ref)
+    if not _URL.match(rest):
+        host, _, path = rest.partition("/")
+        path, ref = _split_ref(path)
+        if "/" not in path.strip("/"):
+            raise _bad(text, "repositories are git:host/owner/name, or an address")
+        return _repository(text, f"https://{host}/{path}", host, path, ref)
+    try:
+        parts = urlsplit(rest)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as problem:
+        raise _bad(text, str(problem)) from problem
+    path, ref = _split_ref(parts.path)
+    if (parts.username or "").startswith("-"):
+        raise _bad(text, "ssh would take the name of the user for an option")
+    if parts.scheme == "file":
+        host = "file"  # where the folders of repositories on this machine begin
+        if "/" in ref:  # a folder above may well have an @ in its name
+            path, ref = parts.path, ""
+    elif port is not None:
+        host = f"{host}-{port}"  # a colon is no character for a folder
+    return _repository(text, parts._replace(path=path).geturl(), host, path, ref)
+
+
+def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSource:
+    if not _HOST.fullmatch(host):
+        raise _bad(text, f'"{host}" is no name of a host')
+    if ref and not _REF.fullmatch(ref):
+        raise _bad(text, f'"{ref}" is no name of a branch, tag or commit')
+    parts = path.strip("/").removesuffix(".git").split("/")
+    if any(part in ("", ".", "..", ".git") or _UNFIT.search(part) for part in parts):
+        raise _bad(text, "its path cannot be the name of a folder")
+    return GitSource(url=url, place=(host.lower(), *parts), ref=ref)
+
+
+def _split_ref(path: str) -> tuple[str, str]:
+    """What stands behind the last ``@`` of a path is a ref, slashes included."""
+    found = _WITH_REF.fullmatch(path)
+    return (found["path"], found["ref"]) if found else (path, "")
+
+
+def _bad(text: str, why: str) -> BadSource:
+    return BadSource(
+        f'Cannot understand the package source "{without_password(text)}": {one_line(why)}.',
+        hint="Write npm:name, pypi:name, git:host/owner/name, an address or a path.",
+    )

@@ -1,0 +1,134 @@
+"""The composer: an editor between its borders, with what is queued above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pi.base.tasks import TaskScope
+from pi.modes.interactive.composer.attachments import Attachments
+from pi.modes.interactive.composer.prompt import OnAction, Prompt
+from pi.modes.interactive.composer.queued import QueuedRows
+from pi.modes.interactive.theme import Theme
+from pi.tui.completion.provider import Provider
+from pi.tui.containers import Container
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.editor import Editor
+
+if TYPE_CHECKING:  # the first frame must not wait for it
+    from pi.ai.messages import Image
+
+_LEVELS = {level: f"thinking{level.capitalize()}" for level in (
+    "off", "minimal", "low", "medium", "high", "xhigh", "max",
+)}  # fmt: skip
+
+
+class Composer:
+    """What the person writes. ``on_submit`` gets the text and the pictures that go with it."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        keymap: Keymap,
+        *,
+        tasks: TaskScope,
+        screen_rows: Callable[[], int],
+        request_render: Callable[[], None],
+    ) -> None:
+        self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
+        self.on_change: Callable[[str], None] = lambda text: None
+        """Told the whole text, long pastes in full."""
+        self._theme = theme
+        self._keymap = keymap
+        self._level = "off"
+        self._attachments = Attachments()
+        self._editor = Editor(
+            keymap=keymap,
+            theme=theme.editor,
+            screen_rows=screen_rows,
+            tasks=tasks,
+            request_render=request_render,
+        )
+        self._editor.on_submit = self._submitted
+        self._editor.on_change = self._changed
+        self.prompt = Prompt(self._editor, keymap)
+        self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
+        self.component = Container(self._queued, self.prompt)
+
+    @property
+    def text(self) -> str:
+        """What is written, long pastes in full."""
+        return self._editor.get_expanded_text()
+
+    def set_text(self, text: str) -> None:
+        """Replace what is written; it can be undone."""
+        self._editor.set_text(text)
+
+    def insert(self, text: str) -> None:
+        """Insert text at the cursor."""
+        self._editor.insert_text_at_cursor(text)
+
+    def attach(self, image: Image) -> None:
+        """Let a picture go with the message; a marker at the cursor stands for it."""
+        self.insert(self._attachments.add(image))
+
+    def take(self) -> tuple[str, tuple[Image, ...]]:
+        """What is written, which is gone then from the editor, as if it had been submitted."""
+        text = self.text.strip()
+        self._editor.set_text("")
+        return text, self._attachments.taken_from(text)
+
+    def remember(self, text: str) -> None:
+        """Make a message one that Up leads to."""
+        self._editor.add_to_history(text)
+
+    def on_action(self, act: OnAction) -> None:
+        """Say who is asked about the keys of the application."""
+        self.prompt.on_action = act
+
+    def offer(self, provider: Provider) -> None:
+        """Say who knows what could be meant."""
+        self._editor.set_autocomplete_provider(provider)
+
+    def arrange(self, *, padding: int, suggestions: int) -> None:
+        """Set how wide the margins are and how many suggestions are seen at once."""
+        self._editor.set_padding_x(padding)
+        self._editor.set_autocomplete_max_visible(suggestions)
+
+    def show_label(self, label: str) -> None:
+        """Put something into the upper border."""
+        if label != self._editor.label:
+            self._editor.label = label
+
+    def show_level(self, level: str) -> None:
+        """Let the border tell how much the model thinks."""
+        self._level = level
+        self._paint_border()
+
+    def show_queued(self, *groups: tuple[str, tuple[str, ...]]) -> None:
+        """Show what waits to be delivered, each group behind its name."""
+        self._queued.set(*groups)
+
+    def take_back(self, messages: Sequence[str]) -> None:
+        """Put messages that were queued before what is written."""
+        parts = [*messages, self.text]
+        self.set_text("\n\n".join(part for part in parts if part.strip()))
+
+    def _submitted(self, text: str) -> None:
+        images = self._attachments.taken_from(text)
+        if text:
+            self.remember(text)
+            self.on_submit(text, images)
+
+    def _changed(self, text: str) -> None:
+        self._paint_border()
+        self.on_change(self.text)
+
+    def _paint_border(self) -> None:
+        is_command = self._editor.get_text().startswith("!")
+        token = "bashMode" if is_command else _LEVELS.get(self._level, "border")
+        self._editor.border_color = self._theme.paint(token)
+
+    def _key(self, action: str) -> str:
+        keys = self._keymap.keys(action)
+        return keys[0] if keys else "nothing"

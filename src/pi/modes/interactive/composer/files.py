@@ -1,0 +1,34 @@
+"""The files that ``@`` offers: listed once, and again when the list has grown old."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+FRESH_SECONDS = 10.0
+
+ListBelow = Callable[[Path], Awaitable[Sequence[str]]]
+"""All that is below a folder and not ignored, relative to it."""
+
+
+class ProjectFiles:
+    """Answers from memory while a list is fresh, so that typing on costs nothing."""
+
+    def __init__(
+        self, below: ListBelow, cwd: Callable[[], Path], monotonic: Callable[[], float]
+    ) -> None:
+        self._below = below
+        self._cwd = cwd
+        self._monotonic = monotonic
+        self._listed: tuple[Path, float, Sequence[str]] | None = None
+
+    async def __call__(self, query: str) -> Sequence[str]:
+        """Everything below the working directory, whatever the query."""
+        cwd, now = self._cwd(), self._monotonic()
+        if self._listed is not None:
+            where, when, files = self._listed
+            if where == cwd and now - when < FRESH_SECONDS:
+                return files
+        files = await self._below(cwd)
+        self._listed = (cwd, now, files)
+        return files

@@ -1,0 +1,67 @@
+"""The editor with the keys of the application: those that mean something here never reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.editor import Editor
+
+if TYPE_CHECKING:
+    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+
+OnAction: TypeAlias = Callable[[str], bool]
+"""Told an action of the application; whether it did something."""
+
+_CLOSES_POPUP = "tui.select.cancel"
+_HISTORY = {"tui.editor.historyPrevious", "tui.editor.historyNext"}
+
+
+class Prompt:
+    """An ``Editor`` that asks ``on_action`` before it takes a key."""
+
+    def __init__(self, editor: Editor, keymap: Keymap) -> None:
+        self.editor = editor
+        self.on_action: OnAction = lambda action: False
+        self._keymap = keymap
+        self._width = 80
+
+    @property
+    def focused(self) -> bool:
+        """Whether the cursor is shown."""
+        return self.editor.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self.editor.focused = focused
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self.editor.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The editor."""
+        self._width = width
+        return self.editor.render(width)
+
+    def handle_input(self, data: str) -> None:
+        """Do what the key means in the application, or else in the editor."""
+        actions = self._keymap.actions(data)
+        if _HISTORY.isdisjoint(actions):
+            if _CLOSES_POPUP in actions and self._closed_popup(data):
+                return
+            for action in actions:
+                if action.startswith("app.") and self.on_action(action):
+                    return
+        self.editor.handle_input(data)
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Let the editor have the mouse."""
+        return self.editor.handle_mouse(event)
+
+    def _closed_popup(self, data: str) -> bool:
+        """Whether the key closed suggestions: they take rows, and nothing else changes with it."""
+        before = len(self.editor.render(self._width))
+        self.editor.handle_input(data)
+        return len(self.editor.render(self._width)) < before

@@ -1,0 +1,142 @@
+"""Going to another point of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from pi.base.records import Record
+from pi.base.tasks import TaskScope
+from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.runtime.results import Navigated
+from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
+from pi.modes.interactive.dialogs.tree.nodes import read_tree
+from pi.modes.interactive.dialogs.tree.selector import TreeSelector
+from pi.modes.interactive.dialogs.tree.view import TreeView
+from pi.modes.interactive.dialogs.waiting import wait_for
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+
+ALREADY_THERE = "Already at this point"
+
+_KEYS = (
+    ("tui.select.confirm", "go there"),
+    ("app.tree.editLabel", "label"),
+    ("app.tree.foldOrUp", "fold"),
+    ("app.tree.filter.cycleForward", "filter"),
+    ("tui.select.cancel", "close"),
+)
+
+
+class Summary(Record):
+    """Whether notes on the branch that is left are wanted, and which."""
+
+    wanted: bool
+    instructions: str = ""
+
+
+async def walk_tree(ui: Ui) -> None:
+    """Show the tree until the person has gone somewhere or has closed it.
+
+    Whoever goes back from the question about a summary, or stops one that is being written, sees
+    the tree again; the session then stands where it stood.
+    """
+    selected: str | None = None
+    while (picked := await pick_entry(ui, selected)) is not None:
+        selected = picked
+        if picked == ui.port.facts.leaf_id:
+            ui.notify(ALREADY_THERE)
+            return
+        summary = await _asked(ui)
+        if summary is None:
+            continue
+        moved = await _go_to(ui, picked, summary)
+        if moved is None or moved.aborted:
+            ui.notify("The summary was stopped.")
+            continue
+        if not moved.cancelled:
+            arrive(ui, moved.text)
+        return
+
+
+async def pick_entry(ui: Ui, selected: str | None = None) -> str | None:
+    """The id of the entry that the person chooses; labels are kept while they look around."""
+    facts = ui.port.facts
+    view = TreeView(read_tree(facts), ui.port.settings.values.tree_filter_mode)
+    if selected is not None:
+        view.select(selected)
+    async with TaskScope() as tasks:
+
+        async def keep(id: str, label: str) -> None:
+            await facts.label(id, label or None)
+            view.replace(read_tree(facts))
+            ui.request_render()
+
+        def build(done: Callable[[str | None], None]) -> Component:
+            inside = TreeSelector(
+                view,
+                ui.theme,
+                ui.keymap,
+                rows=list_rows(ui),
+                on_pick=done,
+                on_cancel=lambda: done(None),
+                on_label=lambda id, label: _started(tasks.start(keep(id, label), name="label")),
+            )
+            return Panel(ui.theme, "Session Tree", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+
+        return await ui.show(build)
+
+
+def arrive(ui: Ui, text: str | None) -> None:
+    """Show the session from where it stands now; what was said there can be said differently.
+
+    A draft is never given up for it.
+    """
+    ui.reload_session()
+    if text is None:
+        return
+    if ui.get_editor_text().strip():
+        ui.notify("Your draft was kept; what was said there is not in the editor.", "warning")
+    else:
+        ui.set_editor_text(text)
+
+
+async def _asked(ui: Ui) -> Summary | None:
+    """What the person wants of a summary; ``None`` to choose another entry."""
+    options = ui.port.settings.section(("branchSummary",), BranchSummaryOptions)
+    if options.skip_prompt:
+        return Summary(wanted=False)
+    while True:
+        answer: Literal["no", "yes", "custom"] | None = await choose(
+            ui,
+            "Summarize the branch you leave?",
+            [
+                Option(value="no", label="No summary"),
+                Option(value="yes", label="Summarize"),
+                Option(value="custom", label="Summarize with custom prompt"),
+            ],
+        )
+        match answer:
+            case None:
+                return None
+            case "no":
+                return Summary(wanted=False)
+            case "yes":
+                return Summary(wanted=True)
+            case "custom":
+                text = await edit_text(ui, "What should the summary dwell on?")
+                if text is not None:
+                    return Summary(wanted=True, instructions=text)
+
+
+async def _go_to(ui: Ui, id: str, summary: Summary) -> Navigated | None:
+    tree = ui.port.tree
+    if not summary.wanted:
+        return await tree.go_to(id)
+    work = tree.go_to(id, summarize=True, instructions=summary.instructions)
+    return await wait_for(ui, "Summarizing the branch…", work, on_cancel=tree.abort)
+
+
+def _started(_: object) -> None:
+    """The scope looks after the task."""

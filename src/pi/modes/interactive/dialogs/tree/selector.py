@@ -1,0 +1,178 @@
+"""The session tree on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.base.terminal_text import one_line
+from pi.modes.interactive.dialogs.tree.drawing import draw_row
+from pi.modes.interactive.dialogs.tree.filters import Mode
+from pi.modes.interactive.dialogs.tree.view import TreeView
+from pi.modes.interactive.theme import Theme
+from pi.tui.input.keymap import Keymap
+from pi.tui.input.keys import matches_key, printable_text
+from pi.tui.text.slicing import truncate_to_width
+from pi.tui.widgets.input import Input
+
+_FILTERS: dict[str, Mode] = {
+    "app.tree.filter.default": "default",
+    "app.tree.filter.noTools": "no-tools",
+    "app.tree.filter.userOnly": "user-only",
+    "app.tree.filter.labeledOnly": "labeled-only",
+    "app.tree.filter.all": "all",
+}
+_ALSO: dict[str, Mode] = {
+    "alt+d": "default",
+    "alt+t": "no-tools",
+    "alt+u": "user-only",
+    "alt+l": "labeled-only",
+    "alt+a": "all",
+}
+"""Further keys that have always gone to a filter."""
+
+
+class TreeSelector:
+    """Lists a ``TreeView`` and moves in it.
+
+    ``on_pick`` gets the id of the chosen entry, ``on_label`` an id and its new label.
+    """
+
+    def __init__(
+        self,
+        view: TreeView,
+        theme: Theme,
+        keymap: Keymap,
+        *,
+        rows: int,
+        on_pick: Callable[[str], None],
+        on_cancel: Callable[[], None],
+        on_label: Callable[[str, str], None],
+    ) -> None:
+        self._view = view
+        self._theme = theme
+        self._keymap = keymap
+        self._rows = rows
+        self._on_pick = on_pick
+        self._on_cancel = on_cancel
+        self._on_label = on_label
+        self._shows_times = False
+        self._label: Input | None = None
+        """The field in which a label is being written."""
+        self.focused = False
+
+    def handle_input(self, data: str) -> None:
+        """Move, filter, search, fold, label, choose or close."""
+        if self._label is not None:
+            self._label.handle_input(data)
+        elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
+            self._view.search(self._view.query + one_line_keeping_blanks(printable_text(data)))
+
+    def invalidate(self) -> None:
+        """Nothing is remembered."""
+
+    def render(self, width: int) -> list[str]:
+        """What is searched for, the rows around the selected one, and where they are."""
+        view, dim = self._view, self._theme.paint("dim")
+        if self._label is not None:
+            self._label.focused = self.focused
+            return self._label.render(width)
+        rows = [f" Search: {one_line(view.query)}"] if view.query else []
+        if not view.rows:
+            rows.append(self._theme.paint("muted")("   No entries"))
+        first = max(0, min(view.index - self._rows // 2, len(view.rows) - self._rows))
+        for index, row in enumerate(view.rows[first : first + self._rows], first):
+            arrow = self._theme.paint("accent")("›") if index == view.index else " "
+            drawn = draw_row(
+                view,
+                row,
+                self._theme,
+                max(width - 2, 1),
+                selected=index == view.index,
+                times=self._shows_times,
+            )
+            rows.append(f"{arrow} {drawn}")
+        position = f"({view.index + 1}/{len(view.rows)}) " if view.rows else ""
+        rows.append(dim(f"  {position}[{view.mode}]"))
+        return [truncate_to_width(row, width, "…") for row in rows]
+
+    def _moved(self, data: str) -> bool:
+        actions = self._keymap.actions(data)
+        view = self._view
+        if "app.tree.foldOrUp" in actions:
+            view.fold_or_up()
+        elif "app.tree.unfoldOrDown" in actions:
+            view.unfold_or_down()
+        elif "tui.select.up" in actions:
+            view.move(-1)
+        elif "tui.select.down" in actions:
+            view.move(1)
+        elif "tui.select.pageUp" in actions or matches_key(data, "left"):
+            view.jump(-self._rows)
+        elif "tui.select.pageDown" in actions or matches_key(data, "right"):
+            view.jump(self._rows)
+        else:
+            return False
+        return True
+
+    def _filtered(self, data: str) -> bool:
+        actions = self._keymap.actions(data)
+        modes = [_FILTERS[action] for action in actions if action in _FILTERS]
+        if not actions:
+            modes = [mode for key, mode in _ALSO.items() if matches_key(data, key)]
+        if modes:
+            self._view.filter(modes[0])
+        elif "app.tree.filter.cycleForward" in actions:
+            self._view.cycle_filter(1)
+        elif "app.tree.filter.cycleBackward" in actions:
+            self._view.cycle_filter(-1)
+        else:
+            return False
+        return True
+
+    def _acted(self, data: str) -> bool:
+        actions = self._keymap.actions(data)
+        node = self._view.selected
+        if "tui.select.confirm" in actions:
+            if node is not None:
+                self._on_pick(node.id)
+        elif "tui.select.cancel" in actions:
+            if self._view.query and matches_key(data, "escape"):
+                self._view.search("")
+            else:
+                self._on_cancel()
+        elif "tui.editor.deleteCharBackward" in actions:
+            self._view.search(self._view.query[:-1])
+        elif "app.tree.toggleLabelTimestamp" in actions:
+            self._shows_times = not self._shows_times
+        elif "app.tree.editLabel" in actions:
+            self._edit_label()
+        else:
+            return False
+        return True
+
+    def _edit_label(self) -> None:
+        node = self._view.selected
+        if node is None:
+            return
+
+        def close() -> None:
+            self._label = None
+
+        def keep(text: str) -> None:
+            close()
+            self._on_label(node.id, one_line(text))
+
+        self._label = Input(
+            prompt=" Label: ",
+            placeholder="nothing takes the label away",
+            placeholder_paint=self._theme.paint("dim"),
+            keymap=self._keymap,
+            on_submit=keep,
+            on_cancel=close,
+        )
+        self._label.set_value(node.label)
+
+
+def one_line_keeping_blanks(text: str) -> str:
+    """Typed text for a search field: a blank stays one, for the next word."""
+    return " " if text == " " else one_line(text)

@@ -1,0 +1,90 @@
+"""Drafts that survive the program: what was being written is in a file until it is sent.
+
+Every program has a file of its own, locked while it lives; a file that nobody holds was left by
+one that ended without being asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from pi.base.errors import PiError
+from pi.base.files import FileLock, LockedByAnother, private_directory, replace_file
+
+FOLDER = "drafts"
+
+
+class Drafts:
+    """The draft of one program in one folder. Problems with the disk never reach the person."""
+
+    def __init__(self, agent_dir: Path, cwd: Path, *, name: str) -> None:
+        self._folder = agent_dir / FOLDER
+        self._place = hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
+        self._path = self._folder / f"{self._place}.{name}.txt"
+        self._held = ExitStack()
+        self._is_held = False
+        self._saved = ""
+
+    def save(self, text: str) -> None:
+        """Keep a text, or nothing if it is empty."""
+        if text == self._saved:
+            return
+        self._saved = text
+        with suppress(OSError, PiError):
+            if text.strip():
+                self._hold()
+                replace_file(self._path, text.encode("utf-8", "replace"), mode=0o600)
+            else:
+                self._path.unlink(missing_ok=True)
+
+    def left_behind(self) -> str | None:
+        """The newest draft that a program has left in this folder; it is taken over."""
+        with suppress(OSError, PiError):
+            for path in self._abandoned():
+                text = path.read_text("utf-8", "replace")
+                path.unlink(missing_ok=True)
+                if text.strip():
+                    self.save(text)
+                    return text
+        return None
+
+    def close(self, *, keep: bool = False) -> None:
+        """Let the draft go, unless it is to be found again."""
+        if not keep:
+            self.save("")
+        self._held.close()
+
+    def _hold(self) -> None:
+        if not self._is_held:
+            private_directory(self._folder)
+            self._held.enter_context(FileLock(_lock_of(self._path)))
+            self._held.callback(_lock_of(self._path).unlink, missing_ok=True)
+            self._is_held = True
+
+    def _abandoned(self) -> Iterator[Path]:
+        files = sorted(
+            self._folder.glob(f"{self._place}.*.txt"),
+            key=lambda path: path.stat().st_mtime,
+            reverse=True,
+        )
+        for path in files:
+            if path != self._path and not _is_held(path):
+                yield path
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_suffix(".lock")
+
+
+def _is_held(path: Path) -> bool:
+    lock = _lock_of(path)
+    try:
+        with FileLock(lock):
+            pass
+    except LockedByAnother:
+        return True
+    lock.unlink(missing_ok=True)
+    return False

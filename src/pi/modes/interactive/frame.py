@@ -1,0 +1,112 @@
+"""The first frame: an editor that can be written in, before anything slow is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pi.base.tasks import TaskScope
+from pi.coding.settings.settings import Settings
+from pi.coding.settings.values import Values
+from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.keymap import load_keys
+from pi.modes.interactive.slot import Slot
+from pi.modes.interactive.startup import Start
+from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder
+from pi.modes.interactive.status.passing import PassingNotice
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import ThemeChoice, built_in
+from pi.modes.interactive.theme_file import BadTheme
+from pi.base.records import replace
+from pi.tui.capabilities import Capabilities, detect
+from pi.tui.containers import Container
+from pi.tui.input.actions import platform_of
+from pi.tui.input.keymap import Keymap
+from pi.tui.style import ColourDepth
+from pi.tui.terminal import Terminal
+from pi.tui.tui import TUI
+
+
+class Frame:
+    """Everything that is on the screen from the first moment on."""
+
+    def __init__(
+        self,
+        start: Start,
+        terminal: Terminal,
+        *,
+        tasks: TaskScope,
+        on_gone: Callable[[], None],
+        strict: bool = False,
+    ) -> None:
+        self.problems: list[str] = []
+        """What is wrong with the person's own files."""
+        values = self._settings(start.agent_dir, start.cwd)
+        capabilities = wanted_capabilities(detect(start.environ), values)
+        self.tui = TUI(
+            terminal,
+            env=start.environ,
+            mode=values.tui_mode,
+            capabilities=capabilities,
+            strict=strict,
+            follow_scheme=values.theme is None or "/" in values.theme,
+            on_gone=on_gone,
+        )
+        appearance = self.tui.appearance
+        self.theme = Theme(built_in(appearance.scheme), capabilities.colours)
+        self.themes = ThemeChoice(
+            self.theme,
+            folders=[start.agent_dir / "themes"],
+            scheme=lambda: appearance.scheme,
+            redraw=self.tui.reset_display,
+        )
+        self._choose_theme(values.theme)
+        appearance.on_change(self.themes.scheme_changed)
+        self.keymap = Keymap(platform=platform_of(start.system, start.environ))
+        self.problems += load_keys(self.keymap, start.agent_dir)
+        self.composer = Composer(
+            self.theme,
+            self.keymap,
+            tasks=tasks,
+            screen_rows=lambda: terminal.size.rows,
+            request_render=self.tui.request_render,
+        )
+        self.composer.arrange(
+            padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
+        )
+        self.composer.show_level(values.default_thinking_level)
+        self.above = Container()
+        """For what comes later: the transcript."""
+        self.passing = PassingNotice(self.theme)
+        self.footer = Footer(self.theme)
+        self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
+        self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
+        for part in (self.above, self.passing, self.slot.component, self.footer):
+            self.tui.add_child(part)
+        self.tui.set_focus(self.composer.prompt)
+
+    def _settings(self, agent_dir: Path, cwd: Path) -> Values:
+        """The person's own; those of the project come with the session, after trust."""
+        settings = Settings.of(agent_dir, cwd)
+        return settings.values
+
+    def _choose_theme(self, wanted: str | None) -> None:
+        try:
+            self.themes.use(wanted)
+        except BadTheme as problem:
+            self.problems.append(problem.explain())
+
+
+def wanted_capabilities(found: Capabilities, values: Values) -> Capabilities:
+    """What the terminal can do, as far as the settings want it; they beat the environment."""
+    terminal = values.terminal
+    changes: dict[str, object] = {}
+    if terminal.hyperlinks != "auto":
+        changes["hyperlinks"] = terminal.hyperlinks
+    if terminal.true_color != "auto" and found.colours != ColourDepth.NONE:
+        changes["colours"] = ColourDepth.TRUE if terminal.true_color else ColourDepth.PALETTE
+    if terminal.images != "auto":
+        changes["images"] = terminal.images or None
+    if values.show_hardware_cursor:
+        changes["hardware_cursor"] = True
+    return replace(found, **changes) if changes else found

@@ -1,0 +1,51 @@
+"""The log in the agent directory: rotated, for its owner only, and without secrets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pi.base.files import private_directory
+from pi.coding.export.redaction import Redactor
+
+NAME = "pi.log"
+MOST_BYTES = 2_000_000
+BACKUPS = 3
+
+
+def start_log(agent_dir: Path, *, secrets: Iterable[str] = ()) -> Callable[[], None]:
+    """Write what modules log into a file; gives what ends that.
+
+    ``secrets`` are values that never get into it; whatever has the shape of a key does not either.
+    """
+    # Not at the top: the handler loads modules that nothing before the first frame needs.
+    from logging.handlers import RotatingFileHandler
+
+    folder = private_directory(agent_dir)
+    handler = RotatingFileHandler(
+        folder / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(_Masking(Redactor(secrets)))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    if root.level > logging.INFO or root.level == logging.NOTSET:
+        root.setLevel(logging.INFO)
+
+    def stop() -> None:
+        root.removeHandler(handler)
+        handler.close()
+
+    return stop
+
+
+class _Masking(logging.Formatter):
+    """A line per record, with the traceback below it, all masked."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text without secrets."""
+        return self._redactor.text(super().format(record))

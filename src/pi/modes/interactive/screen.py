@@ -1,0 +1,185 @@
+"""The screen as dialogs and commands use it: implements ``Ui``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from pi.base.errors import PiError
+from pi.base.tasks import TaskScope
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.port import SessionPort
+from pi.modes.interactive.external_editor import edit_text, editor_command
+from pi.modes.interactive.frame import Frame
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import ThemeChoice
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.ui import Build, Level, T
+from pi.tui.clipboard import Clipboard
+from pi.tui.component import Component
+from pi.tui.input.keymap import Keymap
+from pi.tui.placement import OverlayOptions
+
+_PASSING: dict[Level, str] = {"info": "muted", "success": "success"}
+"""Levels that are told in passing; others stay in the transcript."""
+
+
+class Screen:
+    """Delegates to the parts of the screen; owns only who is asking."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        transcript: TranscriptView,
+        activity: Activity,
+        *,
+        tasks: TaskScope,
+        clipboard: Clipboard,
+        cwd: Callable[[], Path],
+        system: str,
+        reload: Callable[[], None],
+        quit: Callable[[], None],
+    ) -> None:
+        self._frame = frame
+        self._transcript = transcript
+        self._activity = activity
+        self._session: tuple[SessionPort, Host] | None = None
+        self._cwd = cwd
+        self._system = system
+        self.tasks = tasks
+        self.clipboard = clipboard
+        self.reload_session = reload
+        self.quit = quit
+
+    def open(self, port: SessionPort, host: Host) -> None:
+        """The session is there."""
+        self._session = (port, host)
+
+    @property
+    def port(self) -> SessionPort:
+        """The session; ``RuntimeError`` before there is one."""
+        return self._opened()[0]
+
+    @property
+    def host(self) -> Host:
+        """The machine and the person; ``RuntimeError`` before there is a session."""
+        return self._opened()[1]
+
+    @property
+    def theme(self) -> Theme:
+        """The colours."""
+        return self._frame.theme
+
+    @property
+    def themes(self) -> ThemeChoice:
+        """The themes that there are."""
+        return self._frame.themes
+
+    @property
+    def keymap(self) -> Keymap:
+        """What keys do."""
+        return self._frame.keymap
+
+    @property
+    def rows(self) -> int:
+        """How high the screen is."""
+        return self._frame.tui.terminal.size.rows
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a dialog has the editor's place or lies over the screen."""
+        return self._frame.slot.is_taken or self._frame.tui.overlays.has_visible
+
+    async def show(self, build: Build[T]) -> T:
+        """Put a component in the editor's place until it has an answer."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        component = build(_settler(answer))
+        self._frame.slot.push(component)
+        self.request_render()
+        try:
+            return await answer
+        finally:
+            self._frame.slot.remove(component)
+            self.request_render()
+
+    async def overlay(self, build: Build[T], options: OverlayOptions | None = None) -> T:
+        """Lay a component over everything until it has an answer."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        handle = self._frame.tui.show_overlay(build(_settler(answer)), options)
+        try:
+            return await answer
+        finally:
+            handle.hide()
+            self.request_render()
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        """Say something: in passing, or in the transcript if it went wrong."""
+        if level in _PASSING:
+            self._frame.passing.show(text, _PASSING[level])
+        else:
+            self._transcript.notice(text, level)
+        self.request_render()
+
+    def say(self, block: Component) -> None:
+        """Add something to the transcript for good."""
+        self._transcript.add(block)
+        self.request_render()
+
+    def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
+        """Show that something takes its time."""
+        return self._activity.working(label)
+
+    def get_editor_text(self) -> str:
+        """What is being written."""
+        return self._frame.composer.text
+
+    def set_editor_text(self, text: str) -> None:
+        """Replace what is being written."""
+        self._frame.composer.set_text(text)
+        self.request_render()
+
+    def request_render(self) -> None:
+        """Paint soon."""
+        self._frame.tui.request_render()
+
+    def refresh(self) -> None:
+        """Draw everything anew."""
+        self._frame.tui.reset_display()
+
+    async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
+        """Let the person's own editor change a text."""
+        port, host = self._opened()
+        command = editor_command(port.settings.values.external_editor, host.environ, self._system)
+        tui = self._frame.tui
+        tui.stop()
+        try:
+            return await edit_text(
+                text, command, suffix=suffix, cwd=self._cwd(), env=host.environ
+            )
+        except PiError as problem:
+            self.notify(problem.explain(), "error")
+            return None
+        finally:
+            tui.display.resume(tui.terminal.size)
+            tui.request_render(force=True)
+            tui.start()
+
+    def suspend(self) -> None:
+        """Give the terminal back to the shell until somebody continues the program."""
+        self._frame.tui.suspend()
+
+    def _opened(self) -> tuple[SessionPort, Host]:
+        if self._session is None:
+            raise RuntimeError("there is no session yet")
+        return self._session
+
+
+def _settler(answer: asyncio.Future[T]) -> Callable[[T], None]:
+    def settle(value: T) -> None:
+        if not answer.done():
+            answer.set_result(value)
+
+    return settle

@@ -1,0 +1,62 @@
+"""What is handed to the application, and what it gets back when the session is there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # none of this is loaded before the first frame
+    from pi.ai.messages import Image
+    from pi.base.clock import Clock
+    from pi.coding.runtime.host import Host
+    from pi.coding.runtime.port import SessionPort
+    from pi.coding.trust.trust import AskPerson
+    from pi.modes.interactive.ui import Ui
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the opening of a session may ask of the screen."""
+
+    ask_trust: AskPerson
+    report: Callable[[str], None]
+    """Tell the person something, in a line."""
+    ui: Ui
+    """For a dialog, e.g. to choose the session; it has no session yet."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A session, and what belongs to it."""
+
+    port: SessionPort
+    host: Host
+    lines: tuple[str, ...] = ()
+    """What was loaded, for the person to read."""
+    note: str = ""
+    """What the person should know about how it began."""
+    resume_hint: Callable[[], str] = lambda: ""
+    """How to come back to it, told at the end; empty if there is nothing to come back to."""
+
+
+OpenSession: TypeAlias = Callable[[Opening], Awaitable[Opened]]
+"""Opens the session behind the first frame; whoever calls it closes what it gives."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How the application is started."""
+
+    open: OpenSession
+    environ: Mapping[str, str]
+    cwd: Path
+    home: Path
+    agent_dir: Path
+    clock: Clock
+    messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
+    """What to say at once, one after the other."""
+    verbose: bool = False
+    system: str = "linux"
+    """``sys.platform``."""

@@ -1,0 +1,152 @@
+"""What goes on, as words for the editor's border: a spinner, what is done, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pi.agent.events import (
+    AgentEnd,
+    AgentSettled,
+    AgentStart,
+    MessageEnd,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    TurnStart,
+)
+from pi.ai.events import TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
+from pi.base.clock import Clock
+from pi.base.terminal_text import one_line
+from pi.coding.compaction.events import CompactionEnd, CompactionStart
+from pi.coding.retry.events import (
+    AutoRetryEnd,
+    AutoRetryStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+)
+
+FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
+TICK = 0.08
+"""Seconds that each frame of the spinner is shown."""
+
+_WORKING = "Working"
+
+
+class Activity:
+    """Knows what is being done. ``label`` is what to show; nothing while all is quiet."""
+
+    def __init__(self, clock: Clock, *, interrupt_key: Callable[[], str]) -> None:
+        self._clock = clock
+        self._interrupt_key = interrupt_key
+        self._began: float | None = None
+        """When the run began that goes on now."""
+        self._doing = _WORKING
+        self._tools: dict[str, str] = {}
+        self._retry: tuple[float, str] | None = None
+        """When the wait for another try ends, and which try it is."""
+        self._compacting = ""
+        self._work: list[tuple[float, list[str]]] = []
+        """Work of others, the latest last, each with its one label."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something to show."""
+        return self._began is not None or bool(self._work or self._compacting)
+
+    @property
+    def run_seconds(self) -> float:
+        """How long the run has gone on."""
+        return 0.0 if self._began is None else self._clock.monotonic() - self._began
+
+    def hear(self, event: object) -> None:
+        """Take note of something that the session tells."""
+        match event:
+            case MessageUpdate(assistant_message_event=change):
+                self._hear_change(change)
+            case AgentStart():
+                self._began = self._clock.monotonic() if self._began is None else self._began
+                self._doing, self._retry = _WORKING, None
+            case TurnStart() | MessageEnd():
+                self._doing = _WORKING
+            case ToolExecutionStart(tool_call_id=id, tool_name=name):
+                self._tools[id] = name
+            case ToolExecutionEnd(tool_call_id=id):
+                self._tools.pop(id, None)
+            case AgentEnd(will_retry=False) | AgentSettled():
+                self._began, self._retry = None, None
+                self._tools.clear()
+            case _:
+                self._hear_waiting(event)
+
+    def _hear_change(self, change: object) -> None:
+        match change:
+            case TextDelta():
+                self._doing = "Writing"
+            case ThinkingDelta():
+                self._doing = "Thinking"
+            case ToolCallStart(tool_name=name):
+                self._doing = f"Preparing {name}"
+            case ToolCallDelta():
+                pass
+
+    def _hear_waiting(self, event: object) -> None:
+        match event:
+            case AutoRetryStart() | SummarizationRetryScheduled():
+                until = self._clock.monotonic() + event.delay_ms / 1000
+                self._retry = (until, f"{event.attempt}/{event.max_attempts}")
+            case AutoRetryEnd() | SummarizationRetryFinished():
+                self._retry = None
+            case CompactionStart(reason=reason):
+                self._compacting = "Compacting" if reason == "manual" else "Compacting by itself"
+                self._work.append((self._clock.monotonic(), [self._compacting]))
+            case CompactionEnd():
+                if self._compacting and self._work:
+                    self._work.pop()
+                self._compacting = ""
+
+    @contextmanager
+    def working(self, label: str) -> Iterator[Callable[[str], None]]:
+        """Show a label as long as something goes on; what is given changes it."""
+        work = (self._clock.monotonic(), [label])
+        self._work.append(work)
+
+        def relabel(label: str) -> None:
+            work[1][0] = label
+
+        try:
+            yield relabel
+        finally:
+            self._work.remove(work)
+
+    def label(self) -> str:
+        """The spinner and the words, for this moment; empty while all is quiet."""
+        if not self.is_busy:
+            return ""
+        now = self._clock.monotonic()
+        frame = FRAMES[int(now / TICK) % len(FRAMES)]
+        began, words = self._work[-1] if self._work else (self._began or now, [self._words(now)])
+        parts = [one_line(words[0])]
+        if (seconds := int(now - began)) >= 1:
+            parts.append(elapsed(seconds))
+        if key := self._interrupt_key():
+            parts.append(f"{key} to interrupt")
+        return f"{frame} {' · '.join(parts)}"
+
+    def _words(self, now: float) -> str:
+        if self._retry is not None:
+            until, attempt = self._retry
+            return f"Retrying in {max(round(until - now), 0)}s (attempt {attempt})"
+        if self._tools:
+            names = list(dict.fromkeys(self._tools.values()))
+            return f"Running {', '.join(names)}"
+        return self._doing
+
+
+def elapsed(seconds: int) -> str:
+    """``4s``, ``1m 05s``, ``2h 03m``."""
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m {seconds % 60:02}s"
+    return f"{seconds // 3600}h {seconds // 60 % 60:02}m"

@@ -1,0 +1,158 @@
+"""The two lines below the editor: where we are, and what it has cost so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.base.records import Record
+from pi.base.terminal_text import one_line
+from pi.modes.interactive.theme import Theme
+from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.row_memory import RowMemory
+
+NEARLY_FULL = 70.0
+FULL = 90.0
+"""Percent of the window from which it is told in another colour."""
+
+
+class FooterFacts(Record):
+    """What the footer tells. Numbers that are zero are not shown."""
+
+    cwd: str = ""
+    branch: str = ""
+    session_name: str = ""
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    hit_percent: float | None = None
+    """Part of the last request's input that came from a cache."""
+    cost: float = 0.0
+    context_percent: float | None = None
+    context_window: int = 0
+    is_automatic: bool = False
+    """Whether the conversation is compacted by itself."""
+    provider: str = ""
+    model: str = ""
+    level: str = ""
+    """How much the model thinks; empty if it cannot."""
+    note: str = ""
+    """In place of the model, while there is none."""
+
+
+class Footer:
+    """Shows facts; ``extra`` lines of others come below."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._facts = FooterFacts()
+        self._memory = RowMemory()
+
+    @property
+    def facts(self) -> FooterFacts:
+        """What is shown."""
+        return self._facts
+
+    def show(self, facts: FooterFacts) -> None:
+        """Show other facts."""
+        if facts != self._facts:
+            self._facts = facts
+            self.invalidate()
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """Both lines."""
+        return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        dim = self._theme.paint("dim")
+        facts = self._facts
+        return [
+            dim(truncate_to_width(_place(facts), width, "…")),
+            _spread(self._numbers(), dim(_model(facts)), width),
+        ]
+
+    def _numbers(self) -> str:
+        facts, dim = self._facts, self._theme.paint("dim")
+        parts = [
+            f"{sign}{short_number(number)}"
+            for sign, number in (
+                ("↑", facts.input),
+                ("↓", facts.output),
+                ("R", facts.cache_read),
+                ("W", facts.cache_write),
+            )
+            if number
+        ]
+        if facts.hit_percent is not None:
+            parts.append(f"CH{facts.hit_percent:.1f}%")
+        if facts.cost:
+            parts.append(f"${facts.cost:.3f}")
+        return " ".join([*map(dim, parts), *self._context()])
+
+    def _context(self) -> list[str]:
+        facts = self._facts
+        if not facts.context_window:
+            return []
+        percent = "?" if facts.context_percent is None else f"{facts.context_percent:.1f}"
+        text = f"{percent}%/{short_number(facts.context_window)}"
+        if facts.is_automatic:
+            text += " (auto)"
+        return [self._theme.paint(_urgency(facts.context_percent or 0.0))(text)]
+
+
+def short_number(number: int) -> str:
+    """``950``, ``1.2k``, ``12k``, ``1.5M``."""
+    if number < 1000:
+        return str(number)
+    if number < 10_000:
+        return f"{number / 1000:.1f}k"
+    if number < 1_000_000:
+        return f"{round(number / 1000)}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def short_folder(cwd: Path, home: Path) -> str:
+    """A folder as people write it."""
+    try:
+        below = cwd.relative_to(home).as_posix()
+    except ValueError:
+        return str(cwd)
+    return "~" if below == "." else f"~/{below}"
+
+
+def _urgency(percent: float) -> str:
+    if percent > FULL:
+        return "error"
+    return "warning" if percent > NEARLY_FULL else "dim"
+
+
+def _place(facts: FooterFacts) -> str:
+    parts = [facts.cwd]
+    if facts.branch:
+        parts.append(f"({one_line(facts.branch)})")
+    if facts.session_name:
+        parts.append(f"• {one_line(facts.session_name)}")
+    return " ".join(parts)
+
+
+def _model(facts: FooterFacts) -> str:
+    if not facts.model:
+        return facts.note
+    level = f" • {facts.level}" if facts.level else ""
+    return f"({facts.provider}) {facts.model}{level}"
+
+
+def _spread(left: str, right: str, width: int) -> str:
+    """Both ends of a line; what does not fit is cut, the left end last."""
+    gap = width - visible_width(left) - visible_width(right)
+    if gap >= 2 or (not left and gap >= 0):
+        return left + " " * gap + right
+    room = width - visible_width(left) - 2
+    if room < 8:
+        return truncate_to_width(left, width, "…")
+    return f"{left}  {truncate_to_width(right, room, '…')}"

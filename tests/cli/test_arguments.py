@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.cli.arguments import Arguments, BadArguments, parse_arguments, parse_words
+from pi.cli.flags import FLAGS, switch
+
+
+def refused(*words: str) -> tuple[str, str]:
+    with pytest.raises(BadArguments) as caught:
+        parse_arguments(words)
+    return caught.value.message, caught.value.hint
+
+
+def test_every_kind_of_option_is_understood() -> None:
+    words = "-p --model m --tools read,,bash --skill a --skill b --list-models --export in out"
+
+    assert parse_arguments([*words.split(), "@f", "one", "two"]) == Arguments(
+        options={
+            "print": True,
+            "model": "m",
+            "tools": ["read", "bash"],
+            "skill": ["a", "b"],
+            "list_models": "",
+            "export": ["in", "out"],
+        },
+        files=("f",),
+        messages=("one", "two"),
+    )
+
+
+def test_a_value_may_follow_where_it_is_optional() -> None:
+    assert parse_arguments(["--list-models", "gpt"]).text("list_models") == "gpt"
+    assert parse_arguments(["--list-models", "-p"]).text("list_models") == ""
+    assert parse_arguments(["--export", "in", "@f"]).texts("export") == ("in",)
+
+
+def test_a_value_may_begin_with_a_dash() -> None:
+    assert parse_arguments(["--name", "-x"]).text("name") == "-x"
+
+
+@pytest.mark.trap(259)
+@pytest.mark.parametrize("prompt", ["- a", "---\na: b", "-", "-1", "--not an option", "---"])
+def test_what_is_no_option_is_a_prompt(prompt: str) -> None:
+    assert parse_arguments([prompt]).messages == (prompt,)
+
+
+def test_behind_two_dashes_are_messages_and_files() -> None:
+    told = parse_arguments(["--", "--model", "@f", "--"])
+
+    assert (told.messages, told.files, told.options) == (("--model", "--"), ("f",), {})
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["--tols"], "Unknown option: --tols", "Did you mean --tools?"),
+        (["--bogus"], "Unknown option: --bogus", "See `pi --help`."),
+        (
+            ["--model=x"],
+            "Unknown option: --model=x",
+            "Write the value as a word of its own: --model x",
+        ),
+        (["--model"], "--model requires a value", "--model <pattern>"),
+        (["--mode", "x"], 'Invalid mode "x". Valid values: text, json, rpc', ""),
+        (["--tui-mode", "x"], 'Invalid TUI mode "x". Valid values: regular, fullscreen', ""),
+        (["--name", " "], "--name requires a non-empty value", ""),
+        (["--fork", "x", "-c"], "--fork cannot be combined with --continue", ""),
+        (["--fork", "x", "--session", "y"], "--fork cannot be combined with --session", ""),
+        (["--fork", "x", "-r"], "--fork cannot be combined with --resume", ""),
+        (["--fork", "x", "--no-session"], "--fork cannot be combined with --no-session", ""),
+        (["--session-id", "x", "-c"], "--session-id cannot be combined with --continue", ""),
+        (["--session-id", "x", "-r"], "--session-id cannot be combined with --resume", ""),
+        (
+            ["--session-id", "x", "--session", "y"],
+            "--session-id cannot be combined with --session",
+            "",
+        ),
+        (
+            ["--api-key", "k"],
+            "--api-key requires a model to be specified via"
+            " --model, --provider/--model, or --models",
+            "",
+        ),
+    ],
+)
+def test_what_cannot_be_understood_is_an_error(words: list[str], message: str, hint: str) -> None:
+    assert refused(*words) == (message, hint)
+
+
+def test_who_asks_for_help_is_not_told_what_is_wrong() -> None:
+    assert parse_arguments(["--mode", "x", "--help"]).switch("help")
+
+
+def test_in_a_command_an_at_sign_is_just_a_letter() -> None:
+    told = parse_words(["@x", "--all"], [switch("--all", "everything")], command="sessions")
+
+    assert told == Arguments(command="sessions", options={"all": True}, messages=("@x",))
+
+
+@given(st.lists(st.text(max_size=8) | st.sampled_from([flag.name for flag in FLAGS])))
+def test_any_words_are_understood_or_refused(words: list[str]) -> None:
+    try:
+        told = parse_arguments(words)
+    except BadArguments as problem:
+        assert problem.message
+    else:
+        assert set(told.messages) | {f"@{name}" for name in told.files} <= set(words)

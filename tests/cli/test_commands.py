@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from pi.cli.commands import COMMANDS, Command, find_command
+
+COMPAT = {"install", "remove", "uninstall", "update", "list", "config", "auth"}
+
+
+def test_every_command_of_the_original_is_there() -> None:
+    assert {command.name for command in COMMANDS} >= COMPAT
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_a_module_that_runs_it(command: Command) -> None:
+    module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
+
+    assert callable(module.run)
+
+
+def test_the_words_that_can_follow_are_known() -> None:
+    actions = {command.name: command.actions for command in COMMANDS if command.actions}
+
+    assert actions == {
+        "models": ("pull",),
+        "sessions": ("rename", "delete", "export"),
+        "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
+        "completion": ("bash", "zsh", "fish"),
+    }
+
+
+def test_a_word_that_is_no_command_is_none() -> None:
+    assert find_command("hello") is None

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pi.cli.arguments import Arguments
+from pi.cli.configured import session_dir_here, settings_here
+from pi.coding.runtime.host import Host
+
+
+def project(tmp_path: Path, *, trusted: bool) -> tuple[Host, Path]:
+    host, cwd = Host.of({"HOME": str(tmp_path)}), tmp_path / "work"
+    (cwd / ".pi").mkdir(parents=True)
+    (cwd / ".pi" / "settings.json").write_text('{"sessionDir": "theirs"}')
+    host.agent_dir.mkdir(parents=True)
+    (host.agent_dir / "trust.json").write_text(json.dumps({str(cwd): trusted}))
+    return host, cwd
+
+
+def test_a_project_speaks_only_if_it_is_trusted(tmp_path: Path) -> None:
+    host, cwd = project(tmp_path / "a", trusted=False)
+    trusting, there = project(tmp_path / "b", trusted=True)
+
+    assert settings_here(host, cwd).values.session_dir is None
+    assert settings_here(trusting, there).values.session_dir == "theirs"
+    assert session_dir_here(Arguments(), trusting, there) == there / "theirs"
+
+
+def test_flag_variable_and_setting_name_the_folder_of_sessions(tmp_path: Path) -> None:
+    _, cwd = project(tmp_path, trusted=True)
+    host = Host.of({"HOME": str(tmp_path), "PI_CODING_AGENT_SESSION_DIR": "/variable"})
+    flag = Arguments(options={"session_dir": "flag"})
+
+    assert session_dir_here(flag, host, cwd) == cwd / "flag"
+    assert session_dir_here(Arguments(), host, cwd) == Path("/variable")
+
+
+def test_nobody_names_one(tmp_path: Path) -> None:
+    host = Host.of({"HOME": str(tmp_path)})
+
+    assert session_dir_here(Arguments(), host, tmp_path) is None

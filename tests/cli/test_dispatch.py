@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.cli.main import main
+from tests.cli.program import PATIENCE, Program
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_help_is_one_page_for_all_and_one_for_each_command(capsys: Captured) -> None:
+    assert main(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert main(["auth", "--help"]) == 0
+    part = capsys.readouterr().out
+
+    assert "  auth check " in whole and "--model <pattern>" in whole
+    assert part.startswith("Usage\n  pi auth check ")
+
+
+def test_a_command_has_options_of_its_own(capsys: Captured) -> None:
+    assert main(["sessions", "--model", "x"], {"HOME": "."}) == 1
+
+    assert capsys.readouterr().err.startswith("Error: Unknown option: --model\n")
+
+
+def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+
+    flag, command = cli.run("--list-models", "tour"), cli.run("models", "tour")
+
+    assert flag == command
+    assert flag.out.splitlines()[1].split() == ["demo", "tour", "128K", "16.4K", "no", "no"]
+
+
+def test_no_matching_model_is_no_failure(tmp_path: Path) -> None:
+    ended = Program.below(tmp_path).run("--list-models", "zzz")
+
+    assert ended == (0, 'No models matching "zzz"\n', "")
+
+
+def test_an_unknown_model_suggests_the_nearest(cli: Program) -> None:
+    assert cli.run("-p", "--model", "mock/eco-3", "hello") == (
+        1,
+        "",
+        'Error: Model "mock/eco-3" not found. Use --list-models to see available models.\n'
+        "Did you mean mock/echo-3?\n",
+    )
+
+
+def test_an_unknown_provider_suggests_the_nearest(cli: Program) -> None:
+    assert cli.run("-p", "--provider", "mokc", "hello") == (
+        1,
+        "",
+        'Error: Unknown provider "mokc".'
+        " Use --list-models to see available providers/models.\n"
+        "Did you mean mock?\n",
+    )
+
+
+def test_without_a_screen_one_cannot_choose_a_session(tmp_path: Path) -> None:
+    ended = Program.below(tmp_path).run("--resume", "hello")
+
+    assert (ended.code, ended.err) == (
+        1,
+        "Error: --resume needs a screen to choose a session on.\n"
+        "Use --continue for the latest one, or --session <id>; `pi sessions` lists them.\n",
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
+def test_with_a_terminal_on_both_sides_the_screen_is_wanted(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0), os.fdopen(theirs, "rb", buffering=0) as terminal:
+        finished = subprocess.run(
+            [sys.executable, "-m", "pi"],
+            cwd=cli.cwd,
+            env=cli.variables,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    told = finished.stderr.decode().splitlines()
+    assert (finished.returncode, told[0]) == (
+        1,
+        "Error: The interactive screen comes with a later version.",
+    )
+    assert 'pi -p "…"' in told[1]

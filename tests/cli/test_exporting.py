@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.cli.main import main
+from tests.cli.program import Program
+
+
+def test_a_session_file_becomes_a_page_in_this_folder(cli: Program) -> None:
+    cli.run("-p", "--model", "mock/echo-3", "hello")
+    (session,) = cli.agent_dir.glob("sessions/*/*.jsonl")
+
+    ended = cli.run("--export", str(session))
+
+    page = cli.cwd / f"pi-session-{session.stem}.html"
+    assert ended == (0, f"Exported to: {page}\n", "")
+    assert "The quick brown" in page.read_text()
+
+
+def test_another_name_is_another_form_and_keys_stay_here(cli: Program) -> None:
+    cli.environ["GROQ_API_KEY"] = "gsk-very-secret-key"
+    cli.run("-p", "--model", "mock/echo-3", "my key is gsk-very-secret-key")
+    (session,) = cli.agent_dir.glob("sessions/*/*.jsonl")
+
+    ended = cli.run("--export", str(session), "talk.md")
+
+    assert ended.out == f"Exported to: {cli.cwd / 'talk.md'}\n"
+    text = (cli.cwd / "talk.md").read_text()
+    assert "my key is" in text and "gsk-very-secret-key" not in text
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "missing.jsonl"
+
+    assert main(["--export", str(missing)], {"HOME": str(tmp_path)}) == 1
+
+    assert capsys.readouterr().err.startswith(f"Error: File not found: {missing}\n")

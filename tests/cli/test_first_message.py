@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image as Picture
+
+from pi.cli.first_message import FileMissing, assembled_prompts
+from pi.modes.json_lines import Prompt
+
+
+def prompts(tmp_path: Path, *messages: str, files: tuple[str, ...] = (), piped: str = "") -> object:
+    return assembled_prompts(messages, files, piped, cwd=tmp_path, home=tmp_path / "home")
+
+
+def png(width: int, height: int) -> bytes:
+    data = io.BytesIO()
+    Picture.new("RGB", (width, height), "red").save(data, "PNG")
+    return data.getvalue()
+
+
+def test_words_alone_are_said_as_they_are(tmp_path: Path) -> None:
+    assert prompts(tmp_path, "one", "two") == [Prompt(text="one"), Prompt(text="two")]
+
+
+def test_nothing_at_all_is_no_prompt(tmp_path: Path) -> None:
+    assert prompts(tmp_path, piped="  \n") == []
+
+
+def test_what_is_piped_and_attached_comes_first_with_room_between(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("content\n")
+
+    said = prompts(tmp_path, "ask", "later", files=("a.txt",), piped="piped\n")
+
+    assert said == [
+        Prompt(text=f'piped\n\n<file name="{tmp_path}/a.txt">\ncontent\n\n</file>\n\nask'),
+        Prompt(text="later"),
+    ]
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "a").write_bytes(b"\xff")
+
+    assert prompts(tmp_path, files=("~/a",)) == [
+        Prompt(text=f'<file name="{tmp_path}/home/a">\n\ufffd\n</file>')
+    ]
+
+
+def test_a_picture_is_seen_and_a_large_one_comes_with_its_size(tmp_path: Path) -> None:
+    (tmp_path / "small.png").write_bytes(png(2, 2))
+    (tmp_path / "large.png").write_bytes(png(4000, 10))
+
+    (said,) = assembled_prompts(
+        ["look"], ["small.png", "large.png"], "", cwd=tmp_path, home=tmp_path
+    )
+
+    assert [image.mime_type for image in said.images] == ["image/png", "image/png"]
+    assert said.text == (
+        f'<file name="{tmp_path}/small.png"></file>\n<file name="{tmp_path}/large.png"></file>'
+        "\n\nlook\n\n[Image: original 4000x10, displayed at 2000x5."
+        " Multiply coordinates by 2.00 to map to original image.]"
+    )
+
+
+def test_a_missing_file_is_named_with_its_whole_path(tmp_path: Path) -> None:
+    with pytest.raises(FileMissing) as caught:
+        prompts(tmp_path, "ask", files=("no.txt",))
+
+    assert caught.value.message == f"File not found: {tmp_path}/no.txt"
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileMissing) as caught:
+        prompts(tmp_path, files=(".",))
+
+    assert caught.value.message == f"Cannot read {tmp_path}: Is a directory"

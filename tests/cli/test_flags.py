@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from pi.cli.flags import FLAGS
+
+COMPAT = """\
+--provider --model --api-key --thinking --models --list-models --mode -p --print -c --continue -r
+--resume --session --session-id --fork --session-dir --no-session -n --name -t --tools -xt
+--exclude-tools -nbt --no-builtin-tools -nt --no-tools -e --extension -ne --no-extensions --skill
+-ns --no-skills --prompt-template -np --no-prompt-templates --theme --no-themes --use-theme -nc
+--no-context-files --system-prompt --append-system-prompt --export --tui-mode --verbose -a
+--approve -na --no-approve --offline -h --help -v --version
+"""
+
+
+def test_every_option_of_the_original_is_there_and_no_other() -> None:
+    names = [name for flag in FLAGS for name in (flag.name, flag.short) if name]
+
+    assert sorted(names) == sorted(COMPAT.split())
+
+
+def test_no_name_is_used_twice() -> None:
+    names = Counter(name for flag in FLAGS for name in (flag.name, flag.short, flag.field) if name)
+
+    assert names.most_common(1)[0][1] == 1
+
+
+def test_an_option_is_found_by_a_name_that_python_could_have() -> None:
+    assert all(flag.field.replace("_", "").isalnum() for flag in FLAGS)
+
+
+def test_every_option_has_help_and_a_value_has_a_name() -> None:
+    assert [flag.name for flag in FLAGS if not flag.help] == []
+    assert [flag.name for flag in FLAGS if (flag.kind == "switch") == bool(flag.value)] == []

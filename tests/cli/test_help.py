@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.cli.commands import COMMANDS, find_command
+from pi.cli.flags import FLAGS, switch, value
+from pi.cli.help import command_help, main_help, typed
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_page_names_everything_and_fits_the_terminal(width: int) -> None:
+    page = main_help(width)
+
+    missing = [flag.name for flag in FLAGS if flag.name not in page]
+    missing += [
+        form.usage for c in COMMANDS if not c.is_alias for form in c.forms if form.usage not in page
+    ]
+    assert missing == []
+    # What is typed is never broken; what it does is.
+    assert [line for line in page.splitlines() if len(line) > max(width, 76)] == []
+
+
+def test_groups_stand_under_their_titles() -> None:
+    page = main_help(80)
+
+    titles = [line for line in page.splitlines() if line and not line.startswith(" ")]
+    assert titles[2:] == [
+        "Commands",
+        "How it runs",
+        "Which model",
+        "Which session",
+        "Tools",
+        "Instructions, skills, extensions, themes",
+        "Trust, network, help",
+        "Examples",
+        "Environment",
+        "Exit codes",
+    ]
+
+
+def test_a_command_has_a_page_of_its_own() -> None:
+    command = find_command("sessions")
+    assert command is not None
+
+    page = command_help(command, 80)
+
+    assert page.startswith("Usage\n  pi sessions [search] ")
+    assert "\nOptions\n  --all " in page
+
+
+def test_an_option_is_shown_as_it_is_typed() -> None:
+    assert typed(switch("--print", "x", "-p")) == "-p, --print"
+    assert typed(value("--model", "pattern", "x")) == "--model <pattern>"
+    assert typed(value("--list-models", "search", "x", kind="optional")) == "--list-models [search]"
+    assert typed(value("--export", "in [out]", "x", kind="pair")) == "--export <in> [out]"
+
+
+def test_a_long_meaning_is_broken_between_words() -> None:
+    command = find_command("auth")
+    assert command is not None
+
+    lines = command_help(command, 60).splitlines()
+
+    assert max(map(len, lines)) <= 60

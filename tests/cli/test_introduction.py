@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi import __version__
+from pi.cli.introduction import introduction
+from pi.coding.runtime.assemble import assemble
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.options import SessionOptions
+
+
+async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
+    cwd = tmp_path / "work"
+    (cwd / ".pi" / "prompts").mkdir(parents=True)
+    (cwd / ".pi" / "prompts" / "review.md").write_text("Review it.")
+    (cwd / "AGENTS.md").write_text("Be brief.")
+    (cwd / ".env").write_text("GROQ_API_KEY=k")
+    host = Host.of({"HOME": str(tmp_path)})
+    built = await assemble(cwd, host, SessionOptions(model="demo/tour", approve=True))
+
+    told = list(introduction(built))
+    await built.session.close()
+
+    assert told == [
+        f"pi {__version__}",
+        f"folder: {cwd} (trusted: flag)",
+        "model: demo/tour, thinking off",
+        f"session: {built.session.facts.file}",
+        f"instructions: {cwd}/AGENTS.md",
+        "prompt templates: review",
+        "variables from .env files: GROQ_API_KEY",
+    ]

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.cli.arguments import parse_arguments
+from pi.cli.modes import Mode, NotYet, chosen_mode, must_be_possible
+
+
+@pytest.mark.parametrize(
+    ("words", "terminal", "mode"),
+    [
+        ("", True, "interactive"),
+        ("", False, "print"),
+        ("-p", True, "print"),
+        ("--mode text", True, "interactive"),
+        ("--mode text", False, "print"),
+        ("--mode json", True, "json"),
+        ("--mode rpc", True, "rpc"),
+        ("-p --mode json", False, "json"),
+    ],
+)
+def test_the_mode_is_what_was_said_and_who_looks_on(words: str, terminal: bool, mode: Mode) -> None:
+    assert chosen_mode(parse_arguments(words.split()), terminal=terminal) == mode
+
+
+def test_the_screen_that_is_not_there_yet_is_named_plainly() -> None:
+    with pytest.raises(NotYet, match="The interactive screen comes with a later version"):
+        must_be_possible(parse_arguments([]), "interactive")
+
+
+@pytest.mark.parametrize(
+    ("words", "mode", "message"),
+    [
+        ("--resume", "print", "--resume needs a screen to choose a session on."),
+        ("--resume", "rpc", "--resume needs a screen to choose a session on."),
+        ("@file", "rpc", "@file arguments are not supported in RPC mode"),
+    ],
+)
+def test_what_a_mode_cannot_do_is_refused(words: str, mode: Mode, message: str) -> None:
+    with pytest.raises(PiError) as caught:
+        must_be_possible(parse_arguments(words.split()), mode)
+
+    assert caught.value.message == message
+
+
+def test_what_a_mode_can_do_is_not_refused() -> None:
+    must_be_possible(parse_arguments(["-p", "@file", "hello"]), "print")

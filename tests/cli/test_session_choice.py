@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.cli.arguments import parse_arguments
+from pi.cli.session_choice import Declined, SessionChoice
+from pi.coding.session.opening import Shelf
+from pi.coding.session.resolving import NoMatchingSession
+from tests.coding.session.kept import HERE, THERE, keep, shelf
+
+
+class Chosen:
+    """What a command line means, and what was said meanwhile."""
+
+    def __init__(self, agent_dir: Path, words: str, *, yes: bool = False) -> None:
+        self.told: list[str] = []
+        self.asked: list[str] = []
+        self._choice = SessionChoice(
+            parse_arguments(words.split()),
+            {},
+            agent_dir=agent_dir,
+            confirm=lambda question: self.asked.append(question) or yes,  # type: ignore[func-returns-value]
+            report=self.told.append,
+        )
+
+    def on(self, where: Shelf) -> tuple[str, Path | None]:
+        """Id and file of the session."""
+        log = self._choice.open(where)
+        log.close()
+        return log.header.id, log.file
+
+
+def test_usually_a_session_begins(tmp_path: Path) -> None:
+    old = keep(shelf(tmp_path), "x", id="old")
+
+    _, file = Chosen(tmp_path, "").on(shelf(tmp_path))
+
+    assert file != old
+
+
+def test_the_latest_goes_on(tmp_path: Path) -> None:
+    keep(shelf(tmp_path, at=1), "x", id="first")
+    latest = keep(shelf(tmp_path, at=2), "x", id="second")
+    keep(shelf(tmp_path, THERE, at=3), "x", id="elsewhere")
+
+    assert Chosen(tmp_path, "--continue").on(shelf(tmp_path)) == ("second", latest)
+
+
+def test_without_one_to_go_on_with_a_session_begins(tmp_path: Path) -> None:
+    _, file = Chosen(tmp_path, "--continue").on(shelf(tmp_path))
+
+    assert file is not None and not file.exists()
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path), "x", id="abc")
+
+    assert Chosen(tmp_path, "--session ab").on(shelf(tmp_path)) == ("abc", file)
+    with pytest.raises(NoMatchingSession):
+        Chosen(tmp_path, "--session zz").on(shelf(tmp_path))
+
+
+def test_a_session_of_another_folder_is_forked_if_the_person_agrees(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path, THERE), "x", id="abc")
+    agreed = Chosen(tmp_path, "--session abc", yes=True)
+
+    id, copy = agreed.on(shelf(tmp_path))
+
+    assert id != "abc" and copy != file
+    assert agreed.asked == [
+        f"Session found in another project: {THERE}\n"
+        "Fork this session into current directory? [y/N] "
+    ]
+    with pytest.raises(Declined):
+        Chosen(tmp_path, "--session abc").on(shelf(tmp_path))
+
+
+def test_a_fork_is_a_copy_wherever_it_comes_from(tmp_path: Path) -> None:
+    keep(shelf(tmp_path, THERE), "x", id="abc")
+
+    id, file = Chosen(tmp_path, "--fork abc").on(shelf(tmp_path))
+
+    assert id != "abc"
+    assert file is not None and file.parent == shelf(tmp_path).directory
+
+
+def test_an_exact_id_is_opened_or_begun(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path), "x", id="abc")
+    new = Chosen(tmp_path, "--session-id ab")
+
+    assert Chosen(tmp_path, "--session-id abc").on(shelf(tmp_path)) == ("abc", file)
+    assert new.on(shelf(tmp_path))[0] == "ab"
+    assert new.told == [
+        "Warning: No project session found with id 'ab'; creating a new session with that id."
+    ]
+
+
+def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> None:
+    kept = Shelf(directory=tmp_path / "kept", cwd=HERE, stamps=shelf(tmp_path).stamps)
+    file = keep(kept, "x", id="abc")
+
+    assert Chosen(tmp_path, "--continue").on(kept) == ("abc", file)
+
+
+@pytest.mark.parametrize("flag", ["--continue", "--session abc", "--session-id abc"])
+def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
+    with pytest.raises(PiError, match="needs sessions that are saved"):
+        Chosen(tmp_path, flag).on(Shelf(directory=None, cwd=HERE))

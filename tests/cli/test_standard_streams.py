@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.program import PATIENCE
+
+
+def run(script: str, piped: str = "") -> tuple[str, str]:
+    finished = subprocess.run(
+        [sys.executable, "-c", script],
+        input=piped,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return finished.stdout, finished.stderr
+
+
+@pytest.mark.trap(248)
+def test_what_others_print_goes_to_standard_error() -> None:
+    script = (
+        "import os, sys\n"
+        "from pi.cli.standard_streams import protocol_output\n"
+        "print('before')\n"
+        "with protocol_output() as stdout:\n"
+        "    print('from a library', flush=True)\n"
+        "    os.system('echo from a child')\n"
+        "    os.write(stdout, b'protocol\\n')\n"
+        "print('after')\n"
+    )
+
+    assert run(script) == ("before\nprotocol\nafter\n", "from a library\nfrom a child\n")
+
+
+def test_what_is_piped_is_read_to_its_end() -> None:
+    script = (
+        "import asyncio\n"
+        "from pi.cli.standard_streams import piped_input\n"
+        "print(repr(asyncio.run(piped_input())))\n"
+    )
+
+    assert run(script, "one\ntwo") == ("'one\\ntwo'\n", "")
+
+
+def test_nobody_there_means_no() -> None:
+    script = "from pi.cli.standard_streams import confirm\nprint(confirm('Really? '))\n"
+
+    assert run(script, "y\n") == ("False\n", "Really? \n")

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.cli.update_check import AGAIN_MS, EVERY_MS, UpdateCheck, index_page, newest
+from pi.coding.runtime.host import Host
+from pi.testing import FakeClock
+from tests.ai.loopback import site
+
+PAGE = {
+    "name": "pi-harness",
+    "files": [
+        {"filename": "pi_harness-0.9.0-py3-none-any.whl"},
+        {"filename": "pi_harness-0.10.0.tar.gz"},
+        {"filename": "pi_harness-1.0.0rc1-py3-none-any.whl"},
+    ],
+}
+
+
+def check(tmp_path: Path, url: str, clock: FakeClock | None = None, **more: str) -> UpdateCheck:
+    environ = {"HOME": str(tmp_path), "PI_UPDATE_URL": url, **more}
+    return UpdateCheck(Host.of(environ, clock=clock or FakeClock()), version="0.9.0")
+
+
+@pytest.mark.parametrize(
+    ("page", "version"),
+    [
+        (json.dumps(PAGE), "0.10.0"),
+        ('<a href="x">pi-harness-2.0.tar.gz</a>', "2.0"),
+        ("0.3.1\n", "0.3.1"),
+        ("<html>Not found</html>", ""),
+        ("", ""),
+    ],
+)
+def test_a_page_of_an_index_names_released_versions(page: str, version: str) -> None:
+    assert newest(page) == version
+
+
+@pytest.mark.trap(287)
+async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with site({"/simple/pi-harness/": PAGE}) as index:
+        first = check(tmp_path, f"{index.url}/simple/pi-harness/", clock)
+        assert first.newer() is None
+        await first.look()
+        await first.look()
+        again = check(tmp_path, f"{index.url}/simple/pi-harness/", clock)
+        await again.look()
+        asked_today = len(index.asked)
+        await clock.advance(EVERY_MS / 1000)
+        await again.look()
+
+        assert (first.newer(), again.newer()) == ("0.10.0", "0.10.0")
+        assert (asked_today, len(index.asked)) == (1, 2)
+        assert "user-agent" not in index.asked[0][2]
+
+
+@pytest.mark.trap(287)
+async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with site({"/page": (503, {})}) as index:
+        asking = check(tmp_path, f"{index.url}/page", clock)
+        await asking.look()
+        await asking.look()
+        await clock.advance(AGAIN_MS / 1000)
+        await asking.look()
+
+        assert (asking.newer(), len(index.asked)) == (None, 2)
+
+
+@pytest.mark.trap(287)
+async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
+    asking = check(tmp_path, "http://127.0.0.1:9/")
+
+    await asking.look()
+
+    assert asking.newer() is None
+
+
+@pytest.mark.trap(287)
+async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
+    waiting = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        waiting.set()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    told: list[str] = []
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        async with check(tmp_path, f"http://127.0.0.1:{port}/").beside(told.append):
+            await waiting.wait()
+
+    assert told == []
+
+
+async def test_what_is_known_is_told_at_the_end(tmp_path: Path) -> None:
+    told: list[str] = []
+    async with site({"/": "0.10.0"}) as index:
+        asking = check(tmp_path, f"{index.url}/")
+        await asking.look()
+        async with asking.beside(told.append):
+            pass
+
+    assert told == ["pi 0.10.0 is available; this is 0.9.0."]
+
+
+@pytest.mark.trap(287)
+async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
+    early, late = FakeClock(1_000), FakeClock(2_000)
+    async with site({"/old": "0.10", "/new": "0.11"}) as index:
+        await check(tmp_path, f"{index.url}/new", late).look()
+        known = tmp_path / ".pi" / "agent" / "update-check.json"
+        known.write_text(known.read_text().replace(str(2_000 + EVERY_MS), "0"))
+        await check(tmp_path, f"{index.url}/old", early).look()
+
+    assert check(tmp_path, "").newer() == "0.11"
+
+
+@pytest.mark.parametrize("name", ["PI_OFFLINE", "PI_SKIP_VERSION_CHECK"])
+async def test_who_does_not_want_it_is_left_alone(tmp_path: Path, name: str) -> None:
+    async with site({"/": "9.9"}) as index:
+        asking = check(tmp_path, f"{index.url}/", **{name: "1"})
+        await asking.look()
+
+        assert (index.asked, asking.newer(), asking.allowed) == ([], None, False)
+
+
+async def test_a_damaged_memory_is_forgotten(tmp_path: Path) -> None:
+    (tmp_path / ".pi" / "agent").mkdir(parents=True)
+    (tmp_path / ".pi" / "agent" / "update-check.json").write_text("{")
+
+    assert check(tmp_path, "").newer() is None
+
+
+def test_the_index_is_the_one_that_pip_uses(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "venv")
+    config = tmp_path / ".config" / "pip" / "pip.conf"
+    config.parent.mkdir(parents=True)
+    config.write_text("[global]\ntimeout = 5\nindex-url = http://127.0.0.1:1/simple\n")
+    own = tmp_path / "own.conf"
+    own.write_text("[global]\nindex_url: http://127.0.0.1:2/simple/\n")
+
+    def page(**environ: str) -> str | None:
+        return index_page(environ, tmp_path, prefix=prefix)
+
+    assert page() == "http://127.0.0.1:1/simple/pi-harness/"
+    assert page(PIP_CONFIG_FILE=str(own)) == "http://127.0.0.1:2/simple/pi-harness/"
+    assert page(PIP_INDEX_URL="http://127.0.0.1:3/s") == "http://127.0.0.1:3/s/pi-harness/"
+    assert page(PIP_INDEX_URL="x", PI_UPDATE_URL="http://127.0.0.1:4/p") == "http://127.0.0.1:4/p"
+    assert page(PIP_NO_INDEX="1") is None

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.cli.arguments import parse_arguments
+from pi.cli.wishes import session_options, warnings
+from pi.coding.resources.discovery import Wanted
+from pi.coding.runtime.options import SessionOptions, ToolWishes
+
+
+def test_what_was_not_said_is_left_to_be_discovered() -> None:
+    assert session_options(parse_arguments([])) == SessionOptions()
+
+
+def test_everything_that_was_said_is_wanted() -> None:
+    words = (
+        "--model m --provider p --api-key k --thinking high --models a,b --tools read -xt bash"
+        " -nbt -nt -nc -ns --skill s -np --prompt-template t --system-prompt x"
+        " --append-system-prompt y --append-system-prompt z --name n --offline"
+    )
+
+    assert session_options(parse_arguments(words.split())) == SessionOptions(
+        model="m",
+        provider="p",
+        api_key="k",
+        thinking="high",
+        models=("a", "b"),
+        tools=ToolWishes(only=("read",), without=("bash",), built_in=False, any=False),
+        resources=Wanted(
+            context_files=False,
+            skills=False,
+            skill_paths=("s",),
+            prompts=False,
+            prompt_paths=("t",),
+            system_prompt="x",
+            append_system_prompt=("y", "z"),
+        ),
+        name="n",
+        offline=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "approve"), [("", None), ("-a", True), ("-na", False), ("-a -na", False)]
+)
+def test_trust_is_given_refused_or_left_open(words: str, approve: bool | None) -> None:
+    assert session_options(parse_arguments(words.split())).approve is approve
+
+
+def test_a_level_that_there_is_not_is_warned_of_and_left_out() -> None:
+    arguments = parse_arguments(["--thinking", "hard"])
+
+    assert session_options(arguments).thinking is None
+    assert list(warnings(arguments)) == [
+        'Warning: Invalid thinking level "hard". Valid values:'
+        " off, minimal, low, medium, high, xhigh, max"
+    ]
+
+
+def test_what_has_no_effect_yet_is_said() -> None:
+    (warning,) = warnings(parse_arguments(["-e", "x.py"]))
+
+    assert warning.startswith("Warning: --extension has no effect yet")

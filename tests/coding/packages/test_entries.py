@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.packages.entries import (
+    Entry,
+    find,
+    read_entries,
+    read_entry,
+    toggled,
+    with_entry,
+)
+from pi.coding.packages.filters import select
+from pi.coding.packages.source import parse_source
+
+BASE = Path("/srv/agent")
+OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/odd[1].md")
+
+
+def test_entries_are_read_and_written_as_they_were() -> None:
+    raw: list[object] = [
+        "npm:one",
+        {
+            "source": "npm:two",
+            "autoload": False,
+            "extensions": ["extensions/*.py", "!extensions/old.py"],
+            "skills": [],
+        },
+    ]
+
+    entries = read_entries(raw)
+
+    assert entries == [
+        Entry(source="npm:one"),
+        Entry(
+            source="npm:two",
+            autoload=False,
+            wishes={"extensions": ("extensions/*.py", "!extensions/old.py"), "skills": ()},
+        ),
+    ]
+    assert [entry.written() for entry in entries] == raw
+
+
+@pytest.mark.parametrize("raw", [7, None, {}, {"source": 3}, ["npm:x"]])
+def test_what_cannot_be_an_entry_is_none(raw: object) -> None:
+    assert read_entry(raw) is None
+    assert read_entries([raw, "npm:x"]) == [Entry(source="npm:x")]
+    assert read_entries(raw) == ([Entry(source="npm:x")] if raw == ["npm:x"] else [])
+
+
+def test_a_package_is_found_by_what_it_is_and_by_how_it_is_written() -> None:
+    raw = ["npm:one@1", 7, {"source": "../pk/x"}, "git:::"]
+
+    def places(text: str) -> list[int]:
+        return find(raw, parse_source(text, Path("/here")), text, BASE)
+
+    found = [places(text) for text in ("npm:one", "/srv/pk/x", "../pk/x", "npm:two")]
+
+    assert found == [[0], [2], [2], []]
+
+
+def test_an_entry_takes_the_place_of_all_that_name_it() -> None:
+    raw = ["npm:one@1", "npm:two", "npm:one"]
+
+    assert with_entry(raw, Entry(source="npm:one@2"), [0, 2]) == ["npm:one@2", "npm:two"]
+    assert with_entry(raw, Entry(source="npm:three"), []) == [*raw, "npm:three"]
+
+
+def test_what_pi_does_not_know_of_an_entry_stays() -> None:
+    raw = [{"source": "npm:one", "note": "mine"}]
+
+    changed = with_entry(raw, Entry(source="npm:one", wishes={"skills": ()}), [0])
+
+    assert changed == [{"source": "npm:one", "skills": [], "note": "mine"}]
+
+
+SOME = """
+    skills/* skills/b.md !skills/b.md !skills/** -skills/b.md +skills/b.md
+    -skills +skills -skills/a +skills/a/SKILL.md +elsewhere
+"""
+WISHES = st.lists(st.sampled_from(SOME.split()), max_size=4)
+
+
+@given(
+    wishes=st.none() | WISHES, path=st.sampled_from(OFFERED), on=st.booleans(), auto=st.booleans()
+)
+def test_a_toggle_switches_one_resource_and_no_other(
+    wishes: list[str] | None, path: str, on: bool, auto: bool
+) -> None:
+    entry = Entry(
+        source="npm:one",
+        autoload=auto,
+        wishes={"prompts": ()} if wishes is None else {"prompts": (), "skills": tuple(wishes)},
+    )
+
+    def chosen(of: Entry) -> set[str]:
+        return set(select(OFFERED, of.wishes.get("skills"), base=None if auto else ()))
+
+    changed = toggled(entry, "skills", path, OFFERED, on=on)
+
+    assert chosen(changed) == (chosen(entry) | {path} if on else chosen(entry) - {path})
+    assert changed.wishes["prompts"] == ()
+
+
+def test_switching_off_and_on_again_leaves_the_entry_as_it_was() -> None:
+    off = toggled(Entry(source="npm:one"), "skills", OFFERED[1], OFFERED, on=False)
+
+    assert off.written() == {"source": "npm:one", "skills": ["-skills/b.md"]}
+    assert toggled(off, "skills", OFFERED[1], OFFERED, on=True).written() == "npm:one"

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.packages.filters import as_pattern, matches, plain_path, select
+
+OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/old/c.md")
+
+
+@pytest.mark.parametrize(
+    ("wishes", "chosen"),
+    [
+        (None, OFFERED),
+        ((), ()),
+        (("skills/*.md",), OFFERED[1:2]),
+        (("skills/a", "skills/old"), (OFFERED[0], OFFERED[2])),
+        (("!skills/old/*",), OFFERED[:2]),
+        (("!./skills/b.md",), (OFFERED[0], OFFERED[2])),
+        (("!skills/**", "+skills/b.md"), OFFERED[1:2]),
+        (("-skills/b.md",), (OFFERED[0], OFFERED[2])),
+        (("+skills/b.md",), OFFERED),
+        (("-skills", "+skills/a"), OFFERED[:1]),
+        (("+skills/b.md", "-skills/b.md"), (OFFERED[0], OFFERED[2])),
+        (("+secret/x.md", "elsewhere/*"), ()),
+    ],
+)
+def test_wishes_choose_among_what_is_offered(
+    wishes: tuple[str, ...] | None, chosen: tuple[str, ...]
+) -> None:
+    assert select(OFFERED, wishes) == chosen
+
+
+@pytest.mark.parametrize(
+    ("wishes", "chosen"),
+    [
+        (None, OFFERED[:1]),
+        ((), ()),
+        (("skills/b.md",), OFFERED[:2]),
+        (("+skills/old",), (OFFERED[0], OFFERED[2])),
+        (("-skills/a",), ()),
+    ],
+)
+def test_wishes_change_an_earlier_choice(
+    wishes: tuple[str, ...] | None, chosen: tuple[str, ...]
+) -> None:
+    assert select(OFFERED, wishes, base=OFFERED[:1]) == chosen
+
+
+@given(st.lists(st.text(alphabet="ab/*!+-.[", max_size=6)), st.booleans())
+def test_wishes_never_widen_what_is_offered(wishes: list[str], alone: bool) -> None:
+    chosen = select(("a/b", "b.a"), wishes, base=None if alone else ())
+
+    assert set(chosen) <= {"a/b", "b.a"}
+
+
+@given(st.text(alphabet="ab*?[]{}\\!.", min_size=1, max_size=8))
+def test_a_path_can_be_said_as_a_pattern(path: str) -> None:
+    assert matches(as_pattern(path), path)
+    assert not matches(as_pattern(path), path + "c")
+
+
+def test_paths_are_compared_without_their_ornaments() -> None:
+    assert plain_path("././skills/a//") == "skills/a"

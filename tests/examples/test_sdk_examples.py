@@ -1,0 +1,43 @@
+"""What the examples of the Python API print, to the letter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PRINTED = {
+    "sdk_run": "An empty folder, so far.\n",
+    "sdk_events": "[population has run]\nAbout two million.\n1 tool call\n",
+    "sdk_controlled": "ada: Fine. (stop)\nbob: Too long. (stop)\n",
+    "sdk_sessions": "1 session: I am Ada.\nYou are Ada.\nHello, Bob.\n",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_example_prints_what_it_says(name: str, root: Path, tmp_path: Path) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", root / f"examples/{name}.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (finished.stdout, finished.stderr) == (PRINTED[name], "")
+
+
+def test_every_example_of_the_python_api_is_listed(root: Path) -> None:
+    assert {path.stem for path in (root / "examples").glob("sdk_*.py")} == set(PRINTED)
+
+
+@pytest.mark.slow
+def test_examples_satisfy_a_strict_type_checker(root: Path) -> None:
+    examples = sorted((root / "examples").glob("sdk_*.py"))
+    finished = subprocess.run(
+        [sys.executable, "-m", "mypy", *examples], cwd=root, capture_output=True, text=True
+    )
+
+    assert finished.returncode == 0, finished.stdout

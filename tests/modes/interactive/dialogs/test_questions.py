@@ -1,0 +1,116 @@
+"""Small questions on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.dialogs.questions import (
+    Option,
+    ask_text,
+    choose,
+    confirm,
+    edit_text,
+    select,
+)
+from pi.testing import FakeClock
+from tests.modes.interactive.fake_screen import FakeScreen, settle
+
+
+async def test_the_chosen_option_is_given_back(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    options = [Option(value=1, label="One", description="the first"), Option(value=2, label="Two")]
+    asked = asyncio.create_task(choose(screen, "Which?", options, message="Think well."))
+    await screen.press("down")
+
+    assert screen.text() == (
+        " Which?\n Think well.\n\n  One  the first\n→ Two\n\n Enter choose · Escape cancel"
+    )
+    await screen.press("enter")
+    assert await asked == 2
+
+
+@pytest.mark.trap(208)
+async def test_ctrl_c_and_escape_close_a_question(tmp_path: Path) -> None:
+    for key in ("ctrl+c", "escape"):
+        screen = FakeScreen(tmp_path)
+        asked = asyncio.create_task(select(screen, "Which?", ["a", "b"]))
+        await screen.press(key)
+        assert await asked is None
+        assert not screen.is_open
+
+
+@pytest.mark.trap(208)
+async def test_an_empty_list_can_be_moved_in_and_closed(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(select(screen, "Which?", []))
+    await screen.press("up", "down", "pageDown", "enter")
+    assert screen.is_open
+    await screen.press("escape")
+    assert await asked is None
+
+
+async def test_yes_is_yes_and_everything_else_is_no(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    for keys, expected in ((["enter"], True), (["down", "enter"], False), (["escape"], False)):
+        asked = asyncio.create_task(confirm(screen, "Sure?"))
+        await screen.press(*keys)
+        assert await asked is expected
+
+
+async def test_a_line_is_asked_for_with_a_value_to_begin_with(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(ask_text(screen, "Name?", value="ab"))
+    await screen.type("c")
+    await screen.press("enter")
+    assert await asked == "abc"
+
+
+@pytest.mark.trap(207)
+async def test_a_masked_line_shows_dots_and_cannot_be_brought_back(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(ask_text(screen, "Key?", masked=True))
+    await screen.type("secret")
+    assert "secret" not in screen.text()
+    assert "••••••" in screen.text()
+    await screen.press("ctrl+u", "ctrl+y", "ctrl+-")
+    assert "•" not in screen.text()
+    await screen.press("enter")
+    assert await asked == ""
+
+
+async def test_a_text_is_edited_over_several_lines_and_elsewhere(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    screen.edited = "from elsewhere"
+    asked = asyncio.create_task(edit_text(screen, "Text?", "here"))
+    await screen.press("ctrl+j")
+    await screen.type("x")
+    assert "here\nx" in screen.text()
+    await screen.press("ctrl+g")
+    await screen.press("enter")
+    assert await asked == "from elsewhere"
+
+
+async def test_a_question_that_takes_too_long_is_taken_away(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    clock = screen.host.clock
+    assert isinstance(clock, FakeClock)
+    asked = asyncio.create_task(select(screen, "Which?", ["a"], timeout=5))
+    await screen.shown()
+    await settle()
+    await clock.advance(5)
+    assert await asked is None
+    assert not screen.is_open
+
+
+@pytest.mark.trap(270)
+async def test_a_question_goes_with_whoever_asked_it(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(select(screen, "Which?", ["a"], timeout=5))
+    await screen.shown()
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert not screen.is_open

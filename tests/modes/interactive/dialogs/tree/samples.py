@@ -1,0 +1,48 @@
+"""Trees to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pi.modes.interactive.dialogs.tree.describing import Description, Kind
+from pi.modes.interactive.dialogs.tree.nodes import ROOT, Node, Tree
+
+KINDS: tuple[Kind, ...] = ("user", "assistant", "tool", "tools only", "other", "bookkeeping")
+
+
+def node(name: str, parent: int, kind: Kind = "user", **more: Any) -> Node:
+    """A node that says its name."""
+    said = Description(kind=kind, role=kind, text=name, words=name)
+    return Node(id=name, parent=parent, said=said, timestamp=more.pop("timestamp", ""), **more)
+
+
+def tree(*rows: tuple[str, int], leaf: int = ROOT) -> Tree:
+    """Nodes from ``(name, parent)``; the first letter of a name tells its kind."""
+    letters = {kind[0]: kind for kind in ("user", "assistant", "other", "bookkeeping")}
+    letters["t"] = "tool"
+    letters["c"] = "tools only"
+    return Tree(tuple(node(n, p, letters.get(n[0], "user")) for n, p in rows), leaf)  # type: ignore[arg-type]
+
+
+@st.composite
+def trees(draw: st.DrawFn, most: int = 25) -> Tree:
+    """Any tree, also with several roots; parents come before or after their children."""
+    count = draw(st.integers(0, most))
+    order = draw(st.permutations(range(count)))
+    parents = [ROOT] * count
+    for at, place in enumerate(order):
+        if at:
+            parents[place] = draw(st.sampled_from([ROOT, *order[:at]]))
+    nodes = tuple(
+        node(
+            f"n{place}",
+            parents[place],
+            draw(st.sampled_from(KINDS)),
+            timestamp=str(draw(st.integers(0, 3))),
+            label=draw(st.sampled_from(["", "", "mark"])),
+        )
+        for place in range(count)
+    )
+    return Tree(nodes, leaf=draw(st.integers(-1, count - 1)))

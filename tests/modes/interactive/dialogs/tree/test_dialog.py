@@ -1,0 +1,153 @@
+"""Going to another point of a session, on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pi.coding.runtime.agent_session import AgentSession
+from pi.modes.interactive.dialogs.tree.dialog import ALREADY_THERE, walk_tree
+from pi.testing import says
+from tests.coding.runtime.stage import Stage, kinds
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+@asynccontextmanager
+async def talk(tmp_path: Path, *answers: str) -> AsyncIterator[tuple[AgentSession, FakeScreen]]:
+    """A session in which two things were said."""
+    stage = Stage(tmp_path, *(says(text) for text in ("One", "Two", *answers)))
+    session = await stage.open()
+    await session.prompts.prompt("first question")
+    await session.prompts.prompt("second question")
+    try:
+        yield session, FakeScreen(tmp_path, session, stage.host)
+    finally:
+        await session.close()
+
+
+async def test_the_tree_shows_the_conversation_and_the_active_branch(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (_, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.shown()
+        assert screen.text() == (
+            " Session Tree\n"
+            "\n"
+            "  • user: first question\n"
+            "  • assistant: One\n"
+            "  • user: second question\n"
+            "› • assistant: Two\n"
+            "  (4/4) [default]\n"
+            "\n"
+            " Enter go there · Shift+L label · Ctrl+Left fold · Ctrl+O\n"
+            " filter · Escape close"
+        )
+        await screen.press("escape")
+        await walk
+
+
+async def test_a_question_comes_back_into_the_editor_and_the_leaf_goes_before_it(
+    tmp_path: Path,
+) -> None:
+    async with talk(tmp_path) as (session, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("up", "enter", "enter")
+        await walk
+        assert screen.editor_text == "second question"
+        assert [m.role for m in _said(session)] == ["user", "assistant"]
+        assert screen.reloads == 1
+
+
+def _said(session: AgentSession) -> list[_Message]:
+    names = [type(message).__name__ for message in session.messages]
+    return [_Message(name) for name in names if name in ("UserMessage", "AssistantMessage")]
+
+
+class _Message:
+    def __init__(self, name: str) -> None:
+        self.role = name.removesuffix("Message").lower()
+
+
+@pytest.mark.trap(200)
+async def test_a_draft_is_not_lost_to_the_tree(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (_, screen):
+        screen.editor_text = "my draft"
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("up", "enter", "enter")
+        await walk
+        assert screen.editor_text == "my draft"
+        assert screen.notices[-1][0] == "warning"
+
+
+async def test_going_to_where_one_is_changes_nothing(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (session, screen):
+        before = kinds(session)
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("enter")
+        await walk
+        assert screen.notices == [("info", ALREADY_THERE)]
+        assert kinds(session) == before
+
+
+async def test_escape_in_the_question_about_a_summary_shows_the_tree_again(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (_, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("up", "up", "enter")
+        assert "Summarize with custom prompt" in screen.text()
+        await screen.press("escape")
+        assert "› • assistant: One" in screen.text()
+        await screen.press("enter", "down", "down", "enter", "escape")
+        assert "Summarize with custom prompt" in screen.text()
+        await screen.press("escape", "escape")
+        await walk
+        assert screen.reloads == 0
+
+
+async def test_a_summary_is_kept_at_the_new_place(tmp_path: Path) -> None:
+    async with talk(tmp_path, "## Notes") as (session, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("up", "up", "enter", "down", "enter")
+        await screen.closed()
+        await walk
+        assert kinds(session)[-1] == "branch_summary"
+
+
+async def test_the_question_is_left_out_if_the_settings_say_so(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (session, screen):
+        session.settings.set({"branchSummary.skipPrompt": True})
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("up", "up", "enter")
+        await walk
+        assert screen.reloads == 1
+
+
+async def test_labels_are_set_seen_and_taken_off(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (session, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("up", "up", "L", *"mark", "enter")
+        assert "› • [mark] assistant: One" in screen.text()
+        await screen.press("ctrl+l")
+        assert "user:" not in screen.text()
+        await screen.press("T")
+        assert "[mark 2" in screen.text()
+        await screen.press("L", *["backspace"] * 4, "enter", "alt+d")
+        assert "[mark" not in screen.text()
+        await screen.press("escape")
+        await walk
+        assert kinds(session)[-2:] == ["label", "label"]
+
+
+async def test_typing_searches_and_escape_first_clears_the_search(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (_, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.type("second q")
+        assert " Search: second q" in screen.text()
+        assert "first" not in screen.text()
+        await screen.press("escape")
+        assert "first" in screen.text()
+        await screen.type("x")
+        await screen.press("ctrl+c")
+        await walk
