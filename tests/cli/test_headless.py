@@ -391,7 +391,8 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(b'{"type": "bash", "command": "echo [$MOCK_KEY]"}\n')
         child.stdin.flush()
-        seen = json.loads(child.stdout.readline())["data"]["output"]
+        told = (json.loads(line) for line in child.stdout)
+        seen = next(answer for answer in told if answer["type"] == "response")["data"]["output"]
         child.stdin.close()
 
     assert (trusting.code, trusting.out) == (0, "The quick brown\n")

@@ -18,11 +18,16 @@ class Chosen:
     def __init__(self, agent_dir: Path, words: str, *, yes: bool = False) -> None:
         self.told: list[str] = []
         self.asked: list[str] = []
+
+        def confirm(question: str) -> bool:
+            self.asked.append(question)
+            return yes
+
         self._choice = SessionChoice(
             parse_arguments(words.split()),
             {},
             agent_dir=agent_dir,
-            confirm=lambda question: self.asked.append(question) or yes,  # type: ignore[func-returns-value]
+            confirm=confirm,
             report=self.told.append,
         )
 
@@ -99,7 +104,7 @@ def test_an_exact_id_is_opened_or_begun(tmp_path: Path) -> None:
 
 
 def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> None:
-    kept = Shelf(directory=tmp_path / "kept", cwd=HERE, stamps=shelf(tmp_path).stamps)
+    kept = shelf(tmp_path, custom=tmp_path / "kept")
     file = keep(kept, "x", id="abc")
 
     assert Chosen(tmp_path, "--continue").on(kept) == ("abc", file)
@@ -108,4 +113,4 @@ def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> 
 @pytest.mark.parametrize("flag", ["--continue", "--session abc", "--session-id abc"])
 def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
     with pytest.raises(PiError, match="needs sessions that are saved"):
-        Chosen(tmp_path, flag).on(Shelf(directory=None, cwd=HERE))
+        Chosen(tmp_path, flag).on(Shelf(None, HERE, pytest.fail))

@@ -102,7 +102,7 @@ async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
 
 async def test_what_is_known_is_told_at_the_end(tmp_path: Path) -> None:
     told: list[str] = []
-    async with site({"/": "0.10.0"}) as index:
+    async with site({"/": b"0.10.0"}) as index:
         asking = check(tmp_path, f"{index.url}/")
         await asking.look()
         async with asking.beside(told.append):
@@ -114,7 +114,7 @@ async def test_what_is_known_is_told_at_the_end(tmp_path: Path) -> None:
 @pytest.mark.trap(287)
 async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
     early, late = FakeClock(1_000), FakeClock(2_000)
-    async with site({"/old": "0.10", "/new": "0.11"}) as index:
+    async with site({"/old": b"0.10", "/new": b"0.11"}) as index:
         await check(tmp_path, f"{index.url}/new", late).look()
         known = tmp_path / ".pi" / "agent" / "update-check.json"
         known.write_text(known.read_text().replace(str(2_000 + EVERY_MS), "0"))
@@ -125,8 +125,8 @@ async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["PI_OFFLINE", "PI_SKIP_VERSION_CHECK"])
 async def test_who_does_not_want_it_is_left_alone(tmp_path: Path, name: str) -> None:
-    async with site({"/": "9.9"}) as index:
-        asking = check(tmp_path, f"{index.url}/", **{name: "1"})
+    async with site({"/": b"9.9"}) as index:
+        asking = check(tmp_path, f"{index.url}/", None, **{name: "1"})
         await asking.look()
 
         assert (index.asked, asking.newer(), asking.allowed) == ([], None, False)

@@ -3,55 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from io import FileIO
 
 from pi.modes.output import Output
+from tests.modes.golden.recording import Json
 
 
 class Reader:
     """The other end of an ``Output``, read only when the test says so."""
 
-    def __init__(self, output: Output, read_end: int) -> None:
+    def __init__(self, output: Output, write_end: FileIO, read_end: FileIO) -> None:
         self.output = output
+        self._write_end = write_end
         self._read_end = read_end
 
-    async def take(self, size: int) -> bytes:
-        """Exactly so many bytes."""
-        taken = b""
-        while len(taken) < size:
-            taken += await asyncio.to_thread(os.read, self._read_end, size - len(taken))
-        return taken
-
     async def everything(self) -> bytes:
-        """What was written, once nothing more is; closes the output."""
-
-        async def read() -> bytes:
-            pieces = []
-            while piece := await asyncio.to_thread(os.read, self._read_end, 1 << 20):
-                pieces.append(piece)
-            return b"".join(pieces)
-
-        reading = asyncio.create_task(read())
+        """All that is written until now and was not taken yet; closes the output."""
+        reading = asyncio.create_task(asyncio.to_thread(self._read_end.readall))
         await self.output.close()
-        os.close(self.output.fd)
+        self._write_end.close()
         return await reading
+
+    async def records(self) -> list[Json]:
+        """The same as records."""
+        return [json.loads(line) for line in (await self.everything()).splitlines()]
+
+    async def take(self) -> bytes:
+        """Some of what is there."""
+        return await asyncio.to_thread(self._read_end.read, 1 << 20)
 
     def go_away(self) -> None:
         """Read nothing more, for ever."""
-        os.close(self._read_end)
+        self._read_end.close()
 
 
 @asynccontextmanager
 async def piped() -> AsyncIterator[Reader]:
     """An output and its reader."""
-    read_end, write_end = os.pipe()
-    output = Output(write_end)
-    try:
-        yield Reader(output, read_end)
-    finally:
-        await output.close(patience=0.1)
-        for fd in (read_end, write_end):
-            with suppress(OSError):
-                os.close(fd)
+    read_fd, write_fd = os.pipe()
+    with FileIO(read_fd, "r") as read_end, FileIO(write_fd, "w") as write_end:
+        output = Output(write_fd)
+        yield Reader(output, write_end, read_end)
+        read_end.close()
+        await output.close()

@@ -57,7 +57,8 @@ class Desk:
     @property
     def environ(self) -> dict[str, str]:
         keep = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        return {**keep, "HOME": str(self.home), "PI_SKIP_VERSION_CHECK": "1"}
+        git = {"GIT_DIR": "/nowhere", "GIT_WORK_TREE": "/nowhere"}
+        return {**keep, **git, "HOME": str(self.home), "PI_SKIP_VERSION_CHECK": "1"}
 
     def command(self, mode: str, prompt: str, *, approve: bool) -> list[str]:
         """How to run pi under audit in that mode."""
@@ -202,13 +203,13 @@ def test_the_home_folder_is_no_project(desk: Desk) -> None:
 
 
 @pytest.mark.trap(104)
-def test_commands_never_see_what_only_a_dotenv_file_says(desk: Desk) -> None:
-    desk.model.command = 'echo "evil=[$EVIL] env=[$BASH_ENV] path=[$PATH]"'
+def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(desk: Desk) -> None:
+    desk.model.command = 'echo "evil=[$EVIL$BASH_ENV] git=[$GIT_DIR$GIT_WORK_TREE] path=[$PATH]"'
     (desk.project.cwd / ".pi/settings.json").write_text("{}")
     outcome = desk.open("json", approve=True)
 
     assert "sub/.env" in outcome.opened
-    assert f"evil=[] env=[] path=[{os.environ['PATH']}]" in outcome.stdout
+    assert f"evil=[] git=[] path=[{os.environ['PATH']}]" in outcome.stdout
     assert desk.loot == []
 
 

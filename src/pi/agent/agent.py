@@ -190,9 +190,12 @@ class Agent:
 
     # Watching ------------------------------------------------------------------------------------
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have ``listener`` called with every event, in order; gives what ends that."""
-        return self._listeners.add(listener)
+    def subscribe(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
+        """Have ``listener`` called with every event, in order; gives what ends that.
+
+        Without ``updates`` it is spared what is told with every token.
+        """
+        return self._listeners.add(listener, updates=updates)
 
     async def tell(self, event: AgentEvent) -> None:
         """Tell everybody an event of the program around the agent, in order with its own."""
@@ -209,17 +212,26 @@ class Agent:
         self._conversation = conversation
 
     @property
+    def is_running(self) -> bool:
+        """Whether a run is under way; ``state`` says the same and more, at a price."""
+        return self._task is not None
+
+    @property
+    def partial_answer(self) -> AssistantMessage | None:
+        """The answer that is being streamed, as far as it has come."""
+        return self._answer.partial if self._answering and self._answer is not None else None
+
+    @property
     def state(self) -> AgentState:
         """Everything about the agent, as it is now."""
-        answer = self._answer if self._answering else None
         return AgentState(
             system_prompt=whole(self.system_prompt),
             model=self.model,
             thinking_level=self.thinking_level,
             tools=self.tools,
             messages=tuple(self._conversation.messages()),
-            is_streaming=self._task is not None,
-            streaming_message=None if answer is None else answer.partial,
+            is_streaming=self.is_running,
+            streaming_message=self.partial_answer,
             pending_tool_calls=frozenset(self._open_calls),
             error_message=self._error,
         )

@@ -44,7 +44,7 @@ def folders(tmp_path: Path) -> Folders:
 
 
 @pytest.mark.parametrize(
-    ("trusted", "expected"), [(False, {"own"}), (True, {"own", "theirs"})], ids=str
+    ("trusted", "expected"), [(False, {"own"}), (True, {"own", "theirs"})], ids=["not", "trusted"]
 )
 def test_of_a_project_only_what_is_trusted_is_found(
     folders: Folders, trusted: bool, expected: set[str]

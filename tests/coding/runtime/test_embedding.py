@@ -4,98 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
-from typing import Unpack
 
 import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.agent.skills import Skill
-from pi.agent.tool_forms import tool
 from pi.ai.auth.credentials import ApiKeyCredential
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.errors import BadRequest
-from pi.ai.messages import SystemMessage
-from pi.ai.providers.faux import FAUX_MODEL, Step
+from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.discovering import discover_models, session_shelf
+from pi.coding.runtime.discovering import session_shelf
 from pi.coding.runtime.embedding import (
-    AgentSessionOptions,
-    RunFailed,
     create_agent_session,
-    run,
 )
 from pi.coding.session.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import Choice
-from pi.testing import FakeClock, ScriptedProvider, calls, says
-from tests.conftest import ROOT
-
-
-class Program:
-    """A program that embeds pi: its folders, and a script in place of a model."""
-
-    def __init__(self, tmp_path: Path, *steps: Step) -> None:
-        self.cwd, self.agent_dir = tmp_path / "project", tmp_path / "agent"
-        self.cwd.mkdir()
-        self.provider = ScriptedProvider(*steps)
-        self.reports: list[str] = []
-
-    def registry(self) -> ModelRegistry:
-        found = discover_models(self.cwd, self.agent_dir)
-        found.models.register(self.provider)
-        return found
-
-    def options(self, **changes: Unpack[AgentSessionOptions]) -> AgentSessionOptions:
-        usual: AgentSessionOptions = {
-            "cwd": self.cwd,
-            "agent_dir": self.agent_dir,
-            "model": "faux/faux",
-            "report": self.reports.append,
-        }
-        if "model_registry" not in changes:
-            usual["model_registry"] = self.registry()
-        usual.update(changes)
-        return usual
-
-    async def session(self, **changes: Unpack[AgentSessionOptions]) -> AgentSession:
-        return (await create_agent_session(**self.options(**changes))).session
-
-    def prompt_of(self, number: int = -1) -> str:
-        """The system prompt of a request, as one text."""
-        messages = self.provider.requests[number].messages
-        told = [message for message in messages if isinstance(message, SystemMessage)]
-        return "\n\n".join(
-            text for message in told for text in (message.sections or {}).values() if text
-        )
-
-    def project(self) -> None:
-        """Give the project everything that is discovered."""
-        write(self.cwd / "AGENTS.md", "Speak French.")
-        write(self.cwd / ".pi/skills/dance/SKILL.md", "---\ndescription: how to dance\n---\nJump.")
-        write(self.cwd / ".pi/prompts/greet.md", "Say hello to $1.")
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add two numbers."""
-    return a + b
-
+from pi.testing import FakeClock, calls, says
+from tests.coding.runtime.program import Program, add, write
 
 # What is discovered -------------------------------------------------------------------------------
 
@@ -325,6 +256,11 @@ async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:
     assert str(program.cwd / "AGENTS.md") in program.reports[0]
 
 
+async def test_an_option_that_there_is_not_is_refused() -> None:
+    with pytest.raises(TypeError, match="has no option 'skill'; did you mean 'skills'"):
+        await create_agent_session(skill=[])  # type: ignore[call-arg]
+
+
 # Sessions -----------------------------------------------------------------------------------------
 
 
@@ -431,82 +367,3 @@ async def test_sessions_of_one_process_share_nothing(tmp_path: Path) -> None:
         assert answer == name
         assert f"/{name}/project" in messages
         assert not any(f"/{other}/" in messages for other in names if other != name)
-
-
-# run() --------------------------------------------------------------------------------------------
-
-
-def test_a_script_gets_the_words_of_the_answer_and_may_watch(tmp_path: Path) -> None:
-    program = Program(tmp_path, calls("add", a=1, b=1), says("Two."))
-    heard: list[str] = []
-    answer = run(
-        "1 + 1?",
-        on_event=lambda event: heard.append(type(event).__name__),
-        **program.options(custom_tools=[add]),
-    )
-
-    assert answer == "Two."
-    assert heard[0] == "AgentStart"
-    assert heard[-1] == "AgentSettled"
-
-
-async def test_a_script_inside_a_running_loop_works_too(tmp_path: Path) -> None:
-    program = Program(tmp_path, says("From a notebook."))
-
-    assert run("hi", **program.options()) == "From a notebook."
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pi")]
-
-
-def test_a_failure_is_raised_with_its_reason(tmp_path: Path) -> None:
-    program = Program(tmp_path, BadRequest("no such deployment"))
-
-    with pytest.raises(RunFailed, match="no such deployment"):
-        run("hi", **program.options())
-
-
-async def test_an_interrupt_ends_what_runs_in_the_thread(tmp_path: Path) -> None:
-    program = Program(tmp_path, calls("bash", command="sleep 60"))
-    main_thread = threading.main_thread().ident
-    assert main_thread is not None
-
-    def interrupt(event: object) -> None:
-        if isinstance(event, ToolExecutionStart):
-            signal.pthread_kill(main_thread, signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as a notebook has it
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run("hi", on_event=interrupt, **program.options())
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-# Packed into something else -----------------------------------------------------------------------
-
-
-@pytest.mark.trap(261)
-@pytest.mark.slow
-def test_missing_package_files_do_not_raise(tmp_path: Path) -> None:
-    copy = tmp_path / "packed"
-    for module in (ROOT / "src/pi").rglob("*.py"):
-        target = copy / module.relative_to(ROOT / "src")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(module.read_bytes())
-    program = (
-        "import sys, pi\n"
-        "from pi.ai.providers.faux import FauxProvider, says\n"
-        "from pi.sdk import discover_models, run\n"
-        "assert pi.__file__.startswith(sys.argv[1])\n"
-        "models = discover_models()\n"
-        "models.models.register(FauxProvider(says('Here.')))\n"
-        "print(run('Where?', model='faux/faux', model_registry=models))\n"
-    )
-    finished = subprocess.run(
-        [sys.executable, "-c", program, str(copy)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        capture_output=True,
-        text=True,
-    )
-
-    assert (finished.stdout, finished.stderr) == ("Here.\n", "")

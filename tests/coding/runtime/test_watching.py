@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import get_args
@@ -13,7 +14,7 @@ import pytest
 from pi.agent.events import MessageUpdate, ToolExecutionStart
 from pi.ai.events import TextDelta
 from pi.coding.runtime.prompting import NoModel
-from pi.coding.runtime.watching import AgentSessionEvent
+from pi.coding.runtime.watching import AgentSessionEvent, EventFeed
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
@@ -66,6 +67,27 @@ async def test_a_prompt_that_is_refused_raises_where_it_is_iterated_over(tmp_pat
         async for _ in session.stream("hi"):
             pass
     await session.close()
+
+
+async def test_a_feed_that_nobody_reads_any_more_is_told_nothing() -> None:
+    listeners: list[object] = []
+
+    def subscribe(listener: object) -> Callable[[], None]:
+        listeners.append(listener)
+        return lambda: listeners.remove(listener)
+
+    feed = EventFeed(subscribe)
+    assert len(listeners) == 1
+    del feed
+
+    assert listeners == []
+
+
+async def test_a_session_that_is_closed_has_no_more_events(tmp_path: Path) -> None:
+    session = await Stage(tmp_path).open()
+    await session.close()
+
+    assert [event async for event in session.events()] == []
 
 
 async def test_whoever_waits_for_an_event_hears_of_the_end(tmp_path: Path) -> None:

@@ -229,3 +229,12 @@ def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
         return ShellOptions(path=options.path.format(folder=tmp_path))
 
     return replaced
+
+
+async def test_a_wrapper_gets_the_whole_command_not_its_first_part(tmp_path: Path) -> None:
+    boxed = tmp_path / "boxed"
+    boxed.write_text('#!/bin/sh\nBOXED=yes exec "$@"\n')
+    boxed.chmod(0o755)
+    shell = make_shell(tmp_path, options=ShellOptions(wrapper=str(boxed)))
+
+    assert await ran(shell, "echo $BOXED; echo $BOXED && (echo $BOXED)") == "yes\nyes\nyes\n"

@@ -134,6 +134,13 @@ class FakeScreen:
                 self._changed.clear()
                 await self._changed.wait()
 
+    async def until(self, fits: Callable[[str], bool]) -> None:
+        """Until what is to be seen is as wanted."""
+        async with asyncio.timeout(5):
+            while not (self._stack and fits(self.text())):
+                self._changed.clear()
+                await self._changed.wait()
+
     @property
     def is_open(self) -> bool:
         """Whether a dialog is shown."""

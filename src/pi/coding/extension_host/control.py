@@ -159,6 +159,10 @@ class SessionActs(Protocol):
         """Tell a public event."""
         ...
 
+    def tell_soon(self, event: Any) -> None:
+        """Tell a public event, after what is being told."""
+        ...
+
     async def add(self, entry: KnownEntry) -> KnownEntry:
         """Append an entry."""
         ...
@@ -203,6 +207,10 @@ class SessionActs(Protocol):
 
     def refresh_tools(self) -> None:
         """Have the next request declare what has changed."""
+        ...
+
+    def refresh_policies(self) -> None:
+        """Have the next run ask whoever is there now."""
         ...
 
     async def use_model(self, model: Model) -> bool:

@@ -7,7 +7,6 @@ directory, and asked again only when a folder of ``sys.path`` has changed.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,7 +70,7 @@ def _key(path: Sequence[str]) -> tuple[tuple[str, int], ...]:
     key = []
     for folder in path:
         try:
-            key.append((folder, os.stat(folder or ".").st_mtime_ns))
+            key.append((folder, Path(folder).stat().st_mtime_ns))
         except OSError:
             continue
     return tuple(key)
@@ -80,12 +79,11 @@ def _key(path: Sequence[str]) -> tuple[tuple[str, int], ...]:
 def _ask(path: Sequence[str] | None) -> tuple[Entry, ...]:
     from importlib import metadata  # slow: only when something was installed
 
-    places = {} if path is None else {"path": list(path)}
     found = {
         (point.name, point.value): Entry(
             name=point.name, value=point.value, distribution=each.metadata["Name"] or ""
         )
-        for each in metadata.distributions(**places)
+        for each in metadata.distributions(path=list(sys.path if path is None else path))
         for point in each.entry_points
         if point.group == GROUP
     }

@@ -68,6 +68,8 @@ def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | No
                 warn(f"Extension {place.path} does not exist.")
             continue
         for path in _extensions(place.path):
+            if not path.exists():
+                continue
             if path.suffix in FOREIGN:
                 foreign.append(str(path))
             elif listed is None or listed.admits(path, place.path):
@@ -96,17 +98,16 @@ def _extensions(path: Path) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
-        if entry.name.startswith((".", "_")):
-            continue
-        if entry.is_file() and entry.suffix in (".py", ".ts", ".js"):
-            yield entry
-        elif entry.is_dir() and _is_package(entry):
-            yield entry
-        elif entry.is_dir():
-            if (named := _named_in_manifest(entry)) is not None:
-                yield from named
-            else:
-                yield from (e for e in (entry / "index.ts", entry / "index.js") if e.is_file())
+        if not entry.name.startswith((".", "_")):
+            yield from _in_folder(entry)
+
+
+def _in_folder(entry: Path) -> Iterator[Path]:
+    if entry.suffix in (".py", ".ts", ".js") or _is_package(entry):
+        yield entry
+    elif entry.is_dir():
+        named = _named_in_manifest(entry)
+        yield from [entry / "index.ts", entry / "index.js"] if named is None else named
 
 
 def _is_package(path: Path) -> bool:

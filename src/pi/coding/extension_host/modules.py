@@ -45,10 +45,7 @@ def forget(candidate: Candidate) -> None:
     """Have an extension imported anew the next time; those that are in use stay as they are."""
     if candidate.path is None:
         return
-    name = module_name(candidate.path)
-    for known in [*sys.modules]:
-        if known == name or known.startswith(f"{name}."):
-            del sys.modules[known]
+    _drop(module_name(candidate.path))
     importlib.invalidate_caches()
 
 
@@ -72,9 +69,12 @@ def _module(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        sys.modules.pop(name, None)
-        for known in [*sys.modules]:
-            if known.startswith(f"{name}."):
-                del sys.modules[known]
+        _drop(name)
         raise
     return module
+
+
+def _drop(name: str) -> None:
+    for known in [*sys.modules]:
+        if known == name or known.startswith(f"{name}."):
+            del sys.modules[known]

@@ -42,7 +42,9 @@ class RankedPolicy(Record):
 class Registries:
     """What counts now. Nothing here knows who reads it."""
 
-    def __init__(self, tools_changed: Callable[[], None]) -> None:
+    def __init__(
+        self, *, tools_changed: Callable[[], None], policies_changed: Callable[[], None]
+    ) -> None:
         self.tools: Names[ExtensionTool] = Names(tools_changed)
         self.tool_wraps: Rows[Wrapping] = Rows(tools_changed)
         self.commands = Commands()
@@ -52,7 +54,7 @@ class Registries:
         self.markdown: Rows[Callable[..., str]] = Rows()
         self.sections: Names[Section] = Names()
         self.model_wraps: Rows[Wrapped] = Rows()
-        self.policies: Rows[RankedPolicy] = Rows()
+        self.policies: Rows[RankedPolicy] = Rows(policies_changed)
         self.strategies: Names[Strategy] = Names()
         self.redactors: Rows[Redactor] = Rows()
         self.services: Names[object] = Names()

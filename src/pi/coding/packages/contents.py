@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,10 +38,13 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
     declared = read_manifest(folder, warn)
     offered: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
-        if declared is None:
-            found = list(_collected(kind, folder / kind, warn))
+        collect = partial(_collected, kind, warn=warn)
+        if declared is None and kind == "extensions":
+            found = extension_files(folder / kind, warn)  # even with an __init__.py: it is several
+        elif declared is None:
+            found = collect(folder / kind)
         else:
-            found = list(_declared(kind, folder, declared.get(kind, ()), warn))
+            found = _declared(kind, folder, declared.get(kind, ()), collect, warn)
         if kept := _relative(found, root, warn):
             offered[kind] = kept
     return offered
@@ -57,8 +61,13 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
         if path.is_file():
             if path.suffix in OURS + THEIRS and not path.name.endswith(".d.ts"):
                 yield path
-        elif path.is_dir() and inside(folder, path):
+        elif path.is_dir():
             yield from _folder_extension(path, warn)
+
+
+def theme_files(folder: Path) -> Iterator[Path]:
+    """The themes of a folder."""
+    return (path for path in _entries(folder) if path.suffix == ".json" and path.is_file())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -67,24 +76,34 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
 def _folder_extension(folder: Path, warn: Warn) -> Iterator[Path]:
     manifest = read_manifest(folder, warn)
     if manifest is not None and "extensions" in manifest:
-        yield from _declared("extensions", folder, manifest["extensions"], warn)
+        yield from _declared("extensions", folder, manifest["extensions"], _file_or_index, warn)
     else:
-        indexes = (folder / name for name in _INDEXES)
-        yield from [path for path in indexes if path.is_file()][:1]
+        yield from _file_or_index(folder)
 
 
-def _declared(kind: Kind, folder: Path, entries: Sequence[str], warn: Warn) -> Iterator[Path]:
+def _file_or_index(path: Path) -> list[Path]:
+    indexes = (path / name for name in _INDEXES)
+    return [found for found in (path, *indexes) if found.is_file()][:1]
+
+
+def _declared(
+    kind: Kind,
+    folder: Path,
+    entries: Sequence[str],
+    collect: Callable[[Path], Iterable[Path]],
+    warn: Warn,
+) -> Iterator[Path]:
+    """What ``collect`` finds at the paths and patterns of a manifest."""
     wanted = [entry for entry in entries if not entry.startswith("!")]
     unwanted = [entry[1:] for entry in entries if entry.startswith("!")]
     for entry in wanted:
         if leads_out(entry):
             warn(f'{folder}: "{entry}" of {kind} leads out of the package and is not used')
             continue
-        for path in _meant(folder, plain_path(entry)):
-            for found in _collected(kind, path, warn):
-                name = found.relative_to(folder).as_posix()
-                if not any(matches(pattern, name) for pattern in unwanted):
-                    yield found
+        for found in (each for path in _meant(folder, plain_path(entry)) for each in collect(path)):
+            name = found.relative_to(folder).as_posix()
+            if not any(matches(pattern, name) for pattern in unwanted):
+                yield found
 
 
 def _meant(folder: Path, entry: str) -> Iterator[Path]:
@@ -92,7 +111,7 @@ def _meant(folder: Path, entry: str) -> Iterator[Path]:
     if (folder / entry).exists() or not _PATTERN & set(entry):
         yield folder / entry
         return
-    literal = [part for part in entry.split("/")[:-1]]
+    literal = entry.split("/")[:-1]
     while any(_PATTERN & set(part) for part in literal):
         literal.pop()
     pattern = compile_glob(entry)
@@ -118,29 +137,24 @@ def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
         case "prompts":
             yield from template_files(path)
         case "themes":
-            yield from [path] if path.is_file() else _with_suffix(path, ".json")
-        case "extensions" if path.is_file():
-            yield path
-        case "extensions" if path.is_dir():
-            yield from list(_folder_extension(path, warn)) or extension_files(path, warn)
-
-
-def _with_suffix(folder: Path, suffix: str) -> Iterator[Path]:
-    return (path for path in _entries(folder) if path.suffix == suffix and path.is_file())
+            yield from [path] if path.is_file() else theme_files(path)
+        case "extensions":
+            yield from _file_or_index(path) or extension_files(path, warn)
 
 
 def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
-    kept: dict[str, None] = {}
+    """Their names below ``root``; what links show a second time counts once."""
+    kept: dict[str, str] = {}
     for path in found:
         if inside(root, path):
-            kept[path.relative_to(root).as_posix()] = None
+            kept.setdefault(os.path.realpath(path), path.relative_to(root).as_posix())
         else:
             warn(f"{path} is a link that leads out of its package and is not used")
-    return tuple(kept)
+    return tuple(kept.values())
 
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(folder / name for name in os.listdir(folder))
+        return sorted(folder.iterdir())
     except OSError:
         return []

@@ -39,9 +39,9 @@ class Entry(Record):
         }
         if self.autoload and not self.wishes and not others:
             return self.source
-        said = {} if self.autoload else {"autoload": False}
-        lists = {kind: list(self.wishes[kind]) for kind in KINDS if kind in self.wishes}
-        return {"source": self.source, **said, **lists, **others}
+        said: Json = {} if self.autoload else {"autoload": False}
+        said |= {kind: list(self.wishes[kind]) for kind in KINDS if kind in self.wishes}
+        return {"source": self.source, **said, **others}
 
 
 def read_entry(raw: object) -> Entry | None:

@@ -87,12 +87,14 @@ class AgentSession:
 
         Leaving the loop early ends the run; ``contextlib.aclosing`` makes that happen at once.
         """
-        return events_during(lambda: self.prompt(text, images), self.events())
+        return events_during(lambda: self.prompt(text, images), self.events)
 
     def events(self) -> EventFeed:
         """Iterate over everything that happens from now on, until the session is closed."""
         feed = EventFeed(self.subscribe)
         self._feeds.add(feed)
+        if self._closed:
+            feed.end()
         return feed
 
     async def steer(self, text: str, images: Sequence[Image] = ()) -> None:

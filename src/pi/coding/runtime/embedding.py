@@ -20,6 +20,7 @@ from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.fuzzy import nearest
 from pi.base.records import Record
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
@@ -104,6 +105,7 @@ async def create_agent_session(
     >>> async with result.session as session:
     ...     answer = await session.prompt("What is in this folder?")
     """
+    _must_be_known(options)
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
     host = _host(options)
@@ -139,6 +141,15 @@ def run(
 
 
 # --------------------------------------------------------------------------------------------------
+
+
+def _must_be_known(options: AgentSessionOptions) -> None:
+    """A misspelt option must not be taken for one that was left out."""
+    for name in options:
+        if name not in AgentSessionOptions.__annotations__:
+            like = nearest(name, AgentSessionOptions.__annotations__)
+            meant = f"; did you mean {like!r}?" if like else ""
+            raise TypeError(f"create_agent_session() has no option {name!r}{meant}")
 
 
 def _directory(path: Path | str) -> Path:

@@ -13,7 +13,34 @@ from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.coding.bus import Event, Question
+from pi.coding.extension_host.answers import InputAnswer
+from pi.coding.extension_host.failures import ExtensionFailed
+from pi.coding.prompt.sections import PromptParts
+from pi.coding.session.messages import SessionMessage
 from pi.coding.shell.user_commands import BashResult
+
+__all__ = [
+    "BeforeFork",
+    "BeforeRun",
+    "BeforeSwitch",
+    "EndReason",
+    "ExtensionFailed",
+    "Input",
+    "InputAnswer",
+    "InputSource",
+    "ModelSelected",
+    "RunAnswer",
+    "SessionEnding",
+    "SessionInfoChanged",
+    "SessionStarted",
+    "StartReason",
+    "Streaming",
+    "SwitchDecision",
+    "Switched",
+    "ThinkingLevelChanged",
+    "ThinkingLevelSelected",
+    "UserBash",
+]
 
 StartReason: TypeAlias = Literal["startup", "reload", "new", "resume", "fork"]
 EndReason: TypeAlias = Literal["quit", "reload", "new", "resume", "fork"]
@@ -31,14 +58,6 @@ class SessionInfoChanged(Record, tag="session_info_changed"):
     """The session has another name."""
 
     name: str | UnsetType = UNSET
-
-
-class ExtensionFailed(Record, tag="extension_error"):
-    """A handler of an extension failed; the rest goes on."""
-
-    extension_path: str
-    event: str
-    error: str
 
 
 class SessionStarted(Event):
@@ -102,14 +121,6 @@ class Switched(Event):
     previous_session_file: Path | None = None
 
 
-class InputAnswer(Record):
-    """A handler's answer to ``Input``."""
-
-    action: Literal["continue", "transform", "handled"]
-    text: str = ""
-    images: tuple[Image, ...] | None = None
-
-
 class Input(Question):
     """Somebody said something; it may be changed, or taken care of, before it is a message."""
 
@@ -132,6 +143,27 @@ class Input(Question):
     def settled(self) -> bool:
         """Whether somebody has taken care of it."""
         return self.handled
+
+
+class RunAnswer(Record):
+    """A handler's answer to ``BeforeRun``."""
+
+    parts: PromptParts
+    messages: tuple[SessionMessage, ...] = ()
+
+
+class BeforeRun(Question):
+    """A prompt is about to be answered: with what instructions, and what else is said?"""
+
+    text: str
+    images: tuple[Image, ...]
+    parts: PromptParts
+    messages: tuple[SessionMessage, ...] = ()
+    """Said after the prompt."""
+
+    def answered(self, answer: RunAnswer) -> Self:
+        """The last instructions count, messages add up."""
+        return replace(self, parts=answer.parts, messages=self.messages + answer.messages)
 
 
 class ModelSelected(Event):

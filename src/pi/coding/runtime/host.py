@@ -18,6 +18,12 @@ def _ignore(text: str) -> None:
     """Nobody reads notices."""
 
 
+def _documentation() -> Path:
+    """Beside the package where it is installed, at the top of a checkout."""
+    installed = Path(__file__).parents[2] / "docs"
+    return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
+
+
 @dataclass(frozen=True)
 class Host:
     """What every session of a process shares, and nothing that changes."""
@@ -33,7 +39,7 @@ class Host:
     random_bytes: RandomBytes = os.urandom
     report: Callable[[str], None] = _ignore
     """Told, in one line each, what the person should know: warnings and notices."""
-    docs: Path = Path(__file__).parents[2] / "docs"
+    docs: Path = field(default_factory=_documentation)
     """Where pi's own documentation is."""
 
     @classmethod

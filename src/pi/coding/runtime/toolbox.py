@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from pi.agent.tool import AgentTool
+from pi.coding.extension_host.tools import ExtensionTool
 from pi.coding.prompt.sections import ToolNote
 from pi.coding.runtime.options import ToolWishes
 from pi.coding.runtime.workspace import Workspace
@@ -13,8 +14,19 @@ from pi.coding.runtime.workspace import Workspace
 class Toolbox:
     """Built-in tools of the workspace, and others that were added; later ones of a name win."""
 
-    def __init__(self, workspace: Workspace, wishes: ToolWishes) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        wishes: ToolWishes,
+        *,
+        lent: Callable[[], Mapping[str, ExtensionTool]] = dict,
+        dressed: Callable[[AgentTool], AgentTool] = lambda tool: tool,
+    ) -> None:
         self._workspace = workspace
+        self._lent = lent
+        """Those of extensions, as they are now."""
+        self._dressed = dressed
+        """A tool inside what extensions have wrapped around it."""
         self._wishes = wishes
         self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
         self._chosen: tuple[str, ...] | None = None
@@ -44,7 +56,7 @@ class Toolbox:
         if not wishes.any:
             return ()
         built_in = self._workspace.tools if wishes.built_in else {}
-        names = dict.fromkeys((*built_in, *self._added))
+        names = dict.fromkeys((*built_in, *self._added, *self._lent()))
         if wishes.only is not None:
             names = dict.fromkeys(name for name in wishes.only if name in names)
         return tuple(name for name in names if name not in wishes.without)
@@ -57,18 +69,26 @@ class Toolbox:
             return tuple(name for name in self._chosen if name in known)
         if self._wishes.only is not None:
             return known
-        usual = {*self._workspace.values.default_tools, *self._added}
+        lent = {name for name, tool in self._lent().items() if tool.exposure == "active"}
+        usual = {*self._workspace.values.default_tools, *self._added, *lent}
         return tuple(name for name in known if name in usual)
 
     def active(self) -> tuple[AgentTool, ...]:
         """Those that are on, ready to run."""
-        return tuple(self._tool(name) for name in self.active_names)
+        return tuple(self._dressed(self._tool(name)) for name in self.active_names)
+
+    def listed(self) -> tuple[AgentTool, ...]:
+        """Every tool that could be on, but for those that extensions hide."""
+        hidden = {name for name, tool in self._lent().items() if tool.exposure == "hidden"}
+        return tuple(self._dressed(self._tool(name)) for name in self.names if name not in hidden)
 
     def notes(self) -> tuple[ToolNote, ...]:
         """What the prompt says of those that are on."""
         return tuple(self._note(name) for name in self.active_names)
 
     def _tool(self, name: str) -> AgentTool:
+        if (lent := self._lent().get(name)) is not None:
+            return lent.tool
         if name in self._added:
             return self._added[name][0]
         if name not in self._made:
@@ -76,6 +96,8 @@ class Toolbox:
         return self._made[name]
 
     def _note(self, name: str) -> ToolNote:
+        if (lent := self._lent().get(name)) is not None:
+            return lent.note
         if name in self._added:
             return self._added[name][1]
         built_in = self._workspace.tools[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Self, TypeAlias
+from weakref import finalize
 
 from pi.agent.events import AgentEvent
 from pi.agent.listeners import Listener
@@ -39,12 +40,12 @@ Subscribe: TypeAlias = Callable[[Listener], Callable[[], None]]
 class EventFeed:
     """Every event from the moment on when this is made; ends with ``end``.
 
-    A slow reader holds up nobody: what it has not read yet is kept for it.
+    A slow reader holds up nobody: what it has not read yet is kept for it, until it drops the feed.
     """
 
     def __init__(self, subscribe: Subscribe) -> None:
         self._waiting: asyncio.Queue[AgentSessionEvent | None] = asyncio.Queue()
-        self._unsubscribe = subscribe(self._waiting.put_nowait)
+        self._unsubscribe = finalize(self, subscribe(self._waiting.put_nowait))
 
     def end(self) -> None:
         """Nothing more follows what was told so far."""
@@ -63,9 +64,10 @@ class EventFeed:
 
 
 async def events_during(
-    work: Callable[[], Awaitable[object]], feed: EventFeed
+    work: Callable[[], Awaitable[object]], watch: Callable[[], EventFeed]
 ) -> AsyncGenerator[AgentSessionEvent, None]:
-    """The events of ``feed`` until ``work`` is done; who stops reading ends the work."""
+    """What a feed brings until ``work`` is done; who stops reading ends the work."""
+    feed = watch()
 
     async def do() -> None:
         try:

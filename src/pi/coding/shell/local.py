@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -127,7 +128,7 @@ class LocalShell:
         options = self._options()
         shell = find_shell(options.path, environ=variables, platform=self._platform)
         lineage = f"{variables[MARKER]}.{self._lineage}" if MARKER in variables else self._lineage
-        words = [shell, *(["-l"] if options.login else []), "-c", _line(command, options)]
+        words = [shell, *(["-l"] if options.login else []), "-c", _line(command, options, shell)]
         child = await spawn(
             [*terminal.relay, *words] if terminal else words,
             cwd=cwd or self._cwd(),
@@ -198,10 +199,12 @@ async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
     return await child.wait()
 
 
-def _line(command: str, options: ShellOptions) -> str:
-    if options.wrapper:
-        command = f"{options.wrapper} {command}"
-    return f"{options.prefix}\n{command}" if options.prefix else command
+def _line(command: str, options: ShellOptions, shell: str) -> str:
+    """The command with what stands before it; a wrapper gets all of it, not its first part."""
+    line = f"{options.prefix}\n{command}" if options.prefix else command
+    if not options.wrapper:
+        return line
+    return f"{options.wrapper} {shlex.quote(shell)} -c {shlex.quote(line)}"
 
 
 def _ended(end: Exit, *, timed_out: bool) -> Ended:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
@@ -17,7 +18,6 @@ from pi.modes.interactive.status.passing import PassingNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import ThemeChoice, built_in
 from pi.modes.interactive.theme_file import BadTheme
-from pi.base.records import replace
 from pi.tui.capabilities import Capabilities, detect
 from pi.tui.containers import Container
 from pi.tui.input.actions import platform_of
@@ -25,6 +25,7 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.style import ColourDepth
 from pi.tui.terminal import Terminal
 from pi.tui.tui import TUI
+from pi.tui.widgets.spacer import Spacer
 
 
 class Frame:
@@ -81,7 +82,7 @@ class Frame:
         self.footer = Footer(self.theme)
         self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
         self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
-        for part in (self.above, self.passing, self.slot.component, self.footer):
+        for part in (self.above, self.passing, Spacer(1), self.slot.component, self.footer):
             self.tui.add_child(part)
         self.tui.set_focus(self.composer.prompt)
 

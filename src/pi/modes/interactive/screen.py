@@ -156,9 +156,7 @@ class Screen:
         tui = self._frame.tui
         tui.stop()
         try:
-            return await edit_text(
-                text, command, suffix=suffix, cwd=self._cwd(), env=host.environ
-            )
+            return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=host.environ)
         except PiError as problem:
             self.notify(problem.explain(), "error")
             return None

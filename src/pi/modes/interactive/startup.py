@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # none of this is loaded before the first frame
     from pi.base.clock import Clock
     from pi.coding.runtime.host import Host
     from pi.coding.runtime.port import SessionPort
-    from pi.coding.trust.trust import AskPerson
-    from pi.modes.interactive.ui import Ui
+    from pi.coding.trust.trust import AskPerson, Choice
+    from pi.modes.interactive.ui import Commands, Ui
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Start:
     """How the application is started."""
 
     open: OpenSession
+    commands: Callable[[Ui], Commands]
+    ask_trust: Callable[[Ui, Path], Awaitable[Choice | None]]
     environ: Mapping[str, str]
     cwd: Path
     home: Path

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
@@ -12,6 +12,7 @@ from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import ThemeChoice
 from pi.tui.clipboard import Clipboard
+from pi.tui.completion.commands import Command
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
 from pi.tui.placement import OverlayOptions
@@ -122,4 +123,16 @@ class Ui(Protocol):
 
     def quit(self) -> None:
         """End the program; everything is saved."""
+        ...
+
+
+class Commands(Protocol):
+    """The commands of the application."""
+
+    def listed(self) -> Sequence[Command]:
+        """What can be completed behind a slash."""
+        ...
+
+    def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
+        """What runs a command; nothing if there is none of that name."""
         ...

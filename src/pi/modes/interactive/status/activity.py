@@ -15,7 +15,7 @@ from pi.agent.events import (
     ToolExecutionStart,
     TurnStart,
 )
-from pi.ai.events import TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
+from pi.ai.events import TextDelta, ThinkingDelta, ToolCallStart
 from pi.base.clock import Clock
 from pi.base.terminal_text import one_line
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
@@ -45,14 +45,21 @@ class Activity:
         self._tools: dict[str, str] = {}
         self._retry: tuple[float, str] | None = None
         """When the wait for another try ends, and which try it is."""
-        self._compacting = ""
+        self._compacting: float | None = None
+        """When the compaction began that goes on now."""
         self._work: list[tuple[float, list[str]]] = []
         """Work of others, the latest last, each with its one label."""
 
     @property
     def is_busy(self) -> bool:
         """Whether there is something to show."""
-        return self._began is not None or bool(self._work or self._compacting)
+        is_compacting = self._compacting is not None
+        return self._began is not None or is_compacting or bool(self._work)
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether it waits before it asks again."""
+        return self._retry is not None
 
     @property
     def run_seconds(self) -> float:
@@ -87,8 +94,6 @@ class Activity:
                 self._doing = "Thinking"
             case ToolCallStart(tool_name=name):
                 self._doing = f"Preparing {name}"
-            case ToolCallDelta():
-                pass
 
     def _hear_waiting(self, event: object) -> None:
         match event:
@@ -97,13 +102,10 @@ class Activity:
                 self._retry = (until, f"{event.attempt}/{event.max_attempts}")
             case AutoRetryEnd() | SummarizationRetryFinished():
                 self._retry = None
-            case CompactionStart(reason=reason):
-                self._compacting = "Compacting" if reason == "manual" else "Compacting by itself"
-                self._work.append((self._clock.monotonic(), [self._compacting]))
+            case CompactionStart():
+                self._compacting = self._clock.monotonic()
             case CompactionEnd():
-                if self._compacting and self._work:
-                    self._work.pop()
-                self._compacting = ""
+                self._compacting = None
 
     @contextmanager
     def working(self, label: str) -> Iterator[Callable[[str], None]]:
@@ -125,13 +127,22 @@ class Activity:
             return ""
         now = self._clock.monotonic()
         frame = FRAMES[int(now / TICK) % len(FRAMES)]
-        began, words = self._work[-1] if self._work else (self._began or now, [self._words(now)])
-        parts = [one_line(words[0])]
+        began, words = self._foremost(now)
+        parts = [one_line(words)]
         if (seconds := int(now - began)) >= 1:
             parts.append(elapsed(seconds))
         if key := self._interrupt_key():
             parts.append(f"{key} to interrupt")
         return f"{frame} {' · '.join(parts)}"
+
+    def _foremost(self, now: float) -> tuple[float, str]:
+        """Since when, and what."""
+        if self._work:
+            began, words = self._work[-1]
+            return began, words[0]
+        if self._compacting is not None:
+            return self._compacting, "Compacting"
+        return self._began or now, self._words(now)
 
     def _words(self, now: float) -> str:
         if self._retry is not None:

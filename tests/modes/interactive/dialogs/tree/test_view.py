@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,7 +88,7 @@ def test_nothing_found_is_nothing_selected() -> None:
 @given(trees(), st.lists(st.integers(0, 7), max_size=12))
 def test_something_is_selected_whenever_something_is_listed(sample: Tree, steps: list[int]) -> None:
     view = TreeView(sample)
-    acts = [
+    acts: list[Callable[[], None]] = [
         lambda: view.move(1),
         lambda: view.move(-1),
         lambda: view.jump(5),

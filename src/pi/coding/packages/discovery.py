@@ -1,0 +1,171 @@
+"""The packages of a session: which count, where they are, and what of each is used.
+
+Reads two lists of settings and the folders of the packages; fetches nothing and runs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pi.base.records import Record, replace
+from pi.coding.packages.contents import THEIRS, Offered, contents_of, offered_by
+from pi.coding.packages.entries import KINDS, Entry, Kind
+from pi.coding.packages.errors import BadSource
+from pi.coding.packages.filters import select
+from pi.coding.packages.places import Scope, Shelf
+from pi.coding.packages.source import LocalSource, PypiSource, Source
+from pi.coding.packages.wheels import installed_distribution, module_file
+from pi.coding.resources.source import Place, Warn
+
+
+class Layer(Record):
+    """The packages that one settings file names."""
+
+    shelf: Shelf
+    entries: tuple[Entry, ...] = ()
+
+
+class Configured(Record):
+    """A package that counts."""
+
+    entry: Entry
+    source: Source
+    scope: Scope
+    root: Path
+    """Where it is, or would be if it were installed."""
+    delta: Entry | None = None
+    """What a project changes about the person's choice."""
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is there."""
+        return self.root.exists()
+
+
+class Package(Record):
+    """A package that is there, and what of it is used."""
+
+    configured: Configured
+    offered: Offered
+    chosen: Offered
+
+    def places(self, kind: Kind) -> tuple[Place, ...]:
+        """The files of one kind that are used, but not the extensions of the original."""
+        root = self.configured.root
+        base = root.parent if root.is_file() else root
+        return tuple(
+            Place(
+                path=base / name,
+                source=self.configured.entry.source,
+                scope=self.configured.scope,
+                origin="package",
+            )
+            for name in self.chosen.get(kind, ())
+            if kind != "extensions" or not name.endswith(THEIRS)
+        )
+
+    @property
+    def import_root(self) -> Path | None:
+        """The folder that its extensions import from; ``None`` where each is alone."""
+        pip_filled = isinstance(self.configured.source, PypiSource)
+        return self.configured.root if pip_filled else None
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The extensions that only the original can run."""
+        return tuple(x for x in self.chosen.get("extensions", ()) if x.endswith(THEIRS))
+
+
+class Found(Record):
+    """Everything that the packages of a session bring."""
+
+    packages: tuple[Package, ...] = ()
+    missing: tuple[Configured, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def places(self, kind: Kind) -> tuple[Place, ...]:
+        """Where the resources of one kind are, those of the project first."""
+        return tuple(place for package in self.packages for place in package.places(kind))
+
+
+def find_packages(layers: Iterable[Layer]) -> Found:
+    """What the packages of ``layers`` offer; a project's layer comes first, if it is trusted."""
+    warnings: list[str] = []
+    packages, missing = [], []
+    for configured in configured_packages(layers, warnings.append):
+        if configured.installed:
+            packages.append(open_package(configured, warnings.append))
+        else:
+            missing.append(configured)
+            warnings.append(_not_there(configured))
+    return Found(packages=tuple(packages), missing=tuple(missing), warnings=tuple(warnings))
+
+
+def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]:
+    """Each package once: a project's entry replaces the person's, or changes it."""
+    found: dict[str, Configured] = {}
+    for layer in layers:
+        for configured in _of_layer(layer, warn):
+            known = found.get(configured.source.identity)
+            if known is None:
+                found[configured.source.identity] = configured
+            elif (
+                known.scope == "project" and configured.scope == "user" and not known.entry.autoload
+            ):
+                del found[configured.source.identity]  # it stays among the person's packages
+                changed = replace(configured, delta=known.entry)
+                found[configured.source.identity] = changed
+    return list(found.values())
+
+
+def open_package(configured: Configured, warn: Warn) -> Package:
+    """Look at what a package that is there offers, and choose."""
+    offered = _offered(configured, warn)
+    chosen: dict[Kind, tuple[str, ...]] = {}
+    for kind in KINDS:
+        names = offered.get(kind, ())
+        entry, delta = configured.entry, configured.delta
+        names_chosen = select(names, entry.wishes.get(kind), base=None if entry.autoload else ())
+        if delta is not None:
+            names_chosen = select(names, delta.wishes.get(kind), base=names_chosen)
+        if names_chosen:
+            chosen[kind] = names_chosen
+    return Package(configured=configured, offered=offered, chosen=chosen)
+
+
+def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:
+    for entry in layer.entries:
+        try:
+            source = entry.parsed(layer.shelf.base)
+        except BadSource as problem:
+            warn(problem.message)
+            continue
+        yield Configured(
+            entry=entry, source=source, scope=layer.shelf.scope, root=layer.shelf.target(source)
+        )
+
+
+def _offered(configured: Configured, warn: Warn) -> Offered:
+    root, source = configured.root, configured.source
+    if not isinstance(source, PypiSource):
+        return contents_of(root, warn)
+    found = installed_distribution(root, source.name)
+    if found is None:
+        warn(f"{root} does not hold {source.name}; install it again")
+        return {}
+    offered: dict[Kind, tuple[str, ...]] = {}
+    for folder in found.folders:
+        for kind, names in offered_by(root, root / folder, warn).items():
+            offered[kind] = offered.get(kind, ()) + names
+    files = [module_file(root, point) for point in found.entry_points]
+    if named := tuple(path.relative_to(root).as_posix() for path in files if path is not None):
+        offered["extensions"] = tuple(dict.fromkeys(offered.get("extensions", ()) + named))
+    return offered
+
+
+def _not_there(configured: Configured) -> str:
+    source = configured.entry.source
+    if isinstance(configured.source, LocalSource):
+        return f"Package {source} does not exist: there is no {configured.root}"
+    return f"Package {source} is not installed: run `pi update --extensions` to fetch it"

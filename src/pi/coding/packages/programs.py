@@ -1,0 +1,130 @@
+"""git, npm and pip, run so that nobody is asked and nothing of a package is executed."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pi.base.processes import Finished, SpawnFailed, run
+from pi.base.records import Record
+from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.source import without_password
+from pi.coding.shell.environment import UNATTENDED, service_environment
+
+SECONDS = 900.0
+"""A large repository over a slow line; what takes longer hangs."""
+MOST_OUTPUT = 4_000_000
+_TOLD = 300
+"""Characters of a program's last words that a message shows."""
+
+_GIT_SAFE = (
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.fsmonitor=false",
+    "-c", "core.askPass=",
+    "-c", "protocol.ext.allow=never",
+)  # fmt: skip
+_SSH = "ssh -o BatchMode=yes"
+_NPM_SAFE = ("--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--legacy-peer-deps")
+"""Peer packages are pi itself: fetching them would fetch the original."""
+_REASON = re.compile(r"^(?:npm (?:error|ERR!)|fatal:|ERROR:|error:)\s*", re.IGNORECASE)
+
+
+class Programs(Record):
+    """The programs of this machine, as installing uses them."""
+
+    environ: Mapping[str, str]
+    """What pi sees; programs see a small part of it."""
+    npm_command: tuple[str, ...] = ("npm",)
+    offline: bool = False
+
+    async def git(self, *words: str, cwd: Path) -> str:
+        """What git says; ``InstallFailed`` with its last words when it fails."""
+        more = UNATTENDED | {"GIT_SSH_COMMAND": _SSH} | self._own(r"SSH_AUTH_SOCK")
+        finished = await self._run(["git", *_GIT_SAFE, *words], cwd, more)
+        return _output("git", words[0], finished)
+
+    async def git_agrees(self, *words: str, cwd: Path) -> bool:
+        """Whether git answers a question with yes."""
+        return (await self._run(["git", *_GIT_SAFE, *words], cwd, UNATTENDED)).ok
+
+    async def npm(self, *words: str, cwd: Path) -> str:
+        """What npm says, without running a package's scripts."""
+        own = self._own(r"NPM_CONFIG_.*")
+        offline = ["--offline"] if self.offline else []
+        finished = await self._run(
+            [*self.npm_command, words[0], *_NPM_SAFE, *offline, *words[1:]], cwd, own
+        )
+        return _output("npm", words[0], finished)
+
+    async def pip(self, *words: str, cwd: Path) -> str:
+        """What pip says; it takes wheels only, as anything else would have to be built."""
+        if importlib.util.find_spec("pip") is None:
+            raise InstallFailed(
+                "Packages of the Python index are fetched with pip, which this Python lacks.",
+                hint=f"Run `{sys.executable} -m ensurepip` first.",
+            )
+        own = self._own(r"PIP_.*") | {
+            "PIP_NO_INPUT": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_REQUIRE_VIRTUALENV": "0",
+            "PIP_USER": "0",  # cannot be combined with a folder of our own
+        }
+        offline = ["--no-index"] if self.offline else []
+        # -P: what lies in the current folder is not imported.
+        command = [sys.executable, "-P", "-m", "pip", words[0], "--quiet", "--only-binary", ":all:"]
+        return _output("pip", words[0], await self._run([*command, *offline, *words[1:]], cwd, own))
+
+    def needs_network(self, what: str) -> None:
+        """Refuse what cannot be had without a network, if there is to be none."""
+        if self.offline:
+            raise InstallFailed(
+                f"{what} has to be fetched, and pi is offline.",
+                hint="Leave out --offline and PI_OFFLINE, or install it from a folder.",
+            )
+
+    def _own(self, names: str) -> dict[str, str]:
+        """Variables that are meant for one program."""
+        pattern = re.compile(names, re.IGNORECASE)
+        return {name: value for name, value in self.environ.items() if pattern.fullmatch(name)}
+
+    async def _run(self, command: Sequence[str], cwd: Path, more: Mapping[str, str]) -> Finished:
+        env = service_environment(self.environ) | more
+        program = shutil.which(command[0], path=env.get("PATH"))
+        if program is None:
+            raise _no_program(command[0])
+        try:
+            return await run(
+                [program, *command[1:]], cwd=cwd, env=env, timeout=SECONDS, max_output=MOST_OUTPUT
+            )
+        except SpawnFailed as problem:
+            raise InstallFailed(problem.message, hint=problem.hint) from problem
+
+
+def _no_program(name: str) -> InstallFailed:
+    if name == "git":
+        return InstallFailed("Repositories are fetched with git, which was not found.")
+    return InstallFailed(
+        f"Packages of npm are fetched with {name}, which was not found.",
+        hint="Install Node.js, or name the program as `npmCommand` in the settings.",
+    )
+
+
+def _output(program: str, doing: str, finished: Finished) -> str:
+    if finished.ok:
+        return finished.output.decode("utf-8", "replace")
+    if finished.timed_out:
+        raise InstallFailed(f"{program} {doing} took longer than {SECONDS / 60:.0f} minutes.")
+    said = (finished.errors or finished.output).decode("utf-8", "replace")
+    raise InstallFailed(f"{program} {doing} failed: {_last_words(said)}")
+
+
+def _last_words(said: str) -> str:
+    """The lines that a program marks as errors, or its last one."""
+    lines = [line for line in map(str.strip, said.splitlines()) if line]
+    marked = [_REASON.sub("", line) for line in lines if _REASON.match(line)]
+    text = without_password("; ".join(marked or lines[-1:]))
+    return text[:_TOLD] or "it gave no reason"

@@ -1,0 +1,93 @@
+"""Replacing a folder as a whole: what is new is made beside it, and takes its place at the end.
+
+Whatever happens on the way, the old folder is there or the new one. After a crash between the two
+steps of the exchange, the next one who works here puts the old folder back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pi.base.files import private_directory
+from pi.coding.packages.confined import must_be_inside
+from pi.coding.packages.errors import InstallFailed
+
+log = logging.getLogger(__name__)
+
+PREFIX = ".packages-"
+_OLD, _TARGET = "old", "target"
+
+
+@contextmanager
+def staging(base: Path) -> Iterator[Path]:
+    """A folder for us alone beside what is replaced; it goes, whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=private_directory(base)))  # with mode 0700
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
+
+
+def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
+    """Put ``new`` in the place of ``target``, which is below ``base``; ``work`` is a staging."""
+    must_be_inside(base, target)
+    private_directory(target.parent)
+    try:
+        if os.path.lexists(target):
+            (work / _TARGET).write_text(os.path.relpath(target, base), encoding="utf-8")
+            target.replace(work / _OLD)
+        try:
+            new.replace(target)
+        except BaseException:
+            _put_back(work, base)
+            raise
+    except OSError as problem:
+        raise InstallFailed(
+            f"Cannot replace {target}: {problem.strerror or problem}.",
+            hint="Check the permissions of that folder; what was there is still there.",
+        ) from problem
+
+
+def tidy(base: Path) -> None:
+    """Remove what interrupted work has left in ``base``; for whoever has the lock."""
+    for left in sorted(base.glob(f"{PREFIX}*")):
+        _put_back(left, base)
+        remove_tree(left)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with everything in it, also what is read-only; a link goes alone."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        shutil.rmtree(folder, onerror=_make_writable)
+    if os.path.lexists(folder):
+        log.warning("could not remove %s", folder)
+
+
+def _put_back(work: Path, base: Path) -> None:
+    old, note = work / _OLD, work / _TARGET
+    if os.path.lexists(old) and note.is_file():
+        target = base / note.read_text(encoding="utf-8")
+        if not os.path.lexists(target):
+            must_be_inside(base, target)
+            old.replace(target)
+
+
+def _make_writable(remove: Callable[[str], Any], path: str, _: object) -> None:
+    """Git's objects are read-only, which some systems take for their folders too."""
+    try:
+        for place in (Path(path).parent, Path(path)):
+            if not place.is_symlink():
+                place.chmod(place.stat().st_mode | stat.S_IRWXU)
+        remove(path)
+    except OSError as problem:
+        log.info("%s", problem)

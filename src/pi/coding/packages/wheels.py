@@ -1,0 +1,77 @@
+"""Distributions in a folder that pip has filled: read from their metadata, never imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from pi.base.files import read_if_exists
+from pi.base.records import Record
+
+GROUP = "pi.extensions"
+"""The entry points that name extensions."""
+
+
+class Distribution(Record):
+    """What was installed under one name."""
+
+    name: str
+    version: str
+    folders: tuple[str, ...] = ()
+    """Its importable folders."""
+    entry_points: tuple[str, ...] = ()
+    """``module:attribute`` of its extensions."""
+
+
+def normal_name(name: str) -> str:
+    """As the index compares names."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def installed_distribution(folder: Path, name: str) -> Distribution | None:
+    """The distribution ``name`` in ``folder``, if it is there."""
+    for metadata in sorted(folder.glob("*.dist-info")):
+        found, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
+        if normal_name(found) == name:
+            return Distribution(
+                name=name,
+                version=version,
+                folders=tuple(dict.fromkeys(_folders(metadata))),
+                entry_points=tuple(_entry_points(metadata)),
+            )
+    return None
+
+
+def module_file(folder: Path, entry_point: str) -> Path | None:
+    """The file that an entry point's module is, if it lies in ``folder``."""
+    module = entry_point.partition(":")[0].strip()
+    path = folder.joinpath(*module.split("."))
+    candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
+    return next((each for each in candidates if each.is_file()), None)
+
+
+def _folders(metadata: Path) -> Iterator[str]:
+    for line in _text(metadata / "RECORD").splitlines():
+        parts = PurePosixPath(line.rpartition(",")[0].rpartition(",")[0].strip('"')).parts
+        if len(parts) > 1 and parts[0].isidentifier():
+            yield parts[0]
+
+
+def _entry_points(metadata: Path) -> Iterator[str]:
+    text = _text(metadata / "entry_points.txt")
+    if GROUP not in text:
+        return
+    from configparser import ConfigParser, Error  # 3 ms, which only such packages are worth
+
+    parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except Error:
+        return
+    if parser.has_section(GROUP):
+        yield from (value for _, value in parser.items(GROUP))
+
+
+def _text(path: Path) -> str:
+    return (read_if_exists(path) or b"").decode("utf-8", "replace")

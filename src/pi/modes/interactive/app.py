@@ -1,0 +1,120 @@
+"""The application: puts the regions together, opens the session behind them, and ends it all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from pi.base.tasks import TaskScope
+from pi.modes.interactive.drafts import Drafts
+from pi.modes.interactive.frame import Frame
+from pi.modes.interactive.startup import Start
+from pi.tui.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pi.modes.interactive.session_view import SessionView
+
+log = logging.getLogger(__name__)
+
+DRAFT_SECONDS = 0.5
+"""How long a draft may be newer than its file."""
+
+
+def run(start: Start) -> int:
+    """Run the application on the terminal of the process; the exit code."""
+    from pi.tui.process_terminal import ProcessTerminal  # POSIX; not when tests bring their own
+
+    terminal = ProcessTerminal(env=start.environ)
+    hint = asyncio.run(App(start, terminal).run())
+    if hint:
+        sys.stdout.write(f"{hint}\n")
+    return 0
+
+
+class App:
+    """One run of the application on one terminal."""
+
+    def __init__(self, start: Start, terminal: Terminal, *, strict: bool = False) -> None:
+        self._start = start
+        self._tasks = TaskScope(report=self._failed)
+        self._ended = asyncio.Event()
+        self._frame = Frame(
+            start, terminal, tasks=self._tasks, on_gone=self._ended.set, strict=strict
+        )
+        self._view: SessionView | None = None
+        self._early: list[str] = []
+        """What was sent before there was anything to send it to."""
+        self._drafts = Drafts(start.agent_dir, start.cwd, name=str(id(self)))
+        self._draft_is_due = False
+
+    async def run(self) -> str:
+        """Until the person leaves; gives what to tell them then."""
+        composer = self._frame.composer
+        composer.on_submit = lambda text, images: self._early.append(text)
+        composer.on_action(self._act_early)
+        composer.on_change = self._draft_changed
+        self._frame.tui.start()
+        has_quit = False
+        try:
+            self._tasks.start(self._open(), name="opening the session")
+            await self._ended.wait()
+            has_quit = True
+        finally:
+            self._drafts.save(composer.text)
+            self._frame.tui.stop()
+            try:
+                hint = await self._view.close() if self._view else ""
+            finally:
+                await self._tasks.close()
+                self._drafts.close(keep=not has_quit)
+        return hint
+
+    def quit(self) -> None:
+        """End the application."""
+        self._ended.set()
+
+    async def _open(self) -> None:
+        """Load everything else, behind a screen that can be used already."""
+        await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
+        from pi.modes.interactive.session_view import SessionView
+
+        self._view = SessionView(self._start, self._frame, self._tasks, quit=self.quit)
+        if (text := self._drafts.left_behind()) and not self._frame.composer.text:
+            self._frame.composer.set_text(text)
+            self._view.screen.notify("The draft of a session that ended early is back.")
+        early, self._early = self._early, []
+        await self._view.open(early)
+
+    def _act_early(self, action: str) -> bool:
+        """The keys that work before there is a session: leaving."""
+        is_empty = not self._frame.composer.text
+        if action == "app.exit" and is_empty:
+            self.quit()
+            return True
+        if action == "app.clear":
+            self._frame.composer.set_text("")
+            if is_empty:
+                self.quit()
+            return True
+        return False
+
+    def _draft_changed(self, text: str) -> None:
+        if not self._draft_is_due:
+            self._draft_is_due = True
+            self._tasks.start(self._save_draft(), name="saving the draft")
+
+    async def _save_draft(self) -> None:
+        await self._start.clock.sleep(DRAFT_SECONDS)
+        self._draft_is_due = False
+        await asyncio.to_thread(self._drafts.save, self._frame.composer.text)
+
+    def _failed(self, name: str, problem: BaseException) -> None:
+        """Something unexpected: told on the screen, and in full in the log."""
+        log.error("%s failed", name, exc_info=problem)
+        if self._view is not None:
+            self._view.tell_failure(name, problem)
+        else:
+            self._frame.passing.show(f"{name}: {problem!r}", "error")
+            self._frame.tui.request_render()

@@ -1,0 +1,43 @@
+"""What the editor suggests: commands, files of the project, paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pi.base.records import UnsetType
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.port import SessionPort
+from pi.coding.tools.file_listing import FileListing
+from pi.coding.tools.programs import SearchPrograms
+from pi.modes.interactive.composer.files import ProjectFiles
+from pi.modes.interactive.ui import Commands
+from pi.tui.completion.combined import CombinedProvider
+from pi.tui.completion.commands import Command, CommandProvider
+from pi.tui.completion.files import FileProvider
+from pi.tui.completion.paths import PathProvider
+
+
+def suggestions(
+    port: SessionPort, host: Host, commands: Commands, cwd: Callable[[], Path]
+) -> CombinedProvider:
+    """Everything that can be completed in a session."""
+    listing = FileListing(SearchPrograms(lambda: host.environ), home=host.home)
+    paths = PathProvider(cwd, host.home)
+    files = FileProvider(ProjectFiles(listing.below, cwd, host.clock.monotonic), paths)
+    return CombinedProvider([CommandProvider(lambda: _commands(port, commands)), files, paths])
+
+
+def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
+    """Those of the application first, then those of the session."""
+    own = list(built_in.listed())
+    known = {command.name for command in own}
+    with_skills = port.settings.values.enable_skill_commands
+    return own + [
+        Command(
+            name=command.name,
+            description="" if isinstance(command.description, UnsetType) else command.description,
+        )
+        for command in port.facts.commands()
+        if command.name not in known and (with_skills or command.source != "skill")
+    ]

@@ -1,0 +1,123 @@
+"""Choosing the model that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.ai.models.model import Model
+from pi.base.records import Record
+from pi.coding.models.patterns import full_name
+from pi.modes.interactive.dialogs.columns import spread
+from pi.modes.interactive.dialogs.models.listing import ALL, Known, known_models, window
+from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+
+_KEYS = (
+    ("tui.select.confirm", "use"),
+    ("app.models.save", "use and make default"),
+    ("tui.input.tab", "provider"),
+    ("tui.select.cancel", "cancel"),
+)
+
+
+class PickedModel(Record):
+    """A choice, and whether it is to be the default from now on."""
+
+    model: Model
+    keep: bool = False
+
+
+async def pick_model(ui: Ui) -> PickedModel | None:
+    """The model that the person chooses."""
+    known = models_of(ui)
+
+    def build(done: Callable[[PickedModel | None], None]) -> Component:
+        inside = ModelList(ui, known, done)
+        return Panel(ui.theme, "Model", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+
+    return await ui.show(build)
+
+
+def models_of(ui: Ui) -> Known:
+    """What the session knows of its models."""
+    models, values = ui.port.models, ui.port.settings.values
+    return known_models(
+        models.known(),
+        models.available(),
+        current=models.current,
+        default=(values.default_provider, values.default_model),
+        scope=[choice.model for choice in models.scope],
+    )
+
+
+class ModelList:
+    """Models below tabs; Tab goes on to the next provider."""
+
+    def __init__(self, ui: Ui, known: Known, done: Callable[[PickedModel | None], None]) -> None:
+        self._theme = ui.theme
+        self._keymap = ui.keymap
+        self._known = known
+        self._tabs = known.tabs()
+        self._tab = ALL
+        self._done = done
+        self._picker = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: known.under(self._tab, query),
+            draw=self._draw,
+            rows=list_rows(ui),
+            on_pick=lambda model: done(PickedModel(model=model)),
+            on_cancel=lambda: done(None),
+            keys={
+                "app.models.save": self._keep,
+                "tui.input.tab": lambda model: self._turn(1),
+                "app.thinking.cycle": lambda model: self._turn(-1),
+            },
+            head=self._head,
+            empty="No model: /login gives access to some, and Tab shows the others",
+        )
+
+    @property
+    def focused(self) -> bool:
+        """Whether the search field shows its cursor."""
+        return self._picker.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._picker.focused = focused
+
+    def handle_input(self, data: str) -> None:
+        """Pass the key on."""
+        self._picker.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._picker.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The list."""
+        return self._picker.render(width)
+
+    def _keep(self, model: Model | None) -> None:
+        if model is not None:
+            self._done(PickedModel(model=model, keep=True))
+
+    def _turn(self, step: int) -> None:
+        self._tab = self._tabs[(self._tabs.index(self._tab) + step) % len(self._tabs)]
+        self._picker.refresh()
+        self._picker.select(lambda model: True)
+
+    def _head(self) -> list[str]:
+        chosen, others = self._theme.paint("accent", bold=True), self._theme.paint("muted")
+        # The tab that is open comes first, so that it is seen on narrow screens too.
+        at = self._tabs.index(self._tab)
+        turned = (*self._tabs[at:], *self._tabs[:at])
+        return ["  ".join([chosen(f"[{turned[0]}]"), *(others(tab) for tab in turned[1:])])]
+
+    def _draw(self, model: Model, width: int, *, selected: bool) -> str:
+        name = full_name(model)
+        text = self._theme.paint("accent")(name) if selected else name
+        facts = f"{self._known.badges(model)}  {window(model.context_window):>5}"
+        return spread(text, self._theme.paint("dim")(facts), width)

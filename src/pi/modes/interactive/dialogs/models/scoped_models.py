@@ -1,0 +1,124 @@
+"""Choosing the models that are cycled through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.base.fuzzy import rank
+from pi.base.records import Record
+from pi.coding.models.patterns import full_name
+from pi.modes.interactive.dialogs.models.scope import Scope
+from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+
+_KEYS = (
+    ("tui.select.confirm", "switch"),
+    ("app.models.enableAll", "all"),
+    ("app.models.clearAll", "none"),
+    ("app.models.toggleProvider", "provider"),
+    ("app.models.reorderUp", "up"),
+    ("app.models.reorderDown", "down"),
+    ("app.models.save", "save"),
+    ("tui.select.cancel", "close"),
+)
+
+
+class PickedScope(Record):
+    """The models to cycle through, none for all, and whether that is to last."""
+
+    names: tuple[str, ...]
+    keep: bool = False
+
+
+async def pick_scope(ui: Ui) -> PickedScope | None:
+    """What the person makes of the scope; ``None`` if nothing changed."""
+    models = ui.port.models
+    scope = Scope(
+        all=tuple(map(full_name, models.available())),
+        chosen=tuple(full_name(choice.model) for choice in models.scope) or None,
+    )
+
+    def build(done: Callable[[PickedScope | None], None]) -> Component:
+        inside = ScopeList(ui, scope, done)
+        return Panel(ui.theme, "Scoped models", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+
+    return await ui.show(build)
+
+
+class ScopeList:
+    """Models with a box before each; changes hold when the list is closed."""
+
+    def __init__(self, ui: Ui, scope: Scope, done: Callable[[PickedScope | None], None]) -> None:
+        self._theme = ui.theme
+        self._before = self._scope = scope
+        self._done = done
+        self._picker = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: rank(query, self._scope.listed),
+            draw=self._draw,
+            rows=list_rows(ui),
+            on_pick=lambda name: self._become(self._scope.toggled(name), name),
+            on_cancel=self._close,
+            keys={
+                "app.models.enableAll": lambda name: self._become(self._scope.with_all(), name),
+                "app.models.clearAll": lambda name: self._become(self._scope.with_none(), name),
+                "app.models.toggleProvider": self._toggle_provider,
+                "app.models.reorderUp": lambda name: self._move(name, -1),
+                "app.models.reorderDown": lambda name: self._move(name, 1),
+                "app.models.save": lambda name: done(self._picked(keep=True)),
+            },
+            head=self._head,
+            empty="No model has credentials: /login gives access to some",
+        )
+
+    @property
+    def focused(self) -> bool:
+        """Whether the search field shows its cursor."""
+        return self._picker.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._picker.focused = focused
+
+    def handle_input(self, data: str) -> None:
+        """Pass the key on."""
+        self._picker.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._picker.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The list."""
+        return self._picker.render(width)
+
+    def _become(self, scope: Scope, name: str | None) -> None:
+        self._scope = scope
+        self._picker.refresh()
+        self._picker.select(lambda each: each == name)
+
+    def _toggle_provider(self, name: str | None) -> None:
+        if name is not None:
+            self._become(self._scope.with_provider_toggled(name.partition("/")[0]), name)
+
+    def _move(self, name: str | None, step: int) -> None:
+        if name is not None:
+            self._become(self._scope.moved(name, step), name)
+
+    def _close(self) -> None:
+        self._done(None if self._scope == self._before else self._picked(keep=False))
+
+    def _picked(self, *, keep: bool) -> PickedScope:
+        return PickedScope(names=self._scope.chosen or (), keep=keep)
+
+    def _head(self) -> list[str]:
+        chosen = self._scope.chosen
+        text = "all models" if chosen is None else f"{len(chosen)} of {len(self._scope.all)} models"
+        return [self._theme.paint("muted")(text)]
+
+    def _draw(self, name: str, width: int, *, selected: bool) -> str:
+        box = self._theme.paint("success")("[x]") if self._scope.is_on(name) else "[ ]"
+        return f"{box} {self._theme.paint('accent')(name) if selected else name}"

@@ -1,0 +1,129 @@
+"""Choosing a session to go on with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from pi.base.errors import PiError
+from pi.base.tasks import TaskScope
+from pi.coding.session.catalog import ListedSession, SessionCatalog
+from pi.coding.session.renaming import rename_session
+from pi.coding.session.search import search_texts
+from pi.coding.session.stamps import Stamps
+from pi.coding.session.trash import Trash
+from pi.modes.interactive.dialogs.panel import Panel, hints
+from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+
+LEAST_TO_SEARCH = 3
+"""Letters from which on conversations are looked into."""
+PAUSE = 0.15
+"""Seconds of not typing after which that begins."""
+
+_KEYS = (
+    ("tui.select.confirm", "resume"),
+    ("tui.input.tab", "here/everywhere"),
+    ("app.session.rename", "rename"),
+    ("app.session.delete", "delete"),
+    ("app.session.toggleNamedFilter", "named"),
+    ("app.session.toggleSort", "order"),
+    ("app.session.togglePath", "paths"),
+)
+
+
+async def pick_session(ui: Ui, catalog: SessionCatalog) -> Path | None:
+    """The file of the session that the person chooses; sessions are renamed and deleted there."""
+    async with TaskScope() as tasks:
+        browsing = _Browsing(ui, catalog, tasks)
+        await browsing.load()
+        return await ui.show(browsing.build)
+
+
+class _Browsing:
+    """The dialog while it is open: what files say, and the work on them."""
+
+    def __init__(self, ui: Ui, catalog: SessionCatalog, tasks: TaskScope) -> None:
+        self._ui = ui
+        self._catalog = catalog
+        self._tasks = tasks
+        self._everywhere = False
+        self._sessions: list[ListedSession] = []
+        self._search: asyncio.Task[None] | None = None
+        self._selector: SessionSelector | None = None
+
+    async def load(self) -> None:
+        """Read which sessions there are."""
+        cwd = self._ui.port.facts.header.cwd
+        if self._everywhere:
+            self._sessions = await asyncio.to_thread(self._catalog.everywhere)
+        else:
+            self._sessions = await asyncio.to_thread(self._catalog.of_project, cwd)
+        self._offer()
+
+    def build(self, done: Callable[[Path | None], None]) -> Component:
+        """The component."""
+        acts = Acts(
+            pick=done,
+            close=lambda: done(None),
+            rename=lambda path, name: self._start(self._rename(path, name)),
+            delete=lambda path: self._start(self._delete(path)),
+            change_scope=self._change_scope,
+            search=self._look_inside,
+        )
+        self._selector = SessionSelector(self._ui, acts, current=self._ui.port.facts.file)
+        self._offer()
+        keymap = self._ui.keymap
+        return Panel(
+            self._ui.theme, "Resume Session", self._selector, hints=lambda: hints(keymap, *_KEYS)
+        )
+
+    def _offer(self) -> None:
+        if self._selector is not None:
+            scope = "All folders" if self._everywhere else "This folder"
+            self._selector.offer(self._sessions, scope)
+            self._ui.request_render()
+
+    def _change_scope(self) -> None:
+        self._everywhere = not self._everywhere
+        self._start(self.load())
+
+    def _look_inside(self, query: str) -> None:
+        if self._search is not None:
+            self._search.cancel()
+        if len(query.strip()) >= LEAST_TO_SEARCH:
+            self._search = self._tasks.start(self._find(query), name="search sessions")
+
+    async def _find(self, query: str) -> None:
+        await self._ui.host.clock.sleep(PAUSE)
+        passages = await asyncio.to_thread(search_texts, query, list(self._sessions))
+        if self._selector is not None:
+            self._selector.found(passages)
+            self._ui.request_render()
+
+    async def _rename(self, path: Path, name: str) -> None:
+        if path == self._ui.port.facts.file:
+            await self._ui.port.facts.rename(name)
+        else:
+            host = self._ui.host
+            stamps = Stamps(host.clock, host.random_bytes)
+            await asyncio.to_thread(rename_session, path, name, stamps)
+        await self.load()
+
+    async def _delete(self, path: Path) -> None:
+        host = self._ui.host
+        await Trash(host.agent_dir, host.environ, host.clock).delete(path)
+        self._ui.notify("The session is in the trash.")
+        await self.load()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.start(self._told(work), name="sessions")
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except PiError as problem:
+            self._ui.notify(problem.explain(), "error")

@@ -1,0 +1,122 @@
+"""Which sessions are listed, in which order, and what a row says of one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from pi.base.fuzzy import rank
+from pi.base.records import Record
+from pi.coding.session.catalog import ListedSession
+from pi.coding.session.search import Passage, search_sessions
+
+Order: TypeAlias = Literal["recent", "threaded", "relevance"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+_UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"), (52, "w"))
+
+
+class Listed(Record):
+    """A row of the list."""
+
+    session: ListedSession
+    depth: int = 0
+    """How many sessions above it were forked to come to it."""
+    excerpt: str = ""
+    """Where the words were said, if only the conversation has them."""
+
+
+class Wanted(Record):
+    """What the person wants to see."""
+
+    query: str = ""
+    order: Order = "recent"
+    named_only: bool = False
+
+
+def listed(
+    sessions: Sequence[ListedSession], wanted: Wanted, passages: Iterable[Passage] = ()
+) -> list[Listed]:
+    """The rows; of a search, first what has its words, then where they were said, then the rest.
+
+    By relevance, what resembles the query most comes first.
+    """
+    candidates = [s for s in sessions if s.facts.name or not wanted.named_only]
+    if not wanted.query.strip():
+        if wanted.order == "threaded":
+            return threaded(candidates)
+        return [Listed(session=session) for session in candidates]
+    allowed = {session.path for session in candidates}
+    said = [
+        Listed(session=passage.session, excerpt=passage.excerpt)
+        for passage in passages
+        if passage.session.path in allowed
+    ]
+    if wanted.order == "relevance":
+        found = rank(wanted.query, candidates, key=_shown)
+        return _once([*(Listed(session=session) for session in found), *said])
+    words = wanted.query.lower().split()
+    found = search_sessions(wanted.query, candidates)
+    exact = [s for s in found if all(word in _shown(s).lower() for word in words)]
+    rows = (Listed(session=session) for session in exact)
+    return _once([*rows, *said, *(Listed(session=session) for session in found)])
+
+
+def _shown(session: ListedSession) -> str:
+    return f"{session.facts.name or ''} {session.facts.first_message}"
+
+
+def _once(rows: Iterable[Listed]) -> list[Listed]:
+    """Every session where it comes first."""
+    first: dict[Path, Listed] = {}
+    for row in rows:
+        first.setdefault(row.session.path, row)
+    return list(first.values())
+
+
+def threaded(sessions: Sequence[ListedSession]) -> list[Listed]:
+    """Forks below what they were forked from; a session whose origin is not listed is a root."""
+    places = {str(session.path): place for place, session in enumerate(sessions)}
+    below: dict[int, list[int]] = {}
+    for place, session in enumerate(sessions):
+        parent = places.get(session.facts.parent or "", -1)
+        below.setdefault(-1 if parent == place else parent, []).append(place)
+    rows: list[Listed] = []
+    waiting = [(place, 0) for place in reversed(below.get(-1, []))]
+    while waiting:
+        place, depth = waiting.pop()
+        rows.append(Listed(session=sessions[place], depth=depth))
+        waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
+    met = {row.session.path for row in rows}
+    # Sessions that name each other as their origin hang on nothing.
+    return rows + [Listed(session=session) for session in sessions if session.path not in met]
+
+
+def next_order(order: Order) -> Order:
+    """The order after this one; round in circles."""
+    return ORDERS[(ORDERS.index(order) + 1) % len(ORDERS)]
+
+
+def title(row: Listed) -> str:
+    """What a session is called: its name, else how it begins."""
+    facts = row.session.facts
+    return facts.name or facts.first_message or "(no words)"
+
+
+def age(then_ms: int, now_ms: int) -> str:
+    """How long ago, in one unit: ``5m``, ``3h``, ``2w``."""
+    amount = max(now_ms - then_ms, 0) // 1000
+    for most, unit in _UNITS:
+        if amount < most:
+            return f"{amount}{unit}"
+        amount //= most
+    return f"{amount}y"
+
+
+def short_path(path: str, home: Path) -> str:
+    """A path with ``~`` for the person's own folder."""
+    try:
+        return str(Path("~") / Path(path).relative_to(home))
+    except ValueError:
+        return path

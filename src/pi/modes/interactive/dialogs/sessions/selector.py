@@ -1,0 +1,196 @@
+"""The list of sessions on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
+from pi.coding.session.catalog import ListedSession
+from pi.coding.session.search import Passage
+from pi.modes.interactive.dialogs.columns import spread
+from pi.modes.interactive.dialogs.panel import list_rows
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.sessions.listing import (
+    Listed,
+    Wanted,
+    age,
+    listed,
+    next_order,
+    short_path,
+    title,
+)
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.input.keys import matches_key
+from pi.tui.widgets.input import Input
+
+
+class Acts(Record):
+    """What the person may do with the list; each is told the file of the session."""
+
+    pick: Callable[[Path], None]
+    close: Callable[[], None]
+    rename: Callable[[Path, str], None]
+    delete: Callable[[Path], None]
+    change_scope: Callable[[], None]
+    search: Callable[[str], None]
+    """Told what is searched for, to look inside the conversations."""
+
+
+class SessionSelector:
+    """Sessions to choose from; renaming and deleting happen in place.
+
+    Whoever owns it gives it the sessions and, later, the passages that were found inside them.
+    """
+
+    def __init__(self, ui: Ui, acts: Acts, *, current: Path | None) -> None:
+        self._ui = ui
+        self._acts = acts
+        self._current = current
+        self._sessions: Sequence[ListedSession] = ()
+        self._passages: Sequence[Passage] = ()
+        self._wanted = Wanted()
+        self._shows_paths = False
+        self._scope = ""
+        self._name: Input | None = None
+        """The field in which a name is being written."""
+        self._doomed: Path | None = None
+        """The session that goes to the trash with the next Enter."""
+        self._focused = False
+        self._picker = Picker(
+            ui.theme,
+            ui.keymap,
+            find=self._find,
+            draw=self._draw,
+            rows=list_rows(ui),
+            on_pick=lambda row: acts.pick(row.session.path),
+            on_cancel=acts.close,
+            keys={
+                "app.session.togglePath": lambda row: self._toggle_paths(),
+                "app.session.toggleSort": lambda row: self._change(
+                    order=next_order(self._wanted.order)
+                ),
+                "app.session.toggleNamedFilter": lambda row: self._change(
+                    named_only=not self._wanted.named_only
+                ),
+                "app.session.rename": self._rename,
+                "app.session.delete": self._delete,
+                "app.session.deleteNoninvasive": self._delete_if_nothing_is_typed,
+                "tui.input.tab": lambda row: acts.change_scope(),
+            },
+            head=self._head,
+            empty="No sessions",
+            placeholder="Type to search names, first words and conversations",
+        )
+
+    @property
+    def focused(self) -> bool:
+        """Whether a cursor is shown."""
+        return self._focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._focused = self._picker.focused = focused
+
+    def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
+        """List these sessions; ``scope`` says whose they are."""
+        self._sessions, self._scope = sessions, scope
+        self._picker.refresh()
+
+    def found(self, passages: Sequence[Passage]) -> None:
+        """Add what was found inside conversations."""
+        self._passages = passages
+        self._picker.refresh()
+
+    def handle_input(self, data: str) -> None:
+        """Keys go to the name that is being written, to the question, or to the list."""
+        if self._name is not None:
+            self._name.handle_input(data)
+        elif self._doomed is not None:
+            self._confirm(data)
+        else:
+            before = self._picker.query
+            self._picker.handle_input(data)
+            if self._picker.query != before:
+                self._passages = ()
+                self._acts.search(self._picker.query)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._picker.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The list, and below it the name or the question."""
+        rows = self._picker.render(width)
+        if self._name is not None:
+            # One cursor at a time: the name has it.
+            rows = [row.replace(CURSOR_MARKER, "") for row in rows]
+            self._name.focused = self._focused
+            return [*rows, "", *self._name.render(width)]
+        if self._doomed is not None:
+            question = " Move this session to the trash? Enter: yes, any other key: no"
+            return [*rows, "", self._ui.theme.paint("warning")(question[:width])]
+        return rows
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _find(self, query: str) -> list[Listed]:
+        return listed(self._sessions, replace(self._wanted, query=query), self._passages)
+
+    def _head(self) -> list[str]:
+        named = " · named only" if self._wanted.named_only else ""
+        text = f"{self._scope} · {self._wanted.order}{named}"
+        return [self._ui.theme.paint("muted")(text)]
+
+    def _draw(self, row: Listed, width: int, *, selected: bool) -> str:
+        theme, facts, host = self._ui.theme, row.session.facts, self._ui.host
+        mark = "● " if row.session.path == self._current else ""
+        fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
+        when = age(facts.active_ms, host.clock.now_ms())
+        where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
+        right = theme.paint("dim")(f"{where}{facts.message_count} msgs  {when:>3}")
+        said = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
+        text = f"{mark}{fork}{one_line(title(row))}"
+        left = theme.paint("accent")(text) if selected else text
+        return spread(left + said, right, width)
+
+    def _toggle_paths(self) -> None:
+        self._shows_paths = not self._shows_paths
+
+    def _change(self, **changes: object) -> None:
+        self._wanted = replace(self._wanted, **changes)
+        self._picker.refresh()
+
+    def _rename(self, row: Listed | None) -> None:
+        if row is None:
+            return
+
+        def close() -> None:
+            self._name = None
+
+        def keep(name: str) -> None:
+            close()
+            self._acts.rename(row.session.path, one_line(name))
+
+        keymap = self._ui.keymap
+        self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=keep, on_cancel=close)
+        self._name.set_value(row.session.facts.name or "")
+
+    def _delete(self, row: Listed | None) -> None:
+        if row is None:
+            return
+        if row.session.path == self._current:
+            self._ui.notify("The session that is open cannot be deleted.", "warning")
+        else:
+            self._doomed = row.session.path
+
+    def _delete_if_nothing_is_typed(self, row: Listed | None) -> None:
+        if not self._picker.query:
+            self._delete(row)
+
+    def _confirm(self, data: str) -> None:
+        doomed, self._doomed = self._doomed, None
+        if doomed is not None and matches_key(data, "enter"):
+            self._acts.delete(doomed)

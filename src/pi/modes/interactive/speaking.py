@@ -1,0 +1,178 @@
+"""From what the person sends to the session: prompts, commands, the shell, and taking it back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from pi.ai.messages import Image
+from pi.base.errors import PiError
+from pi.base.tasks import TaskScope
+from pi.coding.runtime.events import Streaming
+from pi.coding.runtime.port import SessionPort
+from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.ui import Commands, Ui
+
+
+class Speaking:
+    """Sends what is submitted. What cannot be delivered yet waits, and is shown meanwhile."""
+
+    def __init__(
+        self, ui: Ui, composer: Composer, transcript: TranscriptView, tasks: TaskScope
+    ) -> None:
+        self._ui = ui
+        self._composer = composer
+        self._transcript = transcript
+        self._tasks = tasks
+        self._port: SessionPort | None = None
+        self._commands: Commands | None = None
+        self._waiting: list[tuple[str, tuple[Image, ...]]] = []
+        """What was sent before anybody could take it."""
+        self._queued: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        self._turn = asyncio.Lock()
+        self._shell_runs = 0
+
+    def open(self, port: SessionPort, commands: Commands) -> None:
+        """The session is there: from now on things are delivered."""
+        self._port, self._commands = port, commands
+        self.deliver_waiting()
+
+    @property
+    def is_shell_running(self) -> bool:
+        """Whether a command of the person runs."""
+        return self._shell_runs > 0
+
+    def submit(self, text: str, images: tuple[Image, ...] = ()) -> None:
+        """Send what was written, whatever it is; while the agent works it steers."""
+        self._send(text, images, "steer")
+
+    def follow_up(self, text: str, images: tuple[Image, ...] = ()) -> None:
+        """Send it for when the agent would stop."""
+        self._send(text, images, "followUp")
+
+    def deliver_waiting(self) -> None:
+        """Send what has waited, if it can be taken now."""
+        if not self._waiting or self._must_wait:
+            return
+        waiting, self._waiting = self._waiting, []
+        self._show_queued()
+        for text, images in waiting:
+            self.submit(text, images)
+
+    def queue_changed(self, steering: tuple[str, ...], follow_up: tuple[str, ...]) -> None:
+        """The session's own queues are others now."""
+        self._queued = (steering, follow_up)
+        self._show_queued()
+
+    async def take_back(self) -> bool:
+        """Put what is not delivered back into the editor; whether there was something."""
+        texts: list[str] = []
+        if self._port is not None and any(self._queued):
+            queues = await self._port.prompts.clear_queue()
+            texts += [*queues.steering, *queues.follow_up]
+        texts += [text for text, _ in self._waiting]
+        self._waiting.clear()
+        self._show_queued()
+        if texts:
+            self._composer.take_back(texts)
+        return bool(texts)
+
+    def run_command(self, name: str, arguments: str = "") -> bool:
+        """Run a command of the application; whether there is one of that name."""
+        work = self._commands.find(name, arguments) if self._commands is not None else None
+        if work is None:
+            return False
+        self._tasks.start(self._told(work), name=f"/{name}")
+        return True
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _send(self, text: str, images: tuple[Image, ...], streaming: Streaming) -> None:
+        if self._port is None:
+            self._wait(text, images)
+        elif text.startswith("!"):
+            self._run_shell(text)
+        elif text.startswith("/") and self.run_command(*_words(text)):
+            return
+        elif self._must_wait:
+            self._wait(text, images)
+        else:
+            work = self._prompt(self._port, text, images, streaming)
+            self._tasks.start(work, name="prompt")
+
+    @property
+    def _must_wait(self) -> bool:
+        return self._port is None or self._port.compaction.busy
+
+    def _wait(self, text: str, images: tuple[Image, ...]) -> None:
+        self._waiting.append((text, images))
+        self._show_queued()
+
+    async def _prompt(
+        self, port: SessionPort, text: str, images: tuple[Image, ...], streaming: Streaming
+    ) -> None:
+        """Say it. Only one text at a time is on its way until it is accepted."""
+        accepted = asyncio.Event()
+        await self._turn.acquire()
+
+        def release() -> None:
+            if not accepted.is_set():
+                accepted.set()
+                self._turn.release()
+
+        try:
+            await port.prompts.prompt(text, images, streaming=streaming, accepted=release)
+        except PiError as problem:
+            self._ui.notify(problem.explain(), "error")
+            if not accepted.is_set():
+                self._composer.take_back([text])
+        finally:
+            release()
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except PiError as problem:
+            self._ui.notify(problem.explain(), "error")
+
+    def _run_shell(self, text: str) -> None:
+        is_excluded = text.startswith("!!")
+        command = text.removeprefix("!!" if is_excluded else "!").strip()
+        if command:
+            work = self._shell(command, is_excluded=is_excluded)
+            self._tasks.start(work, name="shell command")
+
+    async def _shell(self, command: str, *, is_excluded: bool) -> None:
+        block = self._transcript.begin_bash(command, is_excluded=is_excluded)
+
+        def on_text(text: str) -> None:
+            block.append(text)
+            self._ui.request_render()
+
+        self._shell_runs += 1
+        try:
+            result = await self._ui.port.shell.run(
+                command, exclude_from_context=is_excluded, on_text=on_text
+            )
+            block.end(result)
+        except PiError as problem:
+            block.fail(problem.explain())
+        finally:
+            self._shell_runs -= 1
+            self._ui.request_render()
+
+    def _show_queued(self) -> None:
+        steering, follow_up = self._queued
+        waiting = tuple(text for text, _ in self._waiting)
+        self._composer.show_queued(
+            ("Steering", steering), ("Follow-up", follow_up), ("Waiting", waiting)
+        )
+        self._ui.request_render()
+
+
+def _words(text: str) -> tuple[str, str]:
+    """The name of a command and what follows it."""
+    name, _, arguments = text[1:].partition(" ")
+    return name, arguments.strip()

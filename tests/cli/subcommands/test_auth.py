@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.cli.main import main
+from pi.cli.subcommands.auth import seconds
+from tests.cli.program import Program
+
+Captured = pytest.CaptureFixture[str]
+LATER = 9_000_000_000_000
+
+
+def store(home: Path, entries: Any) -> Path:
+    path = home / ".pi" / "agent" / "auth.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(entries if isinstance(entries, str) else json.dumps(entries))
+    path.chmod(0o600)
+    return path
+
+
+def login(expires: int) -> dict[str, Any]:
+    return {"type": "oauth", "access": "token", "refresh": "r", "expires": expires}
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: Captured) -> Any:
+    """Runs ``pi auth …``: exit code, output, errors."""
+
+    def ask(words: str, **environ: str) -> tuple[int, str, str]:
+        code = main(["auth", *words.split()], {"HOME": str(tmp_path), **environ})
+        return code, *capsys.readouterr()
+
+    return ask
+
+
+def test_a_key_makes_it_ready(run: Any) -> None:
+    assert run("check --provider groq", GROQ_API_KEY="k") == (0, "ready\n", "")
+    assert run("check --provider groq --json", GROQ_API_KEY="k") == (
+        0,
+        '{"status":"ready","provider":"groq","authType":"api_key"}\n',
+        "",
+    )
+
+
+def test_where_it_comes_from_is_told_but_never_what_it_is(run: Any) -> None:
+    code, out, err = run("check --provider groq --json --credentials", GROQ_API_KEY="secret")
+
+    assert json.loads(out)["credentials"] == {"source": "GROQ_API_KEY"}
+    assert (code, err, "secret" in out) == (0, "", False)
+    assert run("check groq --credentials", GROQ_API_KEY="k") == (
+        0,
+        "ready\n",
+        "from GROQ_API_KEY\n",
+    )
+
+
+def test_nothing_makes_it_not_ready_and_says_what_to_do(run: Any) -> None:
+    assert run("check --provider groq") == (
+        1,
+        "not_ready\n",
+        "To use Groq, set GROQ_API_KEY or run `pi auth login groq`.\n",
+    )
+    code, out, _ = run("check --provider groq --json")
+    assert (code, json.loads(out)["reason"]) == (1, "credentials_not_configured")
+
+
+def test_an_unknown_provider_is_not_ready(run: Any) -> None:
+    code, out, _ = run("check --provider gorq --json")
+    _, _, told = run("check --provider gorq")
+
+    assert (code, json.loads(out)) == (
+        1,
+        {"status": "not_ready", "provider": "gorq", "reason": "provider_not_found"},
+    )
+    assert told == 'There is no provider "gorq". Did you mean groq?\n'
+
+
+def test_a_model_stands_for_its_provider(run: Any) -> None:
+    code, out, _ = run("check --model demo/tour --json")
+
+    assert (code, json.loads(out)) == (0, {"status": "ready", "provider": "demo"})
+    assert run("check --model zzz")[0] == 1
+
+
+def test_a_broken_store_is_invalid(run: Any, tmp_path: Path) -> None:
+    store(tmp_path, "{nope")
+
+    code, out, err = run("check --provider groq --json")
+
+    assert (code, json.loads(out), err) == (
+        2,
+        {"status": "invalid", "provider": "groq", "reason": "invalid_state"},
+        "",
+    )
+
+
+def test_without_a_target_it_is_2(run: Any) -> None:
+    assert run("check") == (
+        2,
+        "",
+        "Error: Whose credentials?\nSay --provider <name>, or --model <pattern> for its own.\n",
+    )
+
+
+def test_a_key_without_a_value_is_not_available(run: Any, tmp_path: Path) -> None:
+    store(tmp_path, {"groq": {"type": "api_key", "key": "$NOT_SET"}})
+
+    code, out, _ = run("check --provider groq --json")
+
+    assert (code, json.loads(out)["reason"]) == (1, "credential_not_available")
+
+
+@pytest.mark.trap(66)
+def test_without_a_refresh_a_login_is_judged_by_its_time(run: Any, tmp_path: Path) -> None:
+    path = store(tmp_path, {"anthropic": login(1), "xai": login(LATER)})
+    before = path.read_bytes()
+
+    code, out, _ = run("check --provider anthropic --no-refresh --json")
+    good = run("check --provider xai --no-refresh --json --credentials")
+
+    assert (code, json.loads(out)["reason"]) == (1, "credential_not_available")
+    assert json.loads(good[1]) == {
+        "status": "ready",
+        "provider": "xai",
+        "authType": "oauth",
+        "credentials": {"source": str(path), "expires": LATER},
+    }
+    assert path.read_bytes() == before
+
+
+def test_secrets_are_printed_by_kind(run: Any, tmp_path: Path) -> None:
+    store(tmp_path, {"anthropic": login(LATER), "groq": {"type": "api_key", "key": "k"}})
+
+    assert run("print-api-key --provider groq") == (0, "k\n", "")
+    assert run("print-bearer-token --provider anthropic --min-expiry 5m") == (0, "token\n", "")
+    assert run("print-bearer-token --provider groq") == (
+        1,
+        "",
+        "Error: The credentials of groq are not a bearer token.\nTry `pi auth print-api-key`.\n",
+    )
+    assert run("print-api-key --provider anthropic") == (
+        1,
+        "",
+        "Error: The credentials of anthropic are not an API key.\n"
+        "Try `pi auth print-bearer-token`.\n",
+    )
+
+
+@pytest.mark.parametrize("words", ["--provider groq", "--provider nobody", "", "--model zzz"])
+def test_a_secret_that_is_not_there_is_1_and_prints_nothing(run: Any, words: str) -> None:
+    code, out, err = run(f"print-api-key {words}")
+
+    assert (code, out) == (1, "") and err.startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("500ms", 0.5), ("30s", 30.0), ("5m", 300.0), ("2h", 7200.0)]
+)
+def test_times_are_typed_with_their_unit(text: str, value: float) -> None:
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["5", "m", "-5m", "5 m", "1d"])
+def test_a_time_without_a_unit_is_refused(text: str) -> None:
+    with pytest.raises(PiError, match="Invalid --min-expiry"):
+        seconds(text)
+
+
+@pytest.mark.trap(70)
+def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    path = cli.agent_dir / "auth.json"
+
+    stored = cli.run("auth", "login", "groq", piped="my $key\n")
+    printed = cli.run("auth", "print-api-key", "groq")
+    gone = cli.run("auth", "logout", "groq")
+    again = cli.run("auth", "logout", "groq")
+
+    assert (stored.code, stored.out) == (0, "")
+    assert stored.err == f"API key for Groq: Saved in {path}.\n"
+    assert printed.out == "my $key\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert gone.out == f"Removed groq from {path}\n"
+    assert again.out == f"Nothing is stored for groq in {path}\n"
+
+
+def test_whose_credentials_to_forget_must_be_said(run: Any) -> None:
+    assert run("logout")[0] == 1
+
+
+def test_an_unknown_action_suggests_the_nearest(run: Any) -> None:
+    assert run("chek") == (
+        1,
+        "",
+        "Error: Unknown command: auth chek\nDid you mean `pi auth check`?\n",
+    )
+    assert run("")[2].startswith("Error: Unknown command: auth\npi auth check; ")

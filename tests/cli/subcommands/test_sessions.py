@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.cli.main import main
+from tests.coding.session.kept import keep, shelf
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A home with three sessions of this folder and one of another; ids as a person sees them."""
+    monkeypatch.chdir(tmp_path)
+    agent_dir, here = tmp_path / ".pi" / "agent", str(tmp_path)
+    keep(shelf(agent_dir, here, at=1), "fix the tests", id="aaa-1")
+    keep(shelf(agent_dir, here, at=2), "write\x1b[31m docs", "about sharks", id="aab-2")
+    keep(shelf(agent_dir, here, at=3), "x" * 100, id="b-3", name="long talk")
+    keep(shelf(agent_dir, "/elsewhere", at=4), "other things", id="c-4")
+    return {"HOME": str(tmp_path), "PATH": os.defpath, "TZ": "UTC"}
+
+
+def out(capsys: Captured, environ: dict[str, str], *words: str) -> list[str]:
+    assert main(["sessions", *words], environ) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def err(capsys: Captured, environ: dict[str, str], *words: str) -> str:
+    assert main(["sessions", *words], environ) == 1
+    return capsys.readouterr().err
+
+
+def test_the_sessions_of_this_folder_are_listed_latest_first(
+    environ: dict[str, str], capsys: Captured
+) -> None:
+    lines = [line.split(maxsplit=4) for line in out(capsys, environ)]
+
+    assert [(id, count, title) for id, _, _, count, title in lines] == [
+        ("b-3", "1", "long talk"),
+        ("aab-2", "2", "write docs"),
+        ("aaa-1", "1", "fix the tests"),
+    ]
+
+
+def test_those_of_all_folders_come_with_their_folder(
+    environ: dict[str, str], capsys: Captured
+) -> None:
+    lines = out(capsys, environ, "--all")
+
+    assert len(lines) == 4
+    assert "  /elsewhere  other things" in lines[0]
+
+
+def test_words_find_sessions_by_title_or_by_what_was_said(
+    environ: dict[str, str], capsys: Captured
+) -> None:
+    (title,) = out(capsys, environ, "docs")
+    (said,) = out(capsys, environ, "--texts", "sharks")
+
+    assert title.endswith("write docs")
+    assert said.endswith("about sharks")
+
+
+def test_no_session_is_said_and_is_no_failure(environ: dict[str, str], capsys: Captured) -> None:
+    here = environ["HOME"]
+
+    assert out(capsys, environ, "zzzzz") == [
+        f'No sessions matching "zzzzz" of {here}; --all looks everywhere'
+    ]
+    assert out(capsys, environ, "--all", "zzzzz") == ['No sessions matching "zzzzz" anywhere']
+
+
+def test_programs_get_one_session_per_line(environ: dict[str, str], capsys: Captured) -> None:
+    first, *_ = map(json.loads, out(capsys, environ, "--json"))
+
+    assert first.pop("path").endswith("_b-3.jsonl")
+    assert first == {
+        "id": "b-3",
+        "cwd": environ["HOME"],
+        "name": "long talk",
+        "firstMessage": "x" * 100,
+        "messageCount": 1,
+        "created": "2023-11-14T22:13:23.000Z",
+        "lastActive": "2023-11-14T22:13:23.000Z",
+        "excerpt": None,
+    }
+
+
+def test_a_session_is_renamed_by_the_beginning_of_its_id(
+    environ: dict[str, str], capsys: Captured
+) -> None:
+    assert out(capsys, environ, "rename", "aaa", "green", "tests") == [
+        "aaa-1 is now called green tests"
+    ]
+
+    assert any(line.endswith("green tests") for line in out(capsys, environ))
+
+
+def test_a_deleted_session_goes_to_the_trash(environ: dict[str, str], capsys: Captured) -> None:
+    assert out(capsys, environ, "delete", "aab-2") == ["Put into the trash: write docs"]
+
+    assert len(out(capsys, environ)) == 2
+    assert list(Path(environ["HOME"]).rglob("*aab-2*"))
+
+
+def test_a_session_of_any_folder_is_exported(environ: dict[str, str], capsys: Captured) -> None:
+    made = Path(environ["HOME"]) / "talk.txt"
+
+    assert out(capsys, environ, "export", "c-4", "talk.txt") == [f"Exported to: {made}"]
+    assert "other things" in made.read_text()
+
+
+def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Captured) -> None:
+    assert err(capsys, environ, "delete", "aa") == (
+        "Error: 2 sessions begin with 'aa'.\nSay more of it: aab-2, aaa-1\n"
+    )
+    assert err(capsys, environ, "delete", "zz") == "Error: No session found matching 'zz'\n"
+
+
+@pytest.mark.parametrize("words", [["rename"], ["rename", "b-3"], ["delete"], ["export"]])
+def test_what_is_missing_is_said(
+    environ: dict[str, str], capsys: Captured, words: list[str]
+) -> None:
+    assert err(capsys, environ, *words).startswith(f"Error: `pi sessions {words[0]}` needs an id\n")
+
+
+def test_a_blank_name_is_refused(environ: dict[str, str], capsys: Captured) -> None:
+    assert err(capsys, environ, "rename", "b-3", " ") == "Error: The name must not be blank.\n"

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.ai.providers.rows import BUILT_IN
+from pi.cli.credentials import Check, Credentials, NoCredentials, NoTarget, how_to_get
+from pi.coding.models.starting import UnknownModel
+
+
+def credentials(tmp_path: Path, told: list[str] | None = None, **environ: str) -> Credentials:
+    heard: list[str] = [] if told is None else told
+    return Credentials.of({"HOME": str(tmp_path), **environ}, report=heard.append)
+
+
+def test_a_target_is_a_provider_or_that_of_a_model(tmp_path: Path) -> None:
+    here = credentials(tmp_path)
+
+    assert here.target("anything", None) == "anything"
+    assert here.target(None, "demo/tour") == "demo"
+    with pytest.raises(NoTarget):
+        here.target(None, None)
+    with pytest.raises(UnknownModel):
+        here.target(None, "no such model")
+
+
+async def test_a_key_of_ones_own_models_counts(tmp_path: Path) -> None:
+    folder = tmp_path / ".pi" / "agent"
+    folder.mkdir(parents=True)
+    (folder / "models.json").write_text(
+        '{"providers": {"mine": {"baseUrl": "http://x", "api": "openai-completions",'
+        ' "apiKey": "k", "models": [{"id": "m"}]}}}'
+    )
+    here = credentials(tmp_path)
+
+    assert (await here.resolved("mine")).source == "models.json"
+    assert await here.check("mine") == (
+        Check(status="ready", provider="mine", auth_type="api_key"),
+        "",
+    )
+    await here.close()
+
+
+async def test_what_is_wrong_with_models_is_told_once(tmp_path: Path) -> None:
+    folder = tmp_path / ".pi" / "agent"
+    folder.mkdir(parents=True)
+    (folder / "models.json").write_text("{nope")
+    told: list[str] = []
+
+    await credentials(tmp_path, told).close()
+
+    assert len(told) == 1
+
+
+async def test_who_is_not_there_has_no_credentials(tmp_path: Path) -> None:
+    with pytest.raises(NoCredentials, match='There is no provider "nobody"'):
+        await credentials(tmp_path).resolved("nobody")
+
+
+def test_the_way_to_credentials_is_said_for_every_provider() -> None:
+    told = [how_to_get(row) for row in BUILT_IN]
+
+    assert all(text.startswith("To use ") and "pi auth login" in text for text in told)

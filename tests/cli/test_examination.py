@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.cli.examination import Finding, examine
+from pi.coding.runtime.host import Host
+from pi.testing import FakeClock
+from tests.ai.loopback import site
+
+
+class Machine:
+    """A home and a project to be examined."""
+
+    def __init__(self, tmp_path: Path, **environ: str) -> None:
+        self.home, self.cwd = tmp_path, tmp_path / "work"
+        self.cwd.mkdir()
+        self.environ = {"HOME": str(tmp_path), "PATH": os.defpath, "PI_OFFLINE": "1", **environ}
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    async def examine(self) -> dict[str, Finding]:
+        host = Host.of(self.environ, clock=FakeClock())
+        return {finding.topic: finding for finding in await examine(host, self.cwd)}
+
+
+async def test_a_new_machine_is_well(tmp_path: Path) -> None:
+    found = await Machine(tmp_path).examine()
+
+    assert [topic for topic, finding in found.items() if finding.level == "broken"] == []
+    assert found["agent folder"].text.endswith("is made when there is something to keep")
+    assert found["trust"].level == "good"
+
+
+async def test_providers_with_credentials_are_named_and_no_value_is_shown(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, GROQ_API_KEY="very-secret")
+    machine.write(".pi/agent/auth.json", '{"openai": {"type": "api_key", "key": "also-secret"}}')
+
+    found = await machine.examine()
+
+    text = repr(found)
+    assert "groq (" in found["credentials"].text and "openai (" in found["credentials"].text
+    assert found["stored"].text.startswith("openai in ")
+    assert "secret" not in text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    path = machine.write(".pi/agent/auth.json", "{}")
+    path.chmod(0o644)
+
+    found = await machine.examine()
+
+    assert found["permissions"] == Finding(
+        level="broken",
+        topic="permissions",
+        text=f"{path} can be read by others",
+        advice=f"chmod 600 {path}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "topic"),
+    [
+        ("settings.json", "{nope", "settings"),
+        ("settings.json", '{"theme": 5}', "settings"),
+        ("auth.json", "{nope", "credentials"),
+        ("models.json", "{nope", "models.json"),
+        ("trust.json", "{nope", "trust"),
+        ("settings.json", '{"shellPath": "/no/such/shell"}', "shell"),
+    ],
+)
+async def test_a_broken_file_is_told_with_what_to_do(
+    tmp_path: Path, file: str, text: str, topic: str
+) -> None:
+    machine = Machine(tmp_path)
+    path = machine.write(f".pi/agent/{file}", text)
+    path.chmod(0o600)
+
+    found = [f for f in await examine(Host.of(machine.environ), machine.cwd) if f.topic == topic]
+
+    assert found[0].level == "broken" and found[0].advice
+    assert path.read_text() == text
+
+
+async def test_variables_that_commands_do_not_see_are_named(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, OPENAI_API_KEY="x", GIT_DIR="/x")
+    machine.write(".env", "MINE=1\n")
+    machine.write(".pi/agent/settings.json", '{"shell": {"env": {"deny": ["SECRET"]}}}')
+    machine.environ["SECRET"] = "x"
+
+    found = await machine.examine()
+
+    assert found["variables"].text == (
+        "commands do not see GIT_DIR (places of git), MINE (from a .env file),"
+        " OPENAI_API_KEY (credentials), SECRET (denied)"
+    )
+
+
+async def test_a_project_that_is_not_trusted_is_told(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    file = machine.write("work/.env", "THEIRS=1\n")
+
+    before = await machine.examine()
+    machine.write(".pi/agent/trust.json", json.dumps({str(machine.cwd): True}))
+    after = await machine.examine()
+
+    assert before["trust"].text == f"not trusted, so not read: {file}"
+    assert before["variables"].text == "commands see all of them"
+    assert after["trust"].text == f"{machine.cwd} is trusted"
+    assert after["variables"].text == "commands do not see THEIRS (from a .env file)"
+
+
+async def test_a_newer_version_is_told(tmp_path: Path) -> None:
+    async with site({"/": b"99.0"}) as index:
+        machine = Machine(tmp_path, PI_OFFLINE="0", PI_UPDATE_URL=f"{index.url}/")
+        found = await machine.examine()
+
+    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is there")
+
+
+async def test_without_an_index_nobody_is_asked(tmp_path: Path) -> None:
+    found = await Machine(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
+
+    assert found["update"].text == "not looked for: pip is configured for no index"

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.coding.packages.manifest import read_manifest, read_object
+
+BROKEN = "; the folders of its package are used"
+
+
+def test_no_file_and_no_key_declare_nothing(tmp_path: Path) -> None:
+    assert read_manifest(tmp_path, pytest.fail) is None
+
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert read_manifest(tmp_path, pytest.fail) is None
+
+
+def test_an_empty_declaration_offers_nothing(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"pi": {"image": "x.png"}}')
+
+    assert read_manifest(tmp_path, pytest.fail) == {}
+
+
+def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(
+        '\ufeff{"pi": {"extensions": ["src/x.ts"], "skills": ["skills"], "themes": "no list"}}',
+        encoding="utf-8",
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.pi]\nextensions = ["src/x.py"]\n')
+
+    assert read_manifest(tmp_path, pytest.fail) == {
+        "extensions": ("src/x.py",),
+        "skills": ("skills",),
+        "themes": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("package.json", "{"), ("package.json", "[1]"), ("pyproject.toml", "[tool")],
+)
+def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    warnings: list[str] = []
+
+    assert read_manifest(tmp_path, warnings.append) is None
+    (warning,) = warnings
+    assert warning.startswith(f"{tmp_path / name} cannot be read: ")
+    assert warning.endswith(BROKEN)
+
+
+@pytest.mark.trap(276)
+def test_a_manifest_elsewhere_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "pk").mkdir()
+    (tmp_path / "elsewhere.json").write_text('{"pi": {"skills": ["x"]}}')
+    (tmp_path / "pk" / "package.json").symlink_to("../elsewhere.json")
+
+    assert read_manifest(tmp_path / "pk", pytest.fail) is None
+
+
+def test_a_json_file_must_hold_an_object(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("7")
+
+    assert read_object(tmp_path / "missing.json") == {}
+    with pytest.raises(PiError, match="cannot be read"):
+        read_object(tmp_path / "x.json")

@@ -1,0 +1,121 @@
+"""Choosing, renaming and deleting sessions on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pi.coding.session.catalog import SessionCatalog
+from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, pick_session
+from pi.testing import FakeClock, says
+from tests.coding.runtime.stage import Stage
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+@asynccontextmanager
+async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[Path | None]]]:
+    """Three sessions, of which the last one is open, and the list of them."""
+    stage = Stage(tmp_path, *(says(f"answer {n}") for n in (1, 2, 3)))
+    session = await stage.open()
+    for words in ("alpha question", "beta question", "gamma question"):
+        await session.prompts.prompt(words)
+        await stage.clock.advance(120)
+        if not words.startswith("gamma"):
+            await session.sessions.new()
+    screen = FakeScreen(tmp_path, session, stage.host)
+    task = asyncio.create_task(pick_session(screen, SessionCatalog(stage.agent_dir)))
+    await screen.shown()
+    try:
+        yield screen, task
+    finally:
+        if not task.done():
+            await screen.press("escape")
+        await task
+        await session.close()
+
+
+async def _until(screen: FakeScreen, text: str) -> None:
+    await screen.until(lambda seen: text in seen)
+
+
+async def test_sessions_are_listed_with_the_open_one_marked(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        assert screen.lines()[:7] == [
+            " Resume Session",
+            "",
+            " > Type to search names, first words and conversations",
+            " This folder · recent",
+            "",
+            " → ● gamma question                              2 msgs   2m",
+            "   beta question                                 2 msgs   4m",
+        ]
+
+
+async def test_the_chosen_session_is_given_back(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, task):
+        await screen.type("alp")
+        await screen.press("enter")
+        path = await task
+        assert path is not None
+        assert "alpha question" in path.read_text()
+
+
+async def test_what_was_said_is_found_too(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.type("answer 2")
+        clock = screen.host.clock
+        assert isinstance(clock, FakeClock)
+        await clock.advance(PAUSE)
+        await _until(screen, "… answer 2")
+        assert screen.lines()[5] == " → beta question  … answer 2                     2 msgs   4m"
+
+
+async def test_a_session_is_renamed_in_place(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.press("down", "ctrl+r", *"Better", "enter")
+        await _until(screen, "→ Better")
+        await screen.press("ctrl+n")
+        assert "named only" in screen.text()
+        assert "gamma" not in screen.text()
+
+
+async def test_the_open_session_is_renamed_through_its_port(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.press("ctrl+r", *"Mine", "enter")
+        await _until(screen, "● Mine")
+        assert screen.port.facts.state().session_name == "Mine"
+
+
+async def test_deleting_asks_first_and_goes_to_the_trash(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.press("down", "ctrl+d")
+        assert "Move this session to the trash?" in screen.text()
+        await screen.press("n")
+        assert "beta" in screen.text()
+        await screen.press("ctrl+d", "enter")
+        await screen.until(lambda seen: "beta" not in seen)
+        assert screen.notices == [("info", "The session is in the trash.")]
+
+
+async def test_the_open_session_cannot_be_deleted(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.press("ctrl+d")
+        assert screen.notices == [("warning", "The session that is open cannot be deleted.")]
+
+
+async def test_ctrl_backspace_deletes_only_while_nothing_is_typed(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.type("beta")
+        await screen.press("ctrl+backspace")
+        assert "trash" not in screen.text()
+
+
+async def test_scope_order_and_paths_are_switched(tmp_path: Path) -> None:
+    async with three(tmp_path) as (screen, _):
+        await screen.press("tab")
+        await _until(screen, "All folders")
+        await screen.press("ctrl+s", "ctrl+p")
+        assert "threaded" in screen.text()
+        assert "~/project" in screen.text()

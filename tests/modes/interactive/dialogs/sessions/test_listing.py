@@ -1,0 +1,98 @@
+"""Which sessions are listed and what they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.session.catalog import ListedSession
+from pi.coding.session.facts import SessionFacts
+from pi.coding.session.search import Passage
+from pi.modes.interactive.dialogs.sessions.listing import (
+    Listed,
+    Wanted,
+    age,
+    listed,
+    next_order,
+    short_path,
+    threaded,
+    title,
+)
+
+
+def session(
+    id: str, *, name: str | None = None, first: str = "", parent: str | None = None
+) -> ListedSession:
+    facts = SessionFacts(
+        id=id,
+        cwd="/work",
+        created_ms=0,
+        parent=parent,
+        name=name,
+        first_message=first,
+        message_count=2,
+        last_message_ms=0,
+    )
+    return ListedSession(path=Path(f"/s/{id}.jsonl"), size=1, facts=facts)
+
+
+A, B, C = session("a", first="hello"), session("b", name="Named", parent="/s/a.jsonl"), session("c")
+
+
+def ids(rows: list[Listed]) -> list[str]:
+    return [row.session.facts.id for row in rows]
+
+
+def test_sessions_keep_their_order_unless_another_is_wanted() -> None:
+    assert ids(listed([A, C, B], Wanted())) == ["a", "c", "b"]
+    assert ids(listed([A, C, B], Wanted(order="threaded"))) == ["a", "b", "c"]
+
+
+def test_only_named_ones_on_demand() -> None:
+    assert ids(listed([A, B, C], Wanted(named_only=True))) == ["b"]
+
+
+def test_a_search_lists_names_and_then_what_was_said() -> None:
+    said = Passage(session=C, entry_id="1", excerpt="… hello there")
+    again = Passage(session=A, entry_id="1", excerpt="hello")
+    assert listed([A, B, C], Wanted(query="hello"), [said, again]) == [
+        Listed(session=A),
+        Listed(session=C, excerpt="… hello there"),
+    ]
+
+
+def test_a_session_is_called_by_its_name_or_by_how_it_begins() -> None:
+    assert [title(Listed(session=each)) for each in (A, B, C)] == ["hello", "Named", "(no words)"]
+
+
+def test_ages_have_one_unit() -> None:
+    minute, hour, day = 60_000, 3_600_000, 86_400_000
+    cases = {0: "0s", 59_000: "59s", minute: "1m", 3 * hour: "3h", 2 * day: "2d", 21 * day: "3w"}
+    assert {then: age(0, then) for then in cases} == cases
+    assert age(0, 800 * day) == "2y"
+    assert age(10, 0) == "0s"
+
+
+def test_home_is_a_tilde() -> None:
+    assert short_path("/home/me/x", Path("/home/me")) == "~/x"
+    assert short_path("/srv/x", Path("/home/me")) == "/srv/x"
+
+
+def test_orders_are_cycled_through() -> None:
+    assert [next_order("recent"), next_order("threaded"), next_order("relevance")] == [
+        "threaded",
+        "relevance",
+        "recent",
+    ]
+
+
+@given(st.lists(st.integers(-1, 9), min_size=0, max_size=10))
+def test_every_session_is_threaded_once_whatever_they_say_of_their_origin(
+    parents: list[int],
+) -> None:
+    sessions = [
+        session(str(place), parent=f"/s/{parent}.jsonl") for place, parent in enumerate(parents)
+    ]
+    assert sorted(ids(threaded(sessions))) == sorted(each.facts.id for each in sessions)

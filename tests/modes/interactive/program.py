@@ -1,0 +1,138 @@
+"""The application in a real terminal, with a script: ``python -m tests.modes.interactive.program``.
+
+The argument is a folder for everything it writes; ``--slow`` lets the model take its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from pi.ai.messages import Text, Thinking
+from pi.ai.models.model import Model
+from pi.ai.providers.faux import Reply, call
+from pi.ai.request import Call
+from pi.base.clock import SystemClock
+from pi.coding.trust.trust import Choice
+from pi.modes.interactive.app import run
+from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.ui import Ui
+
+SOURCE = '"""Greets people."""\n\n\ndef greet(name: str) -> str:\n    return "Hello " + name\n'
+
+ANSWER = """\
+I changed `greet` so that an empty name is **refused**.
+
+## What is different
+
+1. `greet` raises `ValueError` for an empty name.
+2. The greeting uses an f-string.
+
+| case | before | after |
+|---|---|---|
+| `greet("Ada")` | `Hello Ada` | `Hello, Ada!` |
+| `greet("")` | `Hello ` | `ValueError` |
+
+```python
+def greet(name: str) -> str:
+    if not name:
+        raise ValueError("a name is needed")
+    return f"Hello, {name}!"
+```
+
+> All tests pass. See [the docs](https://example.org/greet) for more.
+"""
+
+
+def script(call_: Call) -> Reply:
+    """The next answer, by how often the model has been asked since the person spoke."""
+    roles = [type(message).__name__ for message in call_.context.messages]
+    step = roles[::-1].index("UserMessage") if "UserMessage" in roles else 0
+    replies = [
+        Reply(
+            blocks=(
+                Thinking(thinking="The person wants **greet** to be careful. Read it first."),
+                Text(text="I'll look at the code first."),
+                call("read", path="greet.py"),
+                call("read", path="README.md", offset=1, limit=20),
+            )
+        ),
+        Reply(blocks=(call("bash", command="sleep 1; seq 1 30; echo done"),)),
+        Reply(
+            blocks=(
+                call(
+                    "edit",
+                    path="greet.py",
+                    edits=[
+                        {
+                            "oldText": '    return "Hello " + name',
+                            "newText": "    if not name:\n"
+                            '        raise ValueError("a name is needed")\n'
+                            '    return f"Hello, {name}!"',
+                        }
+                    ],
+                ),
+            )
+        ),
+        Reply(blocks=(call("bash", command="python3 -c 'import nothing'"),)),
+        Reply(blocks=(Text(text=ANSWER),)),
+    ]
+    asked = sum(name == "AssistantMessage" for name in roles[len(roles) - step :])
+    return replies[min(asked, len(replies) - 1)]
+
+
+def main(folder: Path) -> int:
+    """Run it."""
+    home = folder / "home"
+    cwd = home / "project"
+    agent_dir = home / ".pi" / "agent"
+    for path in (cwd, agent_dir, folder / "tmp"):
+        path.mkdir(parents=True, exist_ok=True)
+    (cwd / "greet.py").write_text(SOURCE)
+    (cwd / "README.md").write_text("# Greetings\n\nSay hello.\n")
+    environ = {**os.environ, "HOME": str(home)}
+    return run(
+        Start(
+            open=lambda opening: _open(opening, folder, environ),
+            commands=_commands,
+            ask_trust=_never,
+            environ=environ,
+            cwd=cwd,
+            home=home,
+            agent_dir=agent_dir,
+            clock=SystemClock(),
+        )
+    )
+
+
+async def _open(opening: Opening, folder: Path, environ: dict[str, str]) -> Opened:
+    from pi.coding.runtime.assemble import Parts, assemble
+    from pi.coding.runtime.asking import discover_models
+    from pi.coding.runtime.host import Host
+    from pi.coding.runtime.options import SessionOptions
+    from pi.testing import ScriptedProvider
+
+    host = Host.of(environ, report=opening.report)
+    registry = discover_models(host, Path(environ["HOME"]))
+    registry.models.register(ScriptedProvider(script))
+    cwd = Path(environ["HOME"]) / "project"
+    built = await assemble(
+        cwd, host, SessionOptions(model="faux/faux"), Parts(registry=registry)
+    )
+    return Opened(port=built.session, host=host, lines=("pi 0.1 · greet.py, README.md",))
+
+
+def _commands(ui: Ui) -> object:
+    from tests.modes.interactive.theatre import FewCommands
+
+    return FewCommands(ui)
+
+
+async def _never(ui: Ui, folder: Path) -> Choice | None:
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,178 @@
+"""The real application on a terminal in memory, with a script in place of a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import Step
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.trust.trust import Choice
+from pi.modes.interactive.app import App
+from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.ui import Ui
+from pi.testing import FakeClock
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.completion.commands import Command
+from tests.coding.runtime.stage import Stage
+
+SECONDS = 10.0
+"""Longer than anything here takes; a test that waits so long has failed."""
+
+
+class FewCommands:
+    """Enough commands for tests: the table of the application is tested beside it."""
+
+    def __init__(self, ui: Ui) -> None:
+        self.ui = ui
+        self.ran: list[tuple[str, str]] = []
+
+    def listed(self) -> Sequence[Command]:
+        """Two."""
+        return [
+            Command(name="model", description="Select model", hint="[provider/model]"),
+            Command(name="quit", description="Quit pi"),
+        ]
+
+    def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
+        """Those, and a few that keys lead to."""
+        if name not in ("model", "quit", "tree", "copy"):
+            return None
+        return self._run(name, arguments)
+
+    async def _run(self, name: str, arguments: str) -> None:
+        self.ran.append((name, arguments))
+        if name == "quit":
+            self.ui.quit()
+
+
+class Theatre:
+    """A stage with an application on it."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        *steps: Step,
+        columns: int = 80,
+        rows: int = 24,
+        environ: dict[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        self.stage = Stage(tmp_path, *steps)
+        self.clock: FakeClock = self.stage.clock
+        self.terminal = VirtualTerminal(columns, rows)
+        self.environ = {**self.stage.host.environ, "COLORTERM": "truecolor", **(environ or {})}
+        self.options = options
+        self.commands: FewCommands | None = None
+        self.session: AgentSession | None = None
+        self.messages: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+        self.before_open: Callable[[Opening], Awaitable[None]] | None = None
+        self.lines: tuple[str, ...] = ()
+        self.hint = ""
+
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[Theatre]:
+        """The application, with its session open."""
+        async with self.starting():
+            await self.until(lambda: self.commands is not None)
+            yield self
+
+    @asynccontextmanager
+    async def starting(self) -> AsyncIterator[Theatre]:
+        """The application from its first frame on."""
+        self.app = App(self.start, self.terminal, strict=True)
+        work = asyncio.ensure_future(self.app.run())
+        try:
+            await self.until(lambda: bool(self.terminal.output))
+            yield self
+        finally:
+            self.app.quit()
+            async with asyncio.timeout(SECONDS):
+                self.hint = await work
+
+    @property
+    def start(self) -> Start:
+        """How the application is started."""
+        stage = self.stage
+        return Start(
+            open=self._open,
+            commands=self._commands,
+            ask_trust=_never,
+            environ=self.environ,
+            cwd=stage.cwd,
+            home=stage.home,
+            agent_dir=stage.agent_dir,
+            clock=stage.clock,
+            messages=self.messages,
+        )
+
+    @property
+    def screen(self) -> str:
+        """What a person sees."""
+        return "\n".join(self.terminal.screen).rstrip()
+
+    @property
+    def tape(self) -> str:
+        """What a person can scroll through."""
+        return "\n".join(self.terminal.tape).rstrip()
+
+    def type(self, data: str) -> None:
+        """Press keys."""
+        self.terminal.type(data)
+
+    def send(self, text: str) -> None:
+        """Type something and press Enter."""
+        self.type(text)
+        self.type("\r")
+
+    async def until(self, happened: Callable[[], bool]) -> None:
+        """Let the application run until something has happened."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                while not happened():
+                    await asyncio.sleep(0.001)
+        except TimeoutError:
+            raise AssertionError(f"it never happened; the screen shows:\n{self.screen}") from None
+
+    async def sees(self, text: str) -> None:
+        """Until a text is on the screen."""
+        await self.until(lambda: text in self.screen)
+
+    async def loses(self, text: str) -> None:
+        """Until a text is no longer on the screen."""
+        await self.until(lambda: text not in self.screen)
+
+    async def rests(self) -> None:
+        """Until the agent is idle and everything is painted."""
+        assert self.session is not None
+        await self.session.wait_for_idle()
+        await self.quiet()
+
+    async def quiet(self) -> None:
+        """Until nothing is written to the terminal any more."""
+        written = -1
+        while written != len(self.terminal.output):
+            written = len(self.terminal.output)
+            await asyncio.sleep(0.04)  # more than two frames
+
+    async def _open(self, opening: Opening) -> Opened:
+        if self.before_open is not None:
+            await self.before_open(opening)
+        self.session = await self.stage.open(**self.options)
+        return Opened(
+            port=self.session,
+            host=self.stage.host,
+            lines=self.lines,
+            resume_hint=lambda: "To resume this session: pi --session x",
+        )
+
+    def _commands(self, ui: Ui) -> FewCommands:
+        self.commands = FewCommands(ui)
+        return self.commands
+
+
+async def _never(ui: Ui, folder: Path) -> Choice | None:
+    return None

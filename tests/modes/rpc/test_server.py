@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.events import Input, InputAnswer, UserBash
+from pi.modes.rpc.server import RpcServer
+from pi.testing import calls, says
+from tests.coding.runtime.stage import Stage
+from tests.modes.golden.recording import Json
+from tests.modes.pipes import piped
+
+
+class Conversation:
+    """A server with its input and what it has answered."""
+
+    def __init__(self) -> None:
+        self.input: asyncio.Queue[bytes] = asyncio.Queue()
+        self.records: list[Json] = []
+
+    def send(self, *commands: object) -> None:
+        lines = (
+            command if isinstance(command, bytes) else json.dumps(command).encode()
+            for command in commands
+        )
+        self.input.put_nowait(b"".join(line + b"\n" for line in lines))
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while chunk := await self.input.get():
+            yield chunk
+
+    @property
+    def kinds(self) -> list[str]:
+        return [record.get("command", record["type"]) for record in self.records]
+
+
+@asynccontextmanager
+async def conversation(session: AgentSession) -> AsyncIterator[Conversation]:
+    """What is sent inside the block is answered when it has ended."""
+    talk = Conversation()
+    async with piped() as reader:
+        server = asyncio.create_task(RpcServer(session, reader.output).run(talk.chunks()))
+        try:
+            yield talk
+        finally:
+            talk.input.put_nowait(b"")
+            await asyncio.wait_for(server, 10)
+            talk.records = await reader.records()
+
+
+async def test_commands_are_answered_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    session = await Stage(tmp_path).open()
+    async with conversation(session) as talk:
+        talk.send(*({"id": n, "type": "get_state"} for n in range(50)))
+
+    assert [record["id"] for record in talk.records] == list(range(50))
+    await session.close()
+
+
+async def test_a_command_that_came_with_the_end_of_the_input_is_answered(tmp_path: Path) -> None:
+    session = await Stage(tmp_path).open()
+    async with conversation(session) as talk:
+        talk.input.put_nowait(
+            b'{"id":1,"type":"set_session_name","name":"n"}\n{"type":"get_state"}'
+        )
+
+    assert talk.kinds == ["session_info_changed", "set_session_name", "get_state"]
+    assert talk.records[-1]["data"]["sessionName"] == "n"
+    await session.close()
+
+
+@pytest.mark.trap(251)
+async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("hi"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"id": 1, "type": "prompt", "message": "go"})
+        while "agent_settled" not in stage.order:
+            await asyncio.sleep(0)
+
+    assert talk.kinds[:2] == ["prompt", "agent_start"]
+    assert talk.kinds.count("prompt") == 1
+    assert talk.records[0] == {"id": 1, "type": "response", "command": "prompt", "success": True}
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, 'Command "prompt": field "message" is missing'),
+        ({"message": "go", "images": "x"}, "Invalid images: "),
+        ({"message": "go", "streamingBehavior": "later"}, 'Invalid streamingBehavior "later"'),
+    ],
+)
+async def test_a_prompt_that_is_no_good_is_refused_and_nothing_runs(
+    fields: Json, words: str, tmp_path: Path
+) -> None:
+    session = await Stage(tmp_path).open()
+    async with conversation(session) as talk:
+        talk.send({"type": "prompt", **fields})
+
+    [answer] = talk.records
+    assert (answer["success"], answer["error"][: len(words)]) == (False, words)
+    await session.close()
+
+
+async def test_a_prompt_that_somebody_takes_care_of_is_answered_and_nothing_runs(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    sources: list[str] = []
+
+    def handle(given: Input) -> InputAnswer:
+        sources.append(given.source)
+        return InputAnswer(action="handled")
+
+    stage.bus.on(Input, handle)
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"id": 1, "type": "prompt", "message": "/mine"})
+
+    assert (talk.kinds, sources) == (["prompt"], ["rpc"])
+    await session.close()
+
+
+@pytest.mark.trap(251)
+async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quiet(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"type": "prompt", "message": "go"})
+        while "tool_execution_start" not in stage.order:
+            await asyncio.sleep(0.001)
+        talk.send({"type": "get_state"}, {"type": "abort"})
+        while "agent_settled" not in stage.order:
+            await asyncio.sleep(0.001)
+
+    assert talk.kinds.index("get_state") < talk.kinds.index("tool_execution_end")
+    assert talk.kinds[-2:] == ["agent_settled", "abort"]
+    await session.close()
+
+
+async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 60"), says("instead"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"type": "prompt", "message": "go"})
+        while "tool_execution_start" not in stage.order:
+            await asyncio.sleep(0.001)
+        talk.send({"id": 2, "type": "abort_and_prompt", "message": "no, this"})
+        while stage.order.count("agent_settled") < 2:
+            await asyncio.sleep(0.001)
+
+    assert talk.kinds.index("agent_settled") < talk.kinds.index("abort_and_prompt")
+    assert session.facts.last_answer() == "instead"
+    await session.close()
+
+
+@pytest.mark.trap(252)
+async def test_a_command_of_the_shell_passes_the_guards_and_is_told_as_it_runs(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    asked: list[str] = []
+    stage.bus.on(UserBash, lambda wanted: asked.append(wanted.command))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send(
+            {"id": 1, "type": "bash", "command": "echo a"}, {"type": "bash", "command": "true"}
+        )
+        while len(asked) < 2 or session.facts.state().message_count < 2:
+            await asyncio.sleep(0.001)
+
+    updates = [record for record in talk.records if record["type"] != "response"]
+    assert [(update["id"], update["delta"]) for update in updates] == [(1, "a\n")]
+    assert asked == ["echo a", "true"]
+    await session.close()
+
+
+async def test_what_runs_when_the_input_ends_is_ended(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"id": 1, "type": "prompt", "message": "go"})
+        talk.send({"id": 2, "type": "bash", "command": "sleep 61"})
+        while "tool_execution_start" not in stage.order:
+            await asyncio.sleep(0.001)
+
+    assert 2 not in [record.get("id") for record in talk.records]
+    await session.close()
+    assert not session.facts.state().is_streaming
+
+
+async def test_an_answer_to_a_question_that_nobody_asked_is_no_command(tmp_path: Path) -> None:
+    session = await Stage(tmp_path).open()
+    async with conversation(session) as talk:
+        talk.send({"type": "extension_ui_response", "id": "gone", "value": "x"})
+
+    assert talk.records == []
+    await session.close()
+
+
+async def test_a_bug_in_a_command_is_its_answer_and_ends_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = await Stage(tmp_path).open()
+    async with conversation(session) as talk:
+        talk.send({"id": 1, "type": "export_html", "outputPath": "\0"}, {"type": "get_messages"})
+
+    assert [record["success"] for record in talk.records] == [False, True]
+    await session.close()
+
+
+async def test_a_line_that_is_far_too_long_is_answered(tmp_path: Path) -> None:
+    session = await Stage(tmp_path).open()
+    async with conversation(session) as talk:
+        talk.send(b"x" * 1000, {"type": "get_messages"})
+
+    assert [record["command"] for record in talk.records] == ["parse", "get_messages"]
+    await session.close()

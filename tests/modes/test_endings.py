@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.agent.events import AgentEnd, MessageEnd, MessageStart
+from pi.agent.policy import Next
+from pi.ai.messages import AssistantMessage, Text, UserMessage
+from pi.base.records import UNSET
+from pi.modes.endings import Ending
+
+GOOD = AssistantMessage(content=(Text(text="good"),))
+BAD = AssistantMessage(stop_reason="error", error_message="500: broken")
+
+
+def heard(*messages: object) -> Ending:
+    ending = Ending()
+    for message in messages:
+        ending.hear(MessageStart(message=message))
+        ending.hear(MessageEnd(message=message))
+    ending.hear(AgentEnd(messages=()))
+    return ending
+
+
+def test_the_last_answer_counts_and_nothing_else_that_was_said() -> None:
+    assert heard(UserMessage(content="a"), BAD, GOOD, UserMessage(content="b")).answer is GOOD
+    assert heard(UserMessage(content="a")).answer is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        (GOOD, None),
+        (AssistantMessage(stop_reason="length"), None),
+        (BAD, "500: broken"),
+        (AssistantMessage(stop_reason="aborted", error_message=UNSET), "Request aborted"),
+    ],
+)
+def test_an_answer_fails_by_an_error_or_an_abort(
+    answer: AssistantMessage, failure: str | None
+) -> None:
+    ending = heard(answer)
+
+    assert ending.failure == failure
+    assert ending.exit_code(Next(), problem=None) == (0 if failure is None else 1)
+
+
+def test_a_run_without_an_answer_is_none_that_failed() -> None:
+    assert heard().exit_code(None, problem=None) == 0
+
+
+def test_what_could_not_be_stored_fails_a_run() -> None:
+    assert heard(GOOD).exit_code(Next(), problem="disk full") == 1
+
+
+def test_a_policy_that_stopped_the_run_has_the_last_word() -> None:
+    assert heard(GOOD).exit_code(Next(action="stop", exit_code=3), problem=None) == 3
+    assert heard(BAD).exit_code(Next(action="stop", exit_code=0), problem="disk full") == 0

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.modes.input import read_chunks
+
+
+async def test_a_pipe_is_read_until_it_is_closed() -> None:
+    read_end, write_end = os.pipe()
+    chunks = read_chunks(read_end)
+    os.write(write_end, b"one")
+    first = await anext(chunks)
+    os.write(write_end, b"two")
+    os.close(write_end)
+
+    assert first == b"one"
+    assert b"".join([chunk async for chunk in chunks]) == b"two"
+    os.close(read_end)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3_000_000])
+async def test_a_file_is_read_to_its_end(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    path.write_bytes(b"x" * size)
+    fd = os.open(path, os.O_RDONLY)
+
+    assert b"".join([chunk async for chunk in read_chunks(fd)]) == b"x" * size
+    os.close(fd)
+
+
+async def test_an_input_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY)
+
+    assert [chunk async for chunk in read_chunks(fd)] == []
+    os.close(fd)
+
+
+async def test_waiting_for_input_can_be_cancelled() -> None:
+    read_end, write_end = os.pipe()
+    waiting = asyncio.ensure_future(anext(read_chunks(read_end)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    os.close(write_end)  # ends the thread, which would otherwise read what another test opens
+    os.close(read_end)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Image
+from pi.modes.json_lines import Prompt, run_json
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
+from tests.modes.pipes import piped
+
+PICTURE = Image(data="aGk=", mime_type="image/png")
+
+
+async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("one"), says("two"))
+    session = await stage.open()
+    async with piped() as reader:
+        prompts = [Prompt(text="a", images=(PICTURE,)), Prompt(text="b")]
+        code = await run_json(session, prompts, reader.output)
+        header, *events = await reader.records()
+
+    assert code == 0
+    assert (header["type"], header["version"]) == ("session", 3)
+    assert "since_session_ms" not in header
+    kinds = [event["type"] for event in events]
+    assert (kinds[0], kinds[-1], kinds.count("agent_settled")) == (
+        *("agent_start", "agent_settled"),
+        2,
+    )
+    assert all(event["since_session_ms"] >= 0 for event in events)
+    user = next(event["message"] for event in events if "user" in str(event))
+    assert user["content"][1] == {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    await session.close()
+
+
+@pytest.mark.trap(257)
+async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, BadRequest("400: no", status=400))
+    session = await stage.open()
+    async with piped() as reader:
+        assert await run_json(session, [Prompt(text="a")], reader.output) == 1
+        last = (await reader.records())[-1]
+
+    assert last["type"] == "agent_settled"
+    await session.close()
+
+
+@pytest.mark.trap(249)
+async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Path) -> None:
+    words = "word " * 20_000
+    stage = Stage(tmp_path, says(words))
+    session = await stage.open()
+    async with piped() as reader:
+        run = asyncio.create_task(run_json(session, [Prompt(text="a")], reader.output))
+        while not reader.output.is_behind:
+            await asyncio.sleep(0)
+        assert not run.done()
+        taken = b""
+        while not run.done():
+            taken += await reader.take()
+        lines = (taken + await reader.everything()).splitlines()
+
+    events = [json.loads(line).get("assistantMessageEvent", {}) for line in lines]
+    assert "".join(event.get("delta", "") for event in events) == words
+    assert await run == 0
+    await session.close()

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.modes.output import MOST_WAITING
+from tests.modes.pipes import piped
+
+
+async def test_everything_arrives_in_the_order_in_which_it_was_written() -> None:
+    pieces = [b"%d\n" % number for number in range(10_000)]
+    async with piped() as reader:
+        for piece in pieces:
+            reader.output.write(piece)
+
+        assert await reader.everything() == b"".join(pieces)
+
+
+@pytest.mark.trap(249)
+async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
+    async with piped() as reader:
+        reader.output.write(b"x" * (MOST_WAITING + 1))
+        assert not reader.output.is_behind  # nothing has left yet in this turn of the loop
+        await asyncio.sleep(0)
+        assert reader.output.is_behind
+        waiting = asyncio.create_task(reader.output.drained())
+        taken = 0
+        while not waiting.done():
+            taken += len(await reader.take())
+
+        assert taken + len(await reader.everything()) == MOST_WAITING + 1
+        assert reader.output.waiting == 0
+
+
+async def test_at_the_end_nobody_waits_for_a_reader_any_more() -> None:
+    async with piped() as reader:
+        reader.output.write(b"x" * (MOST_WAITING + 1))
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(reader.output.drained())
+        reader.output.stop_waiting()
+        await asyncio.wait_for(waiting, 1)
+        reader.output.write(b"x" * (MOST_WAITING + 1))
+        await asyncio.sleep(0)
+
+        assert not reader.output.is_behind
+
+
+async def test_closing_gives_up_a_reader_that_takes_nothing() -> None:
+    async with piped() as reader:
+        reader.output.write(b"x" * 1_000_000)
+        await asyncio.wait_for(reader.output.close(patience=0.05), 5)
+
+        assert reader.output.waiting == 1_000_000
+
+
+@pytest.mark.trap(249)
+async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -> None:
+    async with piped() as reader:
+        reader.go_away()
+        reader.output.write(b"nobody reads this")
+        await asyncio.wait_for(reader.output.broken.wait(), 5)
+        reader.output.write(b"nor this")
+        await asyncio.wait_for(reader.output.close(), 5)
+
+        assert reader.output.waiting in (0, len(b"nor this"))

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Text
+from pi.modes.json_lines import Prompt
+from pi.modes.print import run_print
+from pi.testing import Reply, says
+from tests.coding.runtime.stage import Stage
+from tests.modes.pipes import piped
+
+
+async def printed(stage: Stage, *prompts: str) -> tuple[int, str, list[str]]:
+    """The exit code, what is printed, and what is complained about."""
+    session = await stage.open()
+    complaints: list[str] = []
+    async with piped() as reader:
+        wanted = [Prompt(text=prompt) for prompt in prompts]
+        code = await run_print(session, wanted, reader.output, complaints.append)
+        output = await reader.everything()
+    await session.close()
+    return code, output.decode(), complaints
+
+
+async def test_the_last_answer_is_printed_and_nothing_else(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("first"), says("se", Text(text="cond")))
+
+    assert await printed(stage, "a", "b") == (0, "second\n", [])
+
+
+@pytest.mark.trap(257)
+async def test_a_failure_is_told_beside_the_output(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("first"), BadRequest("400: no", status=400))
+
+    assert await printed(stage, "a", "b") == (1, "", ["400: no"])
+
+
+async def test_an_answer_that_was_cut_off_is_printed_as_far_as_it_goes(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
+
+    assert await printed(stage, "a") == (0, "so far\n", [])
+
+
+async def test_an_answer_without_words_prints_nothing(tmp_path: Path) -> None:
+    assert await printed(Stage(tmp_path, Reply()), "a") == (0, "", [])
+
+
+async def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+    code, output, _ = await printed(Stage(tmp_path, says("a\ud83d")), "a")
+
+    assert (code, output[0]) == (0, "a")
