@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.scenario import Scenario
-from bench.scenarios import agent, bare, listing, providers, sessions, startup
+from bench.scenarios import agent, bare, listing, providers, sessions, startup, tui_frames
 
 SCENARIOS: tuple[Scenario, ...] = (
     *startup.SCENARIOS,
@@ -11,5 +11,6 @@ SCENARIOS: tuple[Scenario, ...] = (
     *agent.SCENARIOS,
     *sessions.SCENARIOS,
     *listing.SCENARIOS,
+    *tui_frames.SCENARIOS,
     *bare.SCENARIOS,
 )

@@ -3,18 +3,34 @@
 Everything here is deterministic and works offline. Nothing in the product imports it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from pi.ai.providers.faux import FauxProvider as ScriptedProvider
 from pi.ai.providers.faux import Reply, call, calls, says, thinks
 from pi.testing.clock import FakeClock
 from pi.testing.streams import ScriptedStream
+
+if TYPE_CHECKING:
+    from pi.testing.virtual_terminal import VirtualTerminal
 
 __all__ = [
     "FakeClock",
     "Reply",
     "ScriptedProvider",
     "ScriptedStream",
+    "VirtualTerminal",
     "call",
     "calls",
     "says",
     "thinks",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "VirtualTerminal":  # needs an emulator library that most tests do not
+        from pi.testing.virtual_terminal import VirtualTerminal
+
+        return VirtualTerminal
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

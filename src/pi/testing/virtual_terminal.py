@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyghostty import Terminal as Emulator  # type: ignore[import-untyped]
+from pyghostty import Terminal as Emulator
 from pyghostty import ffi, lib
-from pyghostty.core import init_sized  # type: ignore[import-untyped]
+from pyghostty.core import init_sized
 
 from pi.tui.terminal import Listener, Size
 

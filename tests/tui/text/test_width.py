@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pyghostty  # type: ignore[import-untyped]
+import pyghostty
 import pytest
 import wcwidth
 from hypothesis import given

@@ -10,7 +10,7 @@ from pi.base.terminal_text import sanitise
 from pi.coding.export.html.markup import Html, esc, join, tag
 
 if TYPE_CHECKING:
-    from pygments.lexer import Lexer  # type: ignore[import-untyped]
+    from pygments.lexer import Lexer
 
 LONGEST_BLOCK = 50_000
 """Characters of one block beyond which it stays plain."""
@@ -80,7 +80,7 @@ def _token(colour: str, text: str) -> Html:
 @lru_cache(maxsize=512)
 def _colour(kind: Any) -> str:
     # Not at the top: most exports of a conversation without code never need it.
-    from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
+    from pygments.token import STANDARD_TYPES
 
     short: str = STANDARD_TYPES.get(kind, "")
     return _COLOURS.get(short) or _COLOURS.get(short[:1], "")
@@ -88,7 +88,7 @@ def _colour(kind: Any) -> str:
 
 @lru_cache(maxsize=256)
 def _of_name(language: str) -> Lexer | None:
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name
 
     return _lexer(get_lexer_by_name, language.lower())
 
@@ -101,7 +101,7 @@ def _of_file(name: str) -> Lexer | None:
 
 
 def _lexer(find: Callable[..., Lexer], name: str) -> Lexer | None:
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound
 
     try:
         return find(name, stripnl=False, ensurenl=False)

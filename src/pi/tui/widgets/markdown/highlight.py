@@ -14,7 +14,7 @@ from pi.tui.style import Paint
 from pi.tui.widgets.markdown.look import CodeTheme
 
 if TYPE_CHECKING:
-    from pygments.lexer import Lexer  # type: ignore[import-untyped]
+    from pygments.lexer import Lexer
 
 PIECE_LINES = 24
 """Lines after which a piece may end at an empty line."""
@@ -115,8 +115,8 @@ def _paint(kind: str, theme: CodeTheme) -> Paint | None:
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
     # Loading pygments takes tens of milliseconds: not before the first block that needs it.
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
 
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)
