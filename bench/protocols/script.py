@@ -8,9 +8,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import cycle, islice
+from itertools import count as numbers
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -25,7 +26,6 @@ EXAMPLES = ("echo-20", "echo-500@100", "echo-20000", "tools-50")
 _ECHO = re.compile(r"echo-(\d{1,6})(?:@([1-9]\d{0,5}))?")
 _TOOLS = re.compile(r"tools-(\d{1,4})")
 _SENTENCE = ("The", " quick", " brown", " fox", " jumps", " over", " the", " lazy", " dog", ". ")
-_PARAGRAPH = (*_SENTENCE * 6, "\n\n")
 _FRAGMENT = 8
 
 
@@ -108,7 +108,7 @@ def answer(script: Script, *, turn: int, results: int, offers: Sequence[Offer]) 
         return Text(turn=turn, deltas=("All", " done", "."))
     if not offers:
         return Text(turn=turn, deltas=("No", " tool", " was", " offered", "."))
-    name, arguments = _call(offers)
+    name, arguments = _call(offers, results)
     text = msgspec.json.encode(arguments).decode()
     fragments = tuple(text[at : at + _FRAGMENT] for at in range(0, len(text), _FRAGMENT))
     return ToolCall(turn=turn, name=name, deltas=fragments)
@@ -116,14 +116,26 @@ def answer(script: Script, *, turn: int, results: int, offers: Sequence[Offer]) 
 
 @lru_cache(maxsize=16)
 def words(count: int) -> tuple[str, ...]:
-    """``count`` deltas of plain prose in paragraphs, about four letters each."""
-    return tuple(islice(cycle(_PARAGRAPH), count))
+    """``count`` deltas of plain prose in paragraphs, about four letters each.
+
+    Paragraphs are numbered: an agent may well cut a model that repeats itself.
+    """
+    return tuple(islice(_prose(), count))
 
 
-def _call(offers: Sequence[Offer]) -> tuple[str, Json]:
-    """Name and arguments: ``bash`` if it is there, else the first tool with what it requires."""
+def _prose() -> Iterator[str]:
+    for number in numbers(2):
+        yield from _SENTENCE * 6
+        yield f"\n\n{number}. "
+
+
+def _call(offers: Sequence[Offer], results: int) -> tuple[str, Json]:
+    """Name and arguments: ``bash`` if it is there, else the first tool with what it requires.
+
+    No command comes twice: an agent may well refuse a call that is made again and again.
+    """
     if any(offer.name == "bash" for offer in offers):
-        return "bash", {"command": "echo hi"}
+        return "bash", {"command": f"echo hi {results}" if results else "echo hi"}
     first = offers[0]
     properties = first.schema.get("properties", {})
     required = first.schema.get("required", ())

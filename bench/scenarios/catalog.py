@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.scenario import Scenario
-from bench.scenarios import agent, bare, listing, providers, sessions, startup, tui_frames
+from bench.scenarios import agent, bare, listing, modes, providers, sessions, startup, tui_frames
 
 SCENARIOS: tuple[Scenario, ...] = (
     *startup.SCENARIOS,
@@ -11,6 +11,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *agent.SCENARIOS,
     *sessions.SCENARIOS,
     *listing.SCENARIOS,
+    *modes.SCENARIOS,
     *tui_frames.SCENARIOS,
     *bare.SCENARIOS,
 )

@@ -55,9 +55,3 @@ def test_a_level_that_there_is_not_is_warned_of_and_left_out() -> None:
         'Warning: Invalid thinking level "hard". Valid values:'
         " off, minimal, low, medium, high, xhigh, max"
     ]
-
-
-def test_what_has_no_effect_yet_is_said() -> None:
-    (warning,) = warnings(parse_arguments(["-e", "x.py"]))
-
-    assert warning.startswith("Warning: --extension has no effect yet")

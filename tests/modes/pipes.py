@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from io import FileIO
 
@@ -50,3 +50,10 @@ async def piped() -> AsyncIterator[Reader]:
         yield Reader(output, write_end, read_end)
         read_end.close()
         await output.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Until something holds; fails after a while."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what is waited for is not of one kind
+            await asyncio.sleep(0.001)

@@ -11,7 +11,7 @@ from pi.ai.messages import Image
 from pi.modes.json_lines import Prompt, run_json
 from pi.testing import says
 from tests.coding.runtime.stage import Stage
-from tests.modes.pipes import piped
+from tests.modes.pipes import piped, until
 
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
@@ -52,13 +52,12 @@ async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
 
 @pytest.mark.trap(249)
 async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Path) -> None:
-    words = "word " * 20_000
+    words = " ".join(map(str, range(20_000)))
     stage = Stage(tmp_path, says(words))
     session = await stage.open()
     async with piped() as reader:
         run = asyncio.create_task(run_json(session, [Prompt(text="a")], reader.output))
-        while not reader.output.is_behind:
-            await asyncio.sleep(0)
+        await until(lambda: reader.output.is_behind)
         assert not run.done()
         taken = b""
         while not run.done():

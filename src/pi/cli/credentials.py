@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +19,7 @@ from pi.ai.models_collection import Models
 from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.records import UNSET, Record, UnsetType
+from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.cli.configured import settings_here
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
@@ -66,8 +65,7 @@ class Check(Record):
     credentials: Source | UnsetType = UNSET
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(Record):
     """Store, providers and settings of this machine. Its owner closes it."""
 
     host: Host

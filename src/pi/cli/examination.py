@@ -7,7 +7,6 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,7 +16,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import weights_folder
 from pi.ai.local.pulling import missing_bytes
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,22 @@ from pi.modes.json_lines import Prompt
 from pi.modes.output import Output
 
 
-def run(arguments: Arguments, environ: Mapping[str, str], *, mode: Mode) -> int:
-    """Do it; the exit code. ``KeyboardInterrupt`` after Ctrl+C, when everything is saved."""
+def run(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    *,
+    mode: Mode,
+    when_ready: Callable[[], None] = lambda: None,
+) -> int:
+    """Do it; the exit code. ``KeyboardInterrupt`` after Ctrl+C, when everything is saved.
+
+    ``when_ready`` is called once everything is loaded and the conversation is about to begin.
+    """
     if arguments.switch("offline"):
         environ = {**environ, "PI_OFFLINE": "1"}
     try:
         with protocol_output() as stdout:
-            return asyncio.run(until_signal(_run(arguments, environ, mode, stdout)))
+            return asyncio.run(until_signal(_run(arguments, environ, mode, stdout, when_ready)))
     except Declined:
         return 0
     except (NoModel, NoMatchingSession) as problem:
@@ -45,12 +54,17 @@ def run(arguments: Arguments, environ: Mapping[str, str], *, mode: Mode) -> int:
         return 128 + ended.number
 
 
-async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, stdout: int) -> int:
-    cwd = Path.cwd()
-    host = Host.of(environ, report=complain)
+async def _run(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    mode: Mode,
+    stdout: int,
+    when_ready: Callable[[], None],
+) -> int:
+    cwd, host = Path.cwd(), Host.of(environ, report=complain)
     for warning in warnings(arguments):
         complain(warning)
-    prompts: list[Prompt] = []
+    prompts: Sequence[Prompt] = ()
     if mode != "rpc":
         prompts = assembled_prompts(
             arguments.messages, arguments.files, await piped_input(), cwd=cwd, home=host.home
@@ -58,19 +72,17 @@ async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, std
         if not prompts:
             return 0
     choice = SessionChoice(
-        arguments,
-        host.environ,
-        agent_dir=host.agent_dir,
-        confirm=confirm,
-        report=complain,
+        arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=complain
     )
     parts = Parts(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
+        mode="tui" if mode == "interactive" else mode,
     )
     built = await assemble(cwd, host, session_options(arguments), parts)
     _introduce(built, verbose=arguments.switch("verbose"))
+    when_ready()
     output = Output(stdout)
     try:
         async with _looking_for_updates(host, mode):
@@ -79,21 +91,28 @@ async def _run(arguments: Arguments, environ: Mapping[str, str], mode: Mode, std
         await built.session.close()
         choice.remember(built.session.facts.file, built.session.cwd, host.clock)
         await output.close()
-    if problem := built.session.facts.problem:
-        complain(problem)
-        code = code or 1
-    return code
+    return _after(built, code)
+
+
+def _after(built: Assembled, code: int) -> int:
+    """The exit code, also if the session could not be kept."""
+    if (problem := built.session.facts.problem) is None:
+        return code
+    complain(problem)
+    return code or 1
 
 
 async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:
     port = built.session
-    await port.start()
     if mode == "rpc":
         from pi.modes.input import read_chunks
         from pi.modes.rpc.server import RpcServer
 
-        await RpcServer(port, output).run(read_chunks(0))
+        server = RpcServer(port, output)  # first: extensions can ask the client from the start
+        await port.start()
+        await server.run(read_chunks(0))
         return 0
+    await port.start()
     if mode == "json":
         from pi.modes.json_lines import run_json
 

@@ -8,6 +8,7 @@ from typing import cast
 from pi.ai.models.model import ThinkingLevel
 from pi.cli.arguments import Arguments
 from pi.cli.flags import LEVELS
+from pi.coding.extension_host.finding import Wanted as WantedExtensions
 from pi.coding.resources.discovery import Wanted
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 
@@ -36,6 +37,10 @@ def session_options(arguments: Arguments) -> SessionOptions:
             system_prompt=arguments.text("system_prompt"),
             append_system_prompt=arguments.texts("append_system_prompt") or (),
         ),
+        extensions=WantedExtensions(
+            discover=not arguments.switch("no_extensions"),
+            paths=arguments.texts("extension") or (),
+        ),
         approve=_approval(arguments),
         name=arguments.text("name"),
         offline=arguments.switch("offline"),
@@ -47,8 +52,6 @@ def warnings(arguments: Arguments) -> Iterator[str]:
     level = arguments.text("thinking")
     if level is not None and level not in LEVELS:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
-    if arguments.texts("extension"):
-        yield "Warning: --extension has no effect yet: extensions come with a later version."
 
 
 def _approval(arguments: Arguments) -> bool | None:

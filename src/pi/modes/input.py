@@ -7,25 +7,32 @@ import os
 import threading
 from collections.abc import AsyncIterator
 
+AHEAD = 16
+"""Chunks that are read before somebody wants them."""
+_SIZE = 1 << 16
+
 
 async def read_chunks(fd: int) -> AsyncIterator[bytes]:
     """What a file descriptor gives, pipe or file, until it ends; read by a thread of its own."""
     # Not connect_read_pipe: that refuses regular files and /dev/null.
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=16)
+    arrived: asyncio.Queue[bytes] = asyncio.Queue()
+    room = threading.Semaphore(AHEAD)
 
     def work() -> None:
         data = b"-"
         while data:
+            room.acquire()
             try:
-                data = os.read(fd, 1 << 16)
+                data = os.read(fd, _SIZE)
             except OSError:
                 data = b""
             try:
-                asyncio.run_coroutine_threadsafe(queue.put(data), loop).result()
-            except (RuntimeError, asyncio.CancelledError):
+                loop.call_soon_threadsafe(arrived.put_nowait, data)
+            except RuntimeError:
                 return  # the loop has ended
 
     threading.Thread(target=work, name="input", daemon=True).start()
-    while chunk := await queue.get():
+    while chunk := await arrived.get():
+        room.release()
         yield chunk

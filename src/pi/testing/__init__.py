@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pi.ai.providers.faux import FauxProvider as ScriptedProvider
 from pi.ai.providers.faux import Reply, call, calls, says, thinks
 from pi.testing.clock import FakeClock
+from pi.testing.sessions import make_session
 from pi.testing.streams import ScriptedStream
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "VirtualTerminal",
     "call",
     "calls",
+    "make_session",
     "says",
     "thinks",
 ]

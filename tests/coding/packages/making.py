@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 SKILL = "---\nname: {name}\ndescription: How to {name}.\n---\n\nDo it.\n"
@@ -19,3 +23,133 @@ def make_package(root: Path, *names: str, manifest: object = None) -> Path:
     if manifest is not None:
         (root / "package.json").write_text(json.dumps({"name": root.name, "pi": manifest}))
     return root
+
+
+class Repository:
+    """A git repository in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    @property
+    def source(self) -> str:
+        """What ``pi install`` takes."""
+        return f"git:file://{self.folder}"
+
+    def commit(self, *names: str, manifest: object = None) -> str:
+        """Add files, all in one commit; gives the commit."""
+        make_package(self.folder, *names, manifest=manifest)
+        self.git("add", "--all", "--force")
+        self.git("commit", "--quiet", "--allow-empty", "--message", " ".join(names) or "empty")
+        return self.git("rev-parse", "HEAD")
+
+    def git(self, *words: str) -> str:
+        """What git says."""
+        who = ["-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(
+            ["git", *who, *words], cwd=self.folder, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+
+NPM = """\
+#!{python}
+import json, os, pathlib, shutil, sys
+here = pathlib.Path(__file__).parent
+command, words = sys.argv[1], sys.argv[2:]
+with (here / "log.jsonl").open("a") as log:
+    log.write(json.dumps([sys.argv[1:], dict(os.environ)]) + "\\n")
+if (here / "broken").exists():
+    sys.stderr.write((here / "broken").read_text())
+    sys.exit(1)
+spec = words[words.index("--") + 1]
+name, _, version = spec[1:].partition("@")
+name = spec[0] + name
+versions = [path.name for path in sorted((here / "registry" / name).iterdir())]
+version = versions[-1] if version in ("", "latest") else version
+if command == "view":
+    print(json.dumps(version))
+    sys.exit()
+prefix = pathlib.Path(words[words.index("--prefix") + 1])
+target = prefix / "node_modules" / name
+shutil.rmtree(target, ignore_errors=True)
+lock = json.loads((prefix / "package.json").read_text())
+lock.setdefault("dependencies", {{}}).pop(name, None)
+if command == "install":
+    lock["dependencies"][name] = "^" + version
+    shutil.copytree(here / "registry" / name / version, target)
+(prefix / "package.json").write_text(json.dumps(lock))
+(here / "done").write_text("x")
+"""
+
+
+class FakeNpm:
+    """A program that answers as npm does, from a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.program = folder / "npm"
+        self.program.write_text(NPM.format(python=sys.executable))
+        self.program.chmod(0o755)
+
+    def publish(self, name: str, version: str, *names: str, manifest: object = None) -> None:
+        """Put a version into the registry."""
+        folder = make_package(self.folder / "registry" / name / version, *names)
+        text = {"name": name, "version": version} | ({"pi": manifest} if manifest else {})
+        (folder / "package.json").write_text(json.dumps(text))
+
+    def withdraw(self, name: str, version: str) -> None:
+        """Take a version out of the registry."""
+        shutil.rmtree(self.folder / "registry" / name / version)
+
+    def break_down(self, words: str) -> None:
+        """Have it fail from now on."""
+        (self.folder / "broken").write_text(words)
+
+    def calls(self) -> list[tuple[list[str], dict[str, str]]]:
+        """The words and the environment of every call."""
+        path = self.folder / "log.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [tuple(json.loads(line)) for line in lines]
+
+
+def make_wheel(
+    folder: Path,
+    name: str,
+    version: str,
+    *names: str,
+    requires: tuple[str, ...] = (),
+    entry_points: str = "",
+) -> Path:
+    """A wheel of a distribution with these files."""
+    module = name.replace("-", "_")
+    metadata = f"{module}-{version}.dist-info"
+    needs = "".join(f"Requires-Dist: {each}\n" for each in requires)
+    files = {each: SKILL.format(name=Path(each).stem) for each in " ".join(names).split()} | {
+        f"{module}/__init__.py": f"VERSION = {version!r}\n",
+        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
+        f"{metadata}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    if entry_points:
+        files[f"{metadata}/entry_points.txt"] = entry_points
+    files[f"{metadata}/RECORD"] = "".join(f"{each},,\n" for each in files)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{module}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for each, text in files.items():
+            wheel.writestr(each, text)
+    return path
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """Every file and link below a folder; for comparing before and after."""
+    return {
+        str(path.relative_to(folder)): str(path.readlink())
+        if path.is_symlink()
+        else path.read_bytes().decode("utf-8", "replace")
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }

@@ -86,28 +86,32 @@ WISHES = st.lists(st.sampled_from(SOME.split()), max_size=4)
 
 
 @given(
-    wishes=st.none() | WISHES, path=st.sampled_from(OFFERED), on=st.booleans(), auto=st.booleans()
+    wishes=st.none() | WISHES,
+    path=st.sampled_from(OFFERED),
+    on=st.booleans(),
+    base=st.sampled_from([None, (), OFFERED[:2]]),
 )
 def test_a_toggle_switches_one_resource_and_no_other(
-    wishes: list[str] | None, path: str, on: bool, auto: bool
+    wishes: list[str] | None, path: str, on: bool, base: tuple[str, ...] | None
 ) -> None:
     entry = Entry(
         source="npm:one",
-        autoload=auto,
         wishes={"prompts": ()} if wishes is None else {"prompts": (), "skills": tuple(wishes)},
     )
 
     def chosen(of: Entry) -> set[str]:
-        return set(select(OFFERED, of.wishes.get("skills"), base=None if auto else ()))
+        return set(select(OFFERED, of.wishes.get("skills"), base=base))
 
-    changed = toggled(entry, "skills", path, OFFERED, on=on)
+    changed = toggled(entry, "skills", path, OFFERED, on=on, base=base)
 
     assert chosen(changed) == (chosen(entry) | {path} if on else chosen(entry) - {path})
     assert changed.wishes["prompts"] == ()
 
 
 def test_switching_off_and_on_again_leaves_the_entry_as_it_was() -> None:
-    off = toggled(Entry(source="npm:one"), "skills", OFFERED[1], OFFERED, on=False)
+    entry, path = Entry(source="npm:one"), OFFERED[1]
+
+    off = toggled(entry, "skills", path, OFFERED, on=False, base=None)
 
     assert off.written() == {"source": "npm:one", "skills": ["-skills/b.md"]}
-    assert toggled(off, "skills", OFFERED[1], OFFERED, on=True).written() == "npm:one"
+    assert toggled(off, "skills", path, OFFERED, on=True, base=None).written() == "npm:one"

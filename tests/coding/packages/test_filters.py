@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.packages.filters import as_pattern, matches, plain_path, select
+from pi.coding.packages.filters import plain_path, select
 
 OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/old/c.md")
 
@@ -53,12 +53,6 @@ def test_wishes_never_widen_what_is_offered(wishes: list[str], alone: bool) -> N
     chosen = select(("a/b", "b.a"), wishes, base=None if alone else ())
 
     assert set(chosen) <= {"a/b", "b.a"}
-
-
-@given(st.text(alphabet="ab*?[]{}\\!.", min_size=1, max_size=8))
-def test_a_path_can_be_said_as_a_pattern(path: str) -> None:
-    assert matches(as_pattern(path), path)
-    assert not matches(as_pattern(path), path + "c")
 
 
 def test_paths_are_compared_without_their_ornaments() -> None:

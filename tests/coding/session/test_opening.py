@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import subprocess
 from base64 import b64encode
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pi.ai.messages import Image, UserMessage
 from pi.base.files import FileProblem
+from pi.base.records import replace
 from pi.coding.blobs.store import BlobStore
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.errors import (

@@ -9,7 +9,8 @@ from typing import BinaryIO, cast
 
 import pytest
 
-from pi.coding.shell.spill import OLDEST, Artifact, NewArtifact, Spill, SpillFolder
+from pi.coding.blobs.artifacts import Artifact
+from pi.coding.shell.spill import OLDEST, NewArtifact, Spill, SpillFolder
 from pi.testing import FakeClock
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from pi.agent.tool import AgentTool, ToolFailed, ToolResult
 from pi.ai.messages import Text
+from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.local import ShellOptions
-from pi.coding.shell.spill import Artifact
 from pi.coding.tools.bash import bash_tool, checked_timeout
 from pi.testing import calls, says
 from tests.agent.agents import Stage

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import tool
+from pi.base.records import replace
 from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS, built_in_tools, make_tools
 from tests.coding.tools.places import make_place, text_of
 
@@ -79,7 +79,7 @@ async def test_another_bash_tool_can_take_the_place_of_ours(tmp_path: Path) -> N
     def make_other() -> AgentTool:
         return other
 
-    place = dataclasses.replace(make_place(tmp_path), bash=make_other)
+    place = replace(make_place(tmp_path), bash=make_other)
 
     assert built_in_tools(place)["bash"].make() is other
 

@@ -38,7 +38,7 @@ class Comparison:
 
     def ours_for(self, line: str) -> str:
         """A recorded line, with our ids for theirs."""
-        for theirs, ours in self._ours.items():
+        for theirs, ours in sorted(self._ours.items(), key=lambda ids: -len(ids[0])):
             line = line.replace(theirs, ours)
         return line
 
@@ -107,7 +107,9 @@ class Comparison:
             for key in ours
             if key not in theirs and not (key == "description" and ".parameters" in where)
         ]
-        for key in theirs.keys() & ours.keys():
+        for key in theirs:
+            if key not in ours:
+                continue
             if key == "timestamp" and isinstance(theirs[key], int) and isinstance(ours[key], int):
                 continue
             found += self._compare(f"{where}.{key}", theirs[key], ours[key])

@@ -5,13 +5,11 @@ The argument is a folder for everything it writes; ``--slow`` lets the model tak
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from pathlib import Path
 
 from pi.ai.messages import Text, Thinking
-from pi.ai.models.model import Model
 from pi.ai.providers.faux import Reply, call
 from pi.ai.request import Call
 from pi.base.clock import SystemClock
@@ -46,41 +44,47 @@ def greet(name: str) -> str:
 """
 
 
-def script(call_: Call) -> Reply:
-    """The next answer, by how often the model has been asked since the person spoke."""
-    roles = [type(message).__name__ for message in call_.context.messages]
-    step = roles[::-1].index("UserMessage") if "UserMessage" in roles else 0
-    replies = [
-        Reply(
-            blocks=(
-                Thinking(thinking="The person wants **greet** to be careful. Read it first."),
-                Text(text="I'll look at the code first."),
-                call("read", path="greet.py"),
-                call("read", path="README.md", offset=1, limit=20),
-            )
-        ),
-        Reply(blocks=(call("bash", command="sleep 1; seq 1 30; echo done"),)),
-        Reply(
-            blocks=(
-                call(
-                    "edit",
-                    path="greet.py",
-                    edits=[
-                        {
-                            "oldText": '    return "Hello " + name',
-                            "newText": "    if not name:\n"
-                            '        raise ValueError("a name is needed")\n'
-                            '    return f"Hello, {name}!"',
-                        }
-                    ],
-                ),
-            )
-        ),
-        Reply(blocks=(call("bash", command="python3 -c 'import nothing'"),)),
-        Reply(blocks=(Text(text=ANSWER),)),
-    ]
-    asked = sum(name == "AssistantMessage" for name in roles[len(roles) - step :])
-    return replies[min(asked, len(replies) - 1)]
+class Script:
+    """Gives the next reply each time it is asked; begins anew when it is over."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+
+    def __call__(self, asked: Call) -> Reply:
+        """The reply."""
+        self._asked += 1
+        return REPLIES[(self._asked - 1) % len(REPLIES)]
+
+
+REPLIES = [
+    Reply(
+        blocks=(
+            Thinking(thinking="The person wants **greet** to be careful. Read it first."),
+            Text(text="I'll look at the code first."),
+            call("read", path="greet.py"),
+            call("read", path="README.md", offset=1, limit=20),
+        )
+    ),
+    Reply(blocks=(call("bash", command="sleep 1; seq 1 30; echo done"),)),
+    Reply(
+        blocks=(
+            call(
+                "edit",
+                path="greet.py",
+                edits=[
+                    {
+                        "oldText": '    return "Hello " + name',
+                        "newText": "    if not name:\n"
+                        '        raise ValueError("a name is needed")\n'
+                        '    return f"Hello, {name}!"',
+                    }
+                ],
+            ),
+        )
+    ),
+    Reply(blocks=(call("bash", command="python3 -c 'import nothing'"),)),
+    Reply(blocks=(Text(text=ANSWER),)),
+]
 
 
 def main(folder: Path) -> int:
@@ -108,19 +112,17 @@ def main(folder: Path) -> int:
 
 
 async def _open(opening: Opening, folder: Path, environ: dict[str, str]) -> Opened:
-    from pi.coding.runtime.assemble import Parts, assemble
     from pi.coding.runtime.asking import discover_models
+    from pi.coding.runtime.assemble import Parts, assemble
     from pi.coding.runtime.host import Host
     from pi.coding.runtime.options import SessionOptions
     from pi.testing import ScriptedProvider
 
     host = Host.of(environ, report=opening.report)
     registry = discover_models(host, Path(environ["HOME"]))
-    registry.models.register(ScriptedProvider(script))
+    registry.models.register(ScriptedProvider(Script()))
     cwd = Path(environ["HOME"]) / "project"
-    built = await assemble(
-        cwd, host, SessionOptions(model="faux/faux"), Parts(registry=registry)
-    )
+    built = await assemble(cwd, host, SessionOptions(model="faux/faux"), Parts(registry=registry))
     return Opened(port=built.session, host=host, lines=("pi 0.1 · greet.py, README.md",))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -47,6 +48,24 @@ class FewCommands:
         self.ran.append((name, arguments))
         if name == "quit":
             self.ui.quit()
+
+
+class Gate:
+    """A pipe in the project: whoever reads it waits until it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        os.mkfifo(path)
+
+    def open(self, text: str = "") -> None:
+        """Let the reader go on, with something to read."""
+        fd = os.open(self._path, os.O_RDWR)  # never waits for a reader
+        os.write(fd, text.encode() + b"\n")
+        self._held = fd
+
+    def close(self) -> None:
+        """Tell the reader that nothing more comes."""
+        os.close(self._held)
 
 
 class Theatre:
@@ -106,7 +125,6 @@ class Theatre:
             home=stage.home,
             agent_dir=stage.agent_dir,
             clock=stage.clock,
-            messages=self.messages,
         )
 
     @property
@@ -132,7 +150,7 @@ class Theatre:
         """Let the application run until something has happened."""
         try:
             async with asyncio.timeout(SECONDS):
-                while not happened():
+                while not happened():  # noqa: ASYNC110 - the screen tells nobody
                     await asyncio.sleep(0.001)
         except TimeoutError:
             raise AssertionError(f"it never happened; the screen shows:\n{self.screen}") from None
@@ -154,9 +172,13 @@ class Theatre:
     async def quiet(self) -> None:
         """Until nothing is written to the terminal any more."""
         written = -1
-        while written != len(self.terminal.output):
+        while written != len(self.terminal.output):  # noqa: ASYNC110 - the screen tells nobody
             written = len(self.terminal.output)
             await asyncio.sleep(0.04)  # more than two frames
+
+    def gate(self) -> Gate:
+        """Something for a command to wait at: ``cat gate`` ends when it is opened."""
+        return Gate(self.stage.cwd / "gate")
 
     async def _open(self, opening: Opening) -> Opened:
         if self.before_open is not None:
@@ -166,6 +188,7 @@ class Theatre:
             port=self.session,
             host=self.stage.host,
             lines=self.lines,
+            messages=self.messages,
             resume_hint=lambda: "To resume this session: pi --session x",
         )
 

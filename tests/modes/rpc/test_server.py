@@ -14,7 +14,7 @@ from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.golden.recording import Json
-from tests.modes.pipes import piped
+from tests.modes.pipes import piped, until
 
 
 class Conversation:
@@ -37,7 +37,7 @@ class Conversation:
 
     @property
     def kinds(self) -> list[str]:
-        return [record.get("command", record["type"]) for record in self.records]
+        return [str(record.get("command", record["type"])) for record in self.records]
 
 
 @asynccontextmanager
@@ -81,8 +81,7 @@ async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "go"})
-        while "agent_settled" not in stage.order:
-            await asyncio.sleep(0)
+        await until(lambda: "agent_settled" in stage.order)
 
     assert talk.kinds[:2] == ["prompt", "agent_start"]
     assert talk.kinds.count("prompt") == 1
@@ -137,11 +136,9 @@ async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quie
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send({"type": "prompt", "message": "go"})
-        while "tool_execution_start" not in stage.order:
-            await asyncio.sleep(0.001)
+        await until(lambda: "tool_execution_start" in stage.order)
         talk.send({"type": "get_state"}, {"type": "abort"})
-        while "agent_settled" not in stage.order:
-            await asyncio.sleep(0.001)
+        await until(lambda: "agent_settled" in stage.order)
 
     assert talk.kinds.index("get_state") < talk.kinds.index("tool_execution_end")
     assert talk.kinds[-2:] == ["agent_settled", "abort"]
@@ -153,11 +150,9 @@ async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send({"type": "prompt", "message": "go"})
-        while "tool_execution_start" not in stage.order:
-            await asyncio.sleep(0.001)
+        await until(lambda: "tool_execution_start" in stage.order)
         talk.send({"id": 2, "type": "abort_and_prompt", "message": "no, this"})
-        while stage.order.count("agent_settled") < 2:
-            await asyncio.sleep(0.001)
+        await until(lambda: stage.order.count("agent_settled") == 2)
 
     assert talk.kinds.index("agent_settled") < talk.kinds.index("abort_and_prompt")
     assert session.facts.last_answer() == "instead"
@@ -176,8 +171,7 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_told_as_it_runs(
         talk.send(
             {"id": 1, "type": "bash", "command": "echo a"}, {"type": "bash", "command": "true"}
         )
-        while len(asked) < 2 or session.facts.state().message_count < 2:
-            await asyncio.sleep(0.001)
+        await until(lambda: session.facts.state().message_count == 2)
 
     updates = [record for record in talk.records if record["type"] != "response"]
     assert [(update["id"], update["delta"]) for update in updates] == [(1, "a\n")]
@@ -191,8 +185,7 @@ async def test_what_runs_when_the_input_ends_is_ended(tmp_path: Path) -> None:
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "go"})
         talk.send({"id": 2, "type": "bash", "command": "sleep 61"})
-        while "tool_execution_start" not in stage.order:
-            await asyncio.sleep(0.001)
+        await until(lambda: "tool_execution_start" in stage.order)
 
     assert 2 not in [record.get("id") for record in talk.records]
     await session.close()
@@ -215,7 +208,10 @@ async def test_a_bug_in_a_command_is_its_answer_and_ends_nothing(
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "export_html", "outputPath": "\0"}, {"type": "get_messages"})
 
-    assert [record["success"] for record in talk.records] == [False, True]
+    assert {record["command"]: record["success"] for record in talk.records} == {
+        "export_html": False,
+        "get_messages": True,
+    }
     await session.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pi.agent.compaction.summarising import Ask
@@ -31,8 +30,7 @@ class Wish(Record):
     """Whether the model is asked again afterwards."""
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(Record):
     """What is current is asked for every time: settings and models change under way."""
 
     conversation: Callable[[], SessionConversation]

@@ -100,8 +100,9 @@ def _read(file: Path) -> Index | None:
 
 
 def _write(file: Path, index: Index) -> None:
+    if not file.parent.is_dir():
+        return  # looking for extensions is no reason to make a folder in somebody's home
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, msgspec.json.encode(index))
-    except (OSError, PiError) as problem:
+    except PiError as problem:
         log.info("the index of extensions is not kept: %s", problem)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool
+from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
 from pi.coding.bus import Bus
@@ -28,15 +29,18 @@ from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.listening import Listening
 from pi.coding.extension_host.mailbox import Updates
 from pi.coding.extension_host.manifest import Manifest, check_version, read_manifest
+from pi.coding.extension_host.model_wraps import ModelRequest, asked_through
 from pi.coding.extension_host.no_ui import NoUI
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.policy import HostPolicy
+from pi.coding.extension_host.prompt_options import tagged
+from pi.coding.extension_host.provider_watch import watched
 from pi.coding.extension_host.providers import Providers
 from pi.coding.extension_host.registries import Registries
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
-from pi.coding.extension_host.tools import wrapped
+from pi.coding.extension_host.tools import ExtensionTool, wrapped
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.watchdog import Watchdog
 
@@ -163,6 +167,36 @@ class ExtensionHost:
     def dressed(self, tool: AgentTool) -> AgentTool:
         """``tool`` inside everything that extensions have wrapped around it."""
         return wrapped(tool, self.registries.tool_wraps.values)
+
+    def tools(self) -> dict[str, ExtensionTool]:
+        """The tools of extensions, by name."""
+        winners = self.registries.tools.winners()
+        return {name: row.value[1] for name, row in winners.items()}
+
+    def sections(self) -> dict[str, str]:
+        """Sections of the system prompt, by name; one that fails is left out."""
+        texts: dict[str, str] = {}
+        for name, row in self.registries.sections.winners().items():
+            try:
+                text = row.value[1]()
+            except Exception as problem:
+                self.failed(row.owner, f"section {name}", problem)
+                continue
+            if text:
+                texts[name] = tagged(name, text)
+        return texts
+
+    def ask_model(
+        self, request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
+    ) -> EventStream:
+        """The answer to a request of this session, through everything that stands around it."""
+        request = watched(request, self.hooks)
+        wraps = [
+            each.wrap
+            for each in self.registries.model_wraps.values
+            if each.concerns(request.purpose)
+        ]
+        return asked_through(wraps, request, ask) if wraps else ask(request)
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """Who is asked in a run, in order: ``core`` before extensions that want to be last."""

@@ -26,3 +26,8 @@ class SystemPromptOptions:
     skills: list[Skill] = field(default_factory=list)
     force_system_prompt: str | None = None
     """In place of the whole prompt, in the requests of this run only."""
+
+
+def tagged(name: str, text: str) -> str:
+    """A section as prompts have it: between tags of its name."""
+    return f"<{name}>\n{text}\n</{name}>"

@@ -37,11 +37,16 @@ class ModelRegistry:
 
     def resolve(self, pattern: str, provider: str | None = None) -> Choice | None:
         """What a person means by ``pattern``."""
+        owner, _, model_id = pattern.partition("/")
+        if provider in (None, owner) and (exact := self.find(owner, model_id)) is not None:
+            return Choice(model=exact)  # without reading what all the others have
         candidates = self.get_all() if provider is None else self.models.get_models(provider)
         return find_model(pattern, candidates, usable=self.has_auth)
 
     def scope(self, patterns: Sequence[str]) -> tuple[Choice, ...]:
         """The models to cycle through."""
+        if not patterns:
+            return ()
         return find_scope(patterns, self.get_all(), usable=self.has_auth)
 
     def default_of(self, provider: str) -> Model | None:

@@ -5,18 +5,19 @@ Reads two lists of settings and the folders of the packages; fetches nothing and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pi.base.records import Record, replace
 from pi.coding.packages.contents import THEIRS, Offered, contents_of, offered_by
-from pi.coding.packages.entries import KINDS, Entry, Kind
+from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries
 from pi.coding.packages.errors import BadSource
 from pi.coding.packages.filters import select
-from pi.coding.packages.places import Scope, Shelf
+from pi.coding.packages.places import Shelf
 from pi.coding.packages.source import LocalSource, PypiSource, Source
 from pi.coding.packages.wheels import installed_distribution, module_file
-from pi.coding.resources.source import Place, Warn
+from pi.coding.resources.source import Place, Scope, Warn
+from pi.coding.settings.settings import Settings
 
 
 class Layer(Record):
@@ -51,18 +52,21 @@ class Package(Record):
     chosen: Offered
 
     def places(self, kind: Kind) -> tuple[Place, ...]:
-        """The files of one kind that are used, but not the extensions of the original."""
+        """What is used of one kind; extensions of the original are not.
+
+        An extension that is an importable folder is that folder.
+        """
         root = self.configured.root
         base = root.parent if root.is_file() else root
+        ours = (x for x in self.chosen.get(kind, ()) if kind != "extensions" or not _foreign(x))
         return tuple(
             Place(
-                path=base / name,
+                path=base / (name.removesuffix("/__init__.py") if kind == "extensions" else name),
                 source=self.configured.entry.source,
                 scope=self.configured.scope,
                 origin="package",
             )
-            for name in self.chosen.get(kind, ())
-            if kind != "extensions" or not name.endswith(THEIRS)
+            for name in ours
         )
 
     @property
@@ -74,7 +78,7 @@ class Package(Record):
     @property
     def foreign(self) -> tuple[str, ...]:
         """The extensions that only the original can run."""
-        return tuple(x for x in self.chosen.get("extensions", ()) if x.endswith(THEIRS))
+        return tuple(filter(_foreign, self.chosen.get("extensions", ())))
 
 
 class Found(Record):
@@ -87,6 +91,15 @@ class Found(Record):
     def places(self, kind: Kind) -> tuple[Place, ...]:
         """Where the resources of one kind are, those of the project first."""
         return tuple(place for package in self.packages for place in package.places(kind))
+
+
+def layers_of(settings: Settings, agent_dir: Path, cwd: Path) -> tuple[Layer, ...]:
+    """What settings name; those of a project count once they are read, which needs trust."""
+    shelves = Shelf(scope="project", base=cwd / ".pi"), Shelf(scope="user", base=agent_dir)
+    return tuple(
+        Layer(shelf=shelf, entries=tuple(read_entries(settings.layer(shelf.scope, ("packages",)))))
+        for shelf in shelves
+    )
 
 
 def find_packages(layers: Iterable[Layer]) -> Found:
@@ -125,13 +138,21 @@ def open_package(configured: Configured, warn: Warn) -> Package:
     chosen: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         names = offered.get(kind, ())
-        entry, delta = configured.entry, configured.delta
-        names_chosen = select(names, entry.wishes.get(kind), base=None if entry.autoload else ())
-        if delta is not None:
-            names_chosen = select(names, delta.wishes.get(kind), base=names_chosen)
-        if names_chosen:
-            chosen[kind] = names_chosen
+        wanted = own_choice(configured.entry, kind, names)
+        if configured.delta is not None:
+            wanted = select(names, configured.delta.wishes.get(kind), base=wanted)
+        if wanted:
+            chosen[kind] = wanted
     return Package(configured=configured, offered=offered, chosen=chosen)
+
+
+def own_choice(entry: Entry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
+    """What an entry chooses by itself."""
+    return select(offered, entry.wishes.get(kind), base=None if entry.autoload else ())
+
+
+def _foreign(name: str) -> bool:
+    return name.endswith(THEIRS)
 
 
 def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:

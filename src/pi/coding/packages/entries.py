@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from pi.ai.messages import Json
 from pi.base.records import Record, field, replace
 from pi.coding.packages.errors import BadSource
-from pi.coding.packages.filters import as_pattern, plain_path, select
+from pi.coding.packages.filters import plain_path, select
 from pi.coding.packages.source import Source, parse_source
 
 Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
@@ -75,17 +75,27 @@ def with_entry(raw: Sequence[object], entry: Entry, places: Iterable[int]) -> li
     return [each for at, each in enumerate(new) if at not in others]
 
 
-def toggled(entry: Entry, kind: Kind, path: str, offered: Sequence[str], *, on: bool) -> Entry:
-    """The entry with one resource switched, and every other one as it was."""
+def toggled(
+    entry: Entry,
+    kind: Kind,
+    path: str,
+    offered: Sequence[str],
+    *,
+    on: bool,
+    base: Sequence[str] | None,
+) -> Entry:
+    """The entry with one resource switched, and every other one as it was.
+
+    ``base`` is the choice that the entry changes, as for ``select``.
+    """
     before = entry.wishes.get(kind)
-    base = None if entry.autoload else ()
     kept = [wish for wish in before or () if wish[:1] not in ("+", "-") or _names(wish) != path]
     unchanged = len(kept) == len(before or ())
     wishes = tuple(kept) if kept or (before is not None and unchanged) else None
     if (path in select(offered, wishes, base=base)) is not on:
-        # A lone "+" would choose everything else too: here a pattern chooses.
-        wish = as_pattern(path) if on and wishes == () else f"{'+' if on else '-'}{path}"
-        wishes = (*(wishes or ()), wish)
+        # In place of an empty list, which means none, "+" alone would mean everything else too.
+        none = ("!**",) if wishes == () else wishes or ()
+        wishes = (*none, f"{'+' if on else '-'}{path}")
     left = {name: each for name, each in entry.wishes.items() if name != kind}
     return replace(entry, wishes=left if wishes is None else left | {kind: wishes})
 

@@ -23,7 +23,7 @@ class NoMatchingPackage(PackageProblem):
     """The settings name no such package."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(f"No matching package found for {source}", hint="`pi list` shows them.")
+        super().__init__(f"No matching package found for {source}")
 
 
 class InstallFailed(PackageProblem):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pi.coding.files.globs import compile_glob
@@ -38,11 +37,6 @@ def plain_path(text: str) -> str:
     while text.startswith("./"):
         text = text[2:]
     return text.rstrip("/")
-
-
-def as_pattern(path: str) -> str:
-    """The pattern that matches ``path`` and nothing else."""
-    return re.sub(r"([*?\[{\\])", r"\\\1", path)
 
 
 def matches(pattern: str, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a package declares: ``pi`` in package.json, ``[tool.pi]`` in pyproject.toml. Never run."""
+"""What a package declares, in package.json, pyproject.toml or pi.toml. Read, never run."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from pi.coding.resources.source import Warn
 Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
 """Paths and patterns by kind, ``!`` before those that are left out."""
 
+_FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
+"""Files, and where in them the declaration stands."""
+
 
 def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
     """What the files of ``folder`` declare; ``None`` without a declaration, or with a broken one.
 
-    ``[tool.pi]`` has the last word on each kind: package.json may be there for the original alone.
+    Our own files have the last word on each kind: package.json may be there for the original
+    alone. A table that says something else of an extension, and nothing of resources, is none.
     """
-    declared: dict[Kind, tuple[str, ...]] = {}
-    found = False
-    for name, keys in (("package.json", ("pi",)), ("pyproject.toml", ("tool", "pi"))):
+    declared: dict[Kind, tuple[str, ...]] | None = None
+    for name, keys in _FILES.items():
         said = _read(folder / name, warn) if inside(folder, folder / name) else None
         for key in keys:
             said = said.get(key) if isinstance(said, dict) else None
-        if isinstance(said, dict):
-            found = True
-            declared |= {kind: _texts(said[kind]) for kind in KINDS if kind in said}
-    return declared if found else None
+        if isinstance(said, dict) and (name == "package.json" or said.keys() & set(KINDS)):
+            lists = {kind: _texts(said[kind]) for kind in KINDS if kind in said}
+            declared = (declared or {}) | lists
+    return declared
 
 
 def read_object(path: Path) -> Json:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from pi.base.records import Record
 from pi.coding.packages.source import GitSource, LocalSource, NpmSource, PypiSource, Source
-
-Scope: TypeAlias = Literal["user", "project"]
+from pi.coding.resources.source import Scope
 
 
 class Shelf(Record):
-    """The agent directory, or the ``.pi`` folder of a project."""
+    """The agent directory, the ``.pi`` folder of a project, or a folder for one run."""
 
     scope: Scope
     base: Path

@@ -92,7 +92,7 @@ class Programs(Record):
         return {name: value for name, value in self.environ.items() if pattern.fullmatch(name)}
 
     async def _run(self, command: Sequence[str], cwd: Path, more: Mapping[str, str]) -> Finished:
-        env = service_environment(self.environ) | more
+        env = {**service_environment(self.environ), **more}
         program = shutil.which(command[0], path=env.get("PATH"))
         if program is None:
             raise _no_program(command[0])

@@ -28,7 +28,12 @@ def _key(version: str) -> Key | None:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     parts = [_SHORT.get(part, part) for part in _PART.findall(found["rest"].lower())]
-    # dev < other words < no word < post; within them numbers, which are below words, as for npm.
+    # dev < other words < no word < post; within them dev < the end < numbers < words.
     rank = 2 if not parts else {"dev": 0, "post": 3}.get(parts[0], 1)
-    detail = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
-    return int(found["epoch"] or 0), numbers, rank, detail
+    return int(found["epoch"] or 0), numbers, rank, [*map(_weight, parts), (1, 0, "")]
+
+
+def _weight(part: str) -> tuple[int, int, str]:
+    if part.isdigit():
+        return 2, int(part), ""
+    return (0, 0, "") if part == "dev" else (3, 0, part)

@@ -16,6 +16,7 @@ from pi.coding.runtime.accounts import Accounts
 from pi.coding.runtime.compaction import Compacting
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionEnding, SessionStarted, Streaming
+from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.prompting import Prompting
@@ -50,6 +51,7 @@ class AgentSession:
         facts: SessionFacts,
         accounts: Accounts,
         compaction: Compacting,
+        extensions: Extensions,
         retry: RetryPolicy,
         close: Callable[[], Any],
     ) -> None:
@@ -61,6 +63,7 @@ class AgentSession:
         self.facts = facts
         self.accounts = accounts
         self.compaction = compaction
+        self.extensions = extensions
         self._core = core
         self._retry = retry
         self._close = close

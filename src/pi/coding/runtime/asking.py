@@ -13,8 +13,11 @@ from pi.ai.models.model import Model
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
+from pi.ai.transcript import conversation
 from pi.base.files import read_if_exists
 from pi.base.records import Record, replace
+from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.extension_host.model_wraps import ModelRequest, Purpose
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.host import Host
@@ -39,8 +42,10 @@ class Asking:
         proxy: str | None = None,
         registry: ModelRegistry | None = None,
         storage: AuthStorage | None = None,
+        extensions: ExtensionHost | None = None,
     ) -> None:
         self._host = host
+        self._extensions = extensions
         self._settings = settings
         self._core: Core | None = None
         self._api_key: tuple[str, str] | None = None
@@ -53,10 +58,25 @@ class Asking:
         if api_key is not None:
             self._api_key = (core.agent.model.provider, api_key)
 
-    def stream(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
-        """Ask ``model``, as the session's settings say."""
+    def stream(
+        self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
+    ) -> EventStream:
+        """Ask ``model``, as the session's settings say and through what extensions put around."""
+        wanted = self._wanted(model, options)
+        if self._extensions is None:
+            return self.registry.models.stream_simple(model, context, wanted)
+        request = ModelRequest(
+            model=model, messages=conversation(context), options=wanted, purpose=purpose
+        )
+        return self._extensions.ask_model(request, self._ask)
+
+    def _ask(self, request: ModelRequest) -> EventStream:
+        context = Context(messages=request.messages)
+        return self.registry.models.stream_simple(request.model, context, request.options)
+
+    def _wanted(self, model: Model, options: StreamOptions) -> StreamOptions:
         usual = self.options()
-        wanted = replace(
+        return replace(
             options,
             thinking_budgets=options.thinking_budgets or usual.thinking_budgets,
             transport=usual.transport if options.transport == "auto" else options.transport,
@@ -66,7 +86,6 @@ class Asking:
             session_id=options.session_id or usual.session_id,
             api_key=options.api_key or self._key_for(model),
         )
-        return self.registry.models.stream_simple(model, context, wanted)
 
     def options(self) -> StreamOptions:
         """What every request of the session has in common."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,15 +14,19 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.blobs.images import BlobOptions
 from pi.coding.blobs.store import BlobStore
 from pi.coding.bus import Bus
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.compaction.policy import CompactionPolicy
+from pi.coding.extension_host.answers import ResourcesAnswer
+from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.extension_host.ui import Mode
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
+from pi.coding.resources.source import Place
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.accounts import Accounts
@@ -35,8 +39,12 @@ from pi.coding.runtime.compaction import (
 )
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.dotenv import CurrentVariables
+from pi.coding.runtime.events import SessionEnding, SessionStarted
+from pi.coding.runtime.extension_places import ExtensionPlaces
+from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.for_session import ForSession
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.hosted import Hosted
 from pi.coding.runtime.idle_compaction import IdleCompaction
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.interrupting import Interrupting
@@ -73,8 +81,7 @@ OpenLog = Callable[[Shelf], SessionLog]
 """Makes or opens the session that is wanted."""
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Record):
     """What is given instead of being discovered; ``None`` means discover it."""
 
     registry: ModelRegistry | None = None
@@ -92,6 +99,8 @@ class Parts:
     persistent: bool = True
     ask_trust: AskPerson | None = None
     bus: Bus | None = None
+    mode: Mode = "print"
+    """How extensions are told that pi runs, until a mode says otherwise."""
 
 
 class Assembled(Record):
@@ -121,10 +130,12 @@ class _Build:
         self._parts = parts
         self._bus = parts.bus or Bus()
         self._served: Core | None = None
+        self._extensions = self._new_extensions()
         self._here: Callable[[], Workspace] = lambda: self._workspace
 
     async def find(self) -> None:
-        """Trust, settings, the session itself, and the models that there are."""
+        """Trust, settings, the session itself, extensions, and the models that there are."""
+        await self._extensions.load_own(self._cwd)
         self._workspace = await self._open_workspace(self._cwd)
         self._log = self._parts.open_log(self._shelf(self._cwd))
         home = Path(self._log.header.cwd)
@@ -139,7 +150,10 @@ class _Build:
             proxy=values.http_proxy,
             registry=self._parts.registry,
             storage=self._parts.auth_storage,
+            extensions=self._extensions.host,
         )
+        await self._extensions.load_project(self._workspace)
+        self._extensions.host.providers.connect(self._asking.registry.models)
         self._start = await self._chosen_or_discovered(self._asking.registry)
 
     async def put_together(self) -> Assembled:
@@ -148,7 +162,10 @@ class _Build:
         self._served = core
         self._here = lambda: core.workspace
         summaries = Summaries(
-            core, self._asking.stream, options=self._asking.options, retry=self._retry_settings
+            core,
+            partial(self._asking.stream, purpose="summary"),
+            options=self._asking.options,
+            retry=self._retry_settings,
         )
         retry = RetryPolicy(
             self._retry_settings, tell=core.tell, leave_out=self._leave_out, clock=self._host.clock
@@ -159,17 +176,19 @@ class _Build:
             core,
             before_run=shell.flush,
             when_idle=self._when_idle,
+            commands=self._extensions,
             whole_prompt=self._parts.whole_prompt,
         )
         around, _ = compaction_surroundings(core, summaries, self._hand_off)
         compactor = Compactor(around)
         self._idle_compaction = IdleCompaction(core, compactor, around)
-        core.agent.policies = (
+        self._policies = (
             CompactionPolicy(compactor, around),
             retry,
             Interrupting(core),
             Repetition(),
         )
+        self._arrange_policies()
         core.agent.subscribe(self._idle_compaction.hear)
         tree = TreeMoves(core, summaries, quiet=self._quiet)
         compaction = Compacting(core, compactor, quiet=self._stop_run, resume=self._resume)
@@ -194,17 +213,45 @@ class _Build:
             ),
             accounts=Accounts(core, self._parts.auth_storage or credential_store(self._host)),
             compaction=compaction,
+            extensions=self._extensions,
             retry=retry,
             close=self._close,
         )
         core.agent.subscribe(shell.settled)
+        self._connect_extensions()
         if self._options.name is not None:
             await self._session.facts.rename(self._options.name)
         if not len(core.log.tree) or self._is_new:
             await prompts.note_choices()
         return Assembled(session=self._session, workspace=self._workspace, note=self._start.note)
 
+    def _connect_extensions(self) -> None:
+        """Give extensions the session that they belong to."""
+        self._hosted = Hosted(
+            self._core,
+            self._session,
+            stream=partial(self._asking.stream, purpose="extension"),
+            when_idle=self._when_idle,
+            reload=self._reload,
+            refresh_policies=self._arrange_policies,
+        )
+        self._extensions.host.serve(self._hosted)
+        self._extensions.serve(self._core, self._hosted, discovered=self._add_resources)
+
     # Before there is a core -----------------------------------------------------------------------
+
+    def _new_extensions(self) -> Extensions:
+        machine, wanted = self._host, self._options.extensions
+        host = ExtensionHost(
+            agent_dir=machine.agent_dir,
+            environ=machine.environ,
+            clock=machine.clock,
+            report=machine.report,
+            flags=wanted.flags,
+            mode=self._parts.mode,
+        )
+        places = ExtensionPlaces(machine, wanted, self._parts.settings)
+        return Extensions(host, places, self._bus)
 
     async def _open_workspace(self, cwd: Path) -> Workspace:
         return await open_workspace(
@@ -305,7 +352,10 @@ class _Build:
             follow_up_mode=values.follow_up_mode,
             clock=host.clock,
         )
-        toolbox = Toolbox(self._workspace, self._options.tools)
+        lender = self._extensions.host
+        toolbox = Toolbox(
+            self._workspace, self._options.tools, lent=lender.tools, dressed=lender.dressed
+        )
         for tool in self._parts.tools:
             toolbox.add(tool)
         core = Core(
@@ -316,6 +366,7 @@ class _Build:
             workspace=self._workspace,
             conversation=conversation,
             toolbox=toolbox,
+            extensions=lender,
             began=host.clock.monotonic(),
             scope=self._start.scope,
             has_model=model is not None,
@@ -354,7 +405,39 @@ class _Build:
     async def _hand_off(self, document: str) -> None:
         self._when_idle.add(lambda: self._session.sessions.hand_off(document))
 
+    def _arrange_policies(self) -> None:
+        """Have the next run ask extensions where they stand among the others."""
+        self._core.agent.policies = self._extensions.host.policies(*self._policies)
+
+    def _add_resources(self, found: ResourcesAnswer) -> None:
+        """Have the skills and templates that extensions know of, behind all others."""
+        core = self._core
+        if not found.skill_paths and not found.prompt_paths:
+            return
+        skills, prompts = (
+            tuple(Place(path=core.workspace.cwd / path, source="extension") for path in paths)
+            for paths in (found.skill_paths, found.prompt_paths)
+        )
+        core.workspace = reread(
+            core.workspace, self._host, self._options, skills=skills, prompts=prompts
+        )
+
+    async def _reload(self) -> None:
+        """Leave the session as it is, and have everything around it anew."""
+        core = self._core
+        await self._quiet()
+        await core.bus.tell(SessionEnding(reason="reload"))
+        self._extensions.forget_modules()
+        workspace = await self._open_workspace(core.workspace.cwd)
+        await core.workspace.close()
+        core.workspace = workspace
+        core.toolbox.move_to(workspace)
+        await self._extensions.load()
+        await core.bus.tell(SessionStarted(reason="reload"))
+
     async def _close(self) -> None:
         await self._when_idle.close()
+        await self._extensions.host.close()
+        await self._hosted.close()
         await self._idle_compaction.close()
         await self._asking.close()

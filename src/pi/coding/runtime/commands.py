@@ -20,11 +20,18 @@ class Command(Record):
 
 
 def listed_commands(core: Core) -> list[Command]:
-    """Templates and skills of the session; extensions add theirs."""
+    """Commands of extensions, then templates and skills of the session."""
     return list(_commands(core))
 
 
 def _commands(core: Core) -> Iterator[Command]:
+    for name, command in core.extensions.registries.commands.listed():
+        yield Command(
+            name=name,
+            description=command.description or UNSET,
+            source="extension",
+            source_info=command.source,
+        )
     resources = core.workspace.resources
     for template in resources.prompts:
         yield Command(

@@ -10,6 +10,7 @@ from pi.agent.events import EntryAppended
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.folder import TextFolder, artifact_directory
 from pi.coding.bus import Bus
+from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.models.patterns import Choice
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.host import Host
@@ -31,6 +32,7 @@ class Core:
     workspace: Workspace
     conversation: SessionConversation
     toolbox: Toolbox
+    extensions: ExtensionHost
     began: float
     """When this session began, by a clock that never jumps."""
     scope: tuple[Choice, ...] = ()

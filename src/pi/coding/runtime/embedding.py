@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -21,7 +20,7 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.discovery import Brought, Wanted

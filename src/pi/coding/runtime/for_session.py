@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
+from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.tools.images import ImageLimits
 
 
-@dataclass(frozen=True)
-class ForSession:
+class ForSession(Record):
     """Asked anew every time: model, tools and the session itself change under way."""
 
     variables: Callable[[], Mapping[str, str]] = dict

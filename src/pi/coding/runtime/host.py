@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pi.ai.factory import agent_directory
 from pi.base.clock import Clock, SystemClock
 from pi.base.ids import RandomBytes
+from pi.base.records import Record, field
 from pi.coding.runtime import dotenv
 
 
@@ -24,8 +24,7 @@ def _documentation() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Record):
     """What every session of a process shares, and nothing that changes."""
 
     environ: Mapping[str, str]

@@ -6,6 +6,7 @@ from typing import Any
 
 from pi.ai.models.model import ThinkingLevel
 from pi.base.records import Record, field
+from pi.coding.extension_host.finding import Wanted as WantedExtensions
 from pi.coding.resources.discovery import Wanted
 
 
@@ -32,6 +33,7 @@ class SessionOptions(Record):
     """Patterns of the models to cycle through."""
     tools: ToolWishes = ToolWishes()
     resources: Wanted = Wanted()
+    extensions: WantedExtensions = WantedExtensions()
     approve: bool | None = None
     """Trust for this run; ``None`` leaves it to what is stored."""
     settings: dict[str, Any] = field(default_factory=dict)

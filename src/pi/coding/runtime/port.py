@@ -5,9 +5,9 @@ Commands go in, events come out. Each part is small; together they are a session
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -18,6 +18,9 @@ from pi.ai.auth.login_ui import LoginUI
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
+from pi.coding.extension_host.host import ExtensionInfo
+from pi.coding.extension_host.registries import View, ViewKind
+from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.models.patterns import Choice
 from pi.coding.runtime.accounts import Account
 from pi.coding.runtime.commands import Command
@@ -310,6 +313,50 @@ class AccountsPort(Protocol):
         ...
 
 
+class ExtensionsPort(Protocol):
+    """What modes give to extensions, and get from them."""
+
+    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
+        """Let extensions reach the person; before the session is started."""
+        ...
+
+    def infos(self) -> Sequence[ExtensionInfo]:
+        """Every extension that was found."""
+        ...
+
+    def foreign(self) -> Sequence[str]:
+        """Files that only the original can run."""
+        ...
+
+    def shortcuts(self) -> Mapping[str, str]:
+        """Keys that extensions want, with what they do."""
+        ...
+
+    async def press(self, key: str) -> bool:
+        """Do what a key of an extension does; False if no extension wants it."""
+        ...
+
+    def view(self, kind: ViewKind, name: str) -> View | None:
+        """What draws a tool, message, entry or status of that name."""
+        ...
+
+    def markdown(self, text: str, **about: Any) -> str:
+        """Markdown as extensions want it drawn."""
+        ...
+
+    async def completions(self, command: str, prefix: str) -> Sequence[str]:
+        """What an argument of a command could be."""
+        ...
+
+    async def reload(self) -> None:
+        """Read settings, resources and extensions again."""
+        ...
+
+    async def shutdown_wanted(self) -> None:
+        """Until an extension asks the program to end."""
+        ...
+
+
 class SessionPort(Protocol):
     """A session as modes see it."""
 
@@ -351,6 +398,11 @@ class SessionPort(Protocol):
     @property
     def accounts(self) -> AccountsPort:
         """Logging in and out."""
+        ...
+
+    @property
+    def extensions(self) -> ExtensionsPort:
+        """What extensions add to modes."""
         ...
 
     @property

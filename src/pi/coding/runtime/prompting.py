@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from pi.agent.errors import AgentBusy
 from pi.agent.inbox import user_message, words
@@ -15,11 +15,12 @@ from pi.base.errors import PiError
 from pi.coding.prompt.sections import PromptParts, prompt_sections
 from pi.coding.resources.prompts import expand_prompt
 from pi.coding.runtime.core import Core
-from pi.coding.runtime.events import Input, InputSource, Streaming
+from pi.coding.runtime.events import BeforeRun, Input, InputSource, Streaming
 from pi.coding.runtime.results import Queues
 from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
+from pi.coding.session.messages import SessionMessage
 
 BUSY = (
     "Agent is already processing."
@@ -28,6 +29,22 @@ BUSY = (
 
 Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
 """Called once a prompt is known to be good, before the run begins."""
+
+
+class CommandRunner(Protocol):
+    """Commands of extensions, which come before everything else that a text may mean."""
+
+    def find(self, text: str) -> str | None:
+        """The name of the command that ``text`` calls, if it calls one."""
+        ...
+
+    async def run(self, text: str) -> None:
+        """Run it to its end; a failure is reported."""
+        ...
+
+    async def settled(self) -> None:
+        """Until the runs that extensions have begun are over."""
+        ...
 
 
 class NoModel(PiError):
@@ -43,9 +60,11 @@ class Prompting:
         *,
         before_run: Callable[[], None],
         when_idle: WhenIdle,
+        commands: CommandRunner,
         whole_prompt: str | None = None,
     ) -> None:
         self._core = core
+        self._commands = commands
         self._before_run = before_run
         self._when_idle = when_idle
         self._whole_prompt = whole_prompt
@@ -59,13 +78,19 @@ class Prompting:
         streaming: Streaming | None = None,
         source: InputSource = "interactive",
         accepted: Accepted | None = None,
+        expand: bool = True,
     ) -> Next | None:
         """Say something and wait until the agent is idle again.
 
         While it works, ``streaming`` says how to queue it; without that it is refused. ``None``
-        when no run came of it.
+        when no run came of it. Without ``expand`` skills and templates are plain text.
         """
         core = self._core
+        if source != "extension" and self._commands.find(text):
+            await self._commands.run(text)
+            await _call(accepted)
+            await self._commands.settled()
+            return None
         given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         if core.agent.state.is_streaming and streaming is None:
             raise AgentBusy(BUSY)
@@ -73,7 +98,7 @@ class Prompting:
         if given.handled:
             await _call(accepted)
             return None
-        text = self.expanded(given.text)
+        text = self.expanded(given.text) if expand else given.text
         if core.agent.state.is_streaming:
             queue = core.agent.steer if streaming == "steer" else core.agent.follow_up
             await queue(text, given.images)
@@ -83,15 +108,18 @@ class Prompting:
         self._check()
         message = user_message(text, given.images, now_ms=core.host.clock.now_ms())
         await self.prepare()
+        more = await self._instructed(text, given.images)
         await _call(accepted)
-        return await core.agent.prompt(message)
+        return await core.agent.prompt((message, *more))
 
     async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
         """Have it delivered after the tools of the current turn."""
+        self._must_not_be_command(text)
         await self._core.agent.steer(self.expanded(text), images)
 
     async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
         """Have it delivered when the agent would stop."""
+        self._must_not_be_command(text)
         await self._core.agent.follow_up(self.expanded(text), images)
 
     async def clear_queue(self) -> Queues:
@@ -126,20 +154,44 @@ class Prompting:
 
     def sections(self) -> dict[str, str]:
         """The system prompt as it would be now."""
+        return self._sections(self.parts())
+
+    def parts(self) -> PromptParts:
+        """What the system prompt is made of now."""
+        core, resources = self._core, self._core.workspace.resources
+        return PromptParts(
+            cwd=str(core.workspace.cwd),
+            date=core.log.header.timestamp[:10],
+            docs=str(core.host.docs),
+            tools=core.toolbox.notes(),
+            files=resources.prompt_files,
+            context=resources.context.files,
+            skills=tuple(found.skill for found in resources.skills),
+            extra=core.extensions.sections(),
+        )
+
+    def _sections(self, parts: PromptParts) -> dict[str, str]:
         if self._whole_prompt is not None:
             return {"preamble": self._whole_prompt} if self._whole_prompt else {}
-        core, resources = self._core, self._core.workspace.resources
-        return prompt_sections(
-            PromptParts(
-                cwd=str(core.workspace.cwd),
-                date=core.log.header.timestamp[:10],
-                docs=str(core.host.docs),
-                tools=core.toolbox.notes(),
-                files=resources.prompt_files,
-                context=resources.context.files,
-                skills=tuple(found.skill for found in resources.skills),
+        return prompt_sections(parts)
+
+    async def _instructed(self, text: str, images: tuple[Image, ...]) -> tuple[SessionMessage, ...]:
+        """Let others change the instructions of a run; gives what they add to what is said."""
+        core = self._core
+        if not core.bus.heard(BeforeRun):
+            return ()
+        given = BeforeRun(text=text, images=images, parts=self.parts())
+        asked = await core.bus.ask(given)
+        if asked.parts is not given.parts:
+            core.agent.system_prompt = self._sections(asked.parts)
+        return asked.messages
+
+    def _must_not_be_command(self, text: str) -> None:
+        if (name := self._commands.find(text)) is not None:
+            raise PiError(
+                f'Extension command "/{name}" cannot be queued.'
+                " Use prompt() or execute the command when not streaming."
             )
-        )
 
     def _check(self) -> None:
         core = self._core

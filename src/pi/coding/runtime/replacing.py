@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.coding.blobs.folder import copy_artifacts
 from pi.coding.models.starting import Wishes, starting_model
 from pi.coding.runtime.core import Core
@@ -88,6 +88,16 @@ class Replacing:
         self._copy_artifacts(log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
+
+    async def fork_at(self, entry_id: str) -> Replaced:
+        """Go on in a copy of what led to an entry, that entry included."""
+        if entry_id not in self._core.log.tree:
+            raise PiError("Invalid entry ID for forking")
+        self._must_be_saved()
+        if await self._fork_forbidden(entry_id, "at"):
+            return Replaced(cancelled=True)
+        await self._swap(forking.fork_at(self._core.log, entry_id, self.shelf), "fork")
+        return Replaced(cancelled=False)
 
     async def clone(self) -> Replaced:
         """Go on in a copy of the branch."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.bus import Bus
 from pi.coding.files.local import LocalFiles
+from pi.coding.packages.discovery import Found, find_packages, layers_of
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
+from pi.coding.resources.source import Place
 from pi.coding.runtime.dotenv import NAME as DOTENV
 from pi.coding.runtime.dotenv import Environment, read_dotenv
 from pi.coding.runtime.extended_bash import extended_bash
@@ -52,8 +53,7 @@ class ShellValues(Record):
     """Whether the person's profile is read first."""
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(Record):
     """One working directory as a session uses it."""
 
     cwd: Path
@@ -61,6 +61,8 @@ class Workspace:
     settings: Settings
     environment: Environment
     """What pi sees here, the ``.env`` file of a trusted project included."""
+    packages: Found
+    """What installed packages bring; nothing of it has run."""
     resources: Resources
     files: LocalFiles
     shell: LocalShell
@@ -110,8 +112,9 @@ async def open_workspace(
         environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
     if trust.trusted and discovered:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
-    resources = discover(options.resources, _where(cwd, host, trust, settings))
-    _tell_notices(cwd, host, trust, settings, resources)
+    packages = find_packages(layers_of(settings, host.agent_dir, cwd))
+    resources = discover(options.resources, _where(cwd, host, trust, settings, packages))
+    _tell_notices(cwd, host, trust, settings, (*packages.warnings, *resources.warnings), resources)
     files = LocalFiles(lambda: cwd, home=str(host.home))
     shell = _shell(cwd, host, settings, environment, session)
     jobs = TaskScope()
@@ -138,13 +141,25 @@ async def open_workspace(
     )
 
 
-def reread(workspace: Workspace, host: Host, options: SessionOptions) -> Workspace:
+def reread(
+    workspace: Workspace,
+    host: Host,
+    options: SessionOptions,
+    *,
+    skills: tuple[Place, ...] = (),
+    prompts: tuple[Place, ...] = (),
+) -> Workspace:
     """The same directory with settings, skills, templates and context files as they are now.
 
-    What was decided about trust holds, and commands that run in the background run on.
+    ``skills`` and ``prompts`` are further places to look at. What was decided about trust holds,
+    and commands that run in the background run on.
     """
     workspace.settings.load()
-    where = _where(workspace.cwd, host, workspace.trust, workspace.settings)
+    where = replace(
+        _where(workspace.cwd, host, workspace.trust, workspace.settings),
+        extra=skills,
+        extra_prompts=prompts,
+    )
     resources = discover(options.resources, where)
     _tell_notices(workspace.cwd, host, workspace.trust, workspace.settings, resources)
     return replace(workspace, resources=resources)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from pi.base.json_lines import encode_line
-from pi.base.records import UNSET
+from pi.base.records import UNSET, Record, field
 from pi.coding.blobs.images import externalised, rehydrated
 from pi.coding.blobs.store import BlobStore
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
@@ -21,8 +20,7 @@ from pi.coding.session.reading import SessionFile, outline, parse_session, read_
 from pi.coding.session.stamps import Stamps
 
 
-@dataclass(frozen=True)
-class Shelf:
+class Shelf(Record, kw_only=False):
     """Where sessions of one working directory are kept, and what new ones are made with."""
 
     directory: Path | None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -38,8 +37,7 @@ class Outline(Record, gc=False):
     parent_id: str | None = None
 
 
-@dataclass(frozen=True)
-class SessionFile:
+class SessionFile(Record, kw_only=False):
     """What a file holds."""
 
     header: SessionHeader

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container
-from dataclasses import dataclass, field
 
 from pi.base.clock import Clock, SystemClock, iso_timestamp
 from pi.base.ids import RandomBytes, short_id, uuid7
+from pi.base.records import Record, field
 
 
-@dataclass(frozen=True)
-class Stamps:
+class Stamps(Record, kw_only=False):
     """Makes ids and times; tests give it a clock and bytes of their own."""
 
     clock: Clock = field(default_factory=SystemClock)

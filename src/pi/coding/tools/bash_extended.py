@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -71,8 +70,7 @@ class ExtendedOptions(Record):
     """Whether there is a screen to show one on, and ``PI_NO_PTY`` does not forbid it."""
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(Record):
     """Where the tool runs its commands, and who should know."""
 
     shell: LocalShell

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from pi.agent.tool import AgentTool
+from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.local import LocalShell
 from pi.coding.tools.bash import bash_tool
@@ -22,8 +22,7 @@ DEFAULT_TOOLS = ("read", "bash", "edit", "write")
 READ_ONLY_TOOLS = ("read", "grep", "find", "ls")
 
 
-@dataclass(frozen=True)
-class BuiltIn:
+class BuiltIn(Record, kw_only=False):
     """A tool with the lines that the system prompt has for it."""
 
     make: Callable[[], AgentTool]
@@ -33,8 +32,7 @@ class BuiltIn:
     """Advice for the rules, as long as the tool is on."""
 
 
-@dataclass(frozen=True)
-class Workplace:
+class Workplace(Record):
     """What tools are built from. Everything that may change in a session is asked for anew."""
 
     files: LocalFiles

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.drafts import Drafts
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.startup import Start
 from pi.tui.terminal import Terminal
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded behind the first frame
+    from pi.modes.interactive.drafts import Drafts
     from pi.modes.interactive.session_view import SessionView
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class App:
         self._view: SessionView | None = None
         self._early: list[str] = []
         """What was sent before there was anything to send it to."""
-        self._drafts = Drafts(start.agent_dir, start.cwd, name=str(id(self)))
+        self._drafts: Drafts | None = None
         self._draft_is_due = False
 
     async def run(self) -> str:
@@ -62,14 +63,20 @@ class App:
             await self._ended.wait()
             has_quit = True
         finally:
-            self._drafts.save(composer.text)
             self._frame.tui.stop()
+            if self._drafts is not None:
+                self._drafts.save(composer.text)
+                self._drafts.close(keep=not has_quit)
             try:
                 hint = await self._view.close() if self._view else ""
             finally:
                 await self._tasks.close()
-                self._drafts.close(keep=not has_quit)
         return hint
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the person has left, or the terminal is gone."""
+        return self._ended.is_set()
 
     def quit(self) -> None:
         """End the application."""
@@ -78,10 +85,12 @@ class App:
     async def _open(self) -> None:
         """Load everything else, behind a screen that can be used already."""
         await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
+        from pi.modes.interactive.drafts import Drafts
         from pi.modes.interactive.session_view import SessionView
 
         self._view = SessionView(self._start, self._frame, self._tasks, quit=self.quit)
-        if (text := self._drafts.left_behind()) and not self._frame.composer.text:
+        self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=str(os.getpid()))
+        if not self._frame.composer.text and (text := self._drafts.left_behind()):
             self._frame.composer.set_text(text)
             self._view.screen.notify("The draft of a session that ended early is back.")
         early, self._early = self._early, []
@@ -108,7 +117,8 @@ class App:
     async def _save_draft(self) -> None:
         await self._start.clock.sleep(DRAFT_SECONDS)
         self._draft_is_due = False
-        await asyncio.to_thread(self._drafts.save, self._frame.composer.text)
+        if self._drafts is not None:
+            await asyncio.to_thread(self._drafts.save, self._frame.composer.text)
 
     def _failed(self, name: str, problem: BaseException) -> None:
         """Something unexpected: told on the screen, and in full in the log."""

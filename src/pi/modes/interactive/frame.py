@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
-from pi.coding.settings.settings import Settings
-from pi.coding.settings.values import Values
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.early_settings import EarlySettings, early_settings
 from pi.modes.interactive.keymap import load_keys
 from pi.modes.interactive.slot import Slot
 from pi.modes.interactive.startup import Start
@@ -42,7 +40,7 @@ class Frame:
     ) -> None:
         self.problems: list[str] = []
         """What is wrong with the person's own files."""
-        values = self._settings(start.agent_dir, start.cwd)
+        values = early_settings(start.agent_dir)
         capabilities = wanted_capabilities(detect(start.environ), values)
         self.tui = TUI(
             terminal,
@@ -86,11 +84,6 @@ class Frame:
             self.tui.add_child(part)
         self.tui.set_focus(self.composer.prompt)
 
-    def _settings(self, agent_dir: Path, cwd: Path) -> Values:
-        """The person's own; those of the project come with the session, after trust."""
-        settings = Settings.of(agent_dir, cwd)
-        return settings.values
-
     def _choose_theme(self, wanted: str | None) -> None:
         try:
             self.themes.use(wanted)
@@ -98,7 +91,7 @@ class Frame:
             self.problems.append(problem.explain())
 
 
-def wanted_capabilities(found: Capabilities, values: Values) -> Capabilities:
+def wanted_capabilities(found: Capabilities, values: EarlySettings) -> Capabilities:
     """What the terminal can do, as far as the settings want it; they beat the environment."""
     terminal = values.terminal
     changes: dict[str, object] = {}

@@ -202,3 +202,4 @@ class Gestures:
             await work
         except PiError as problem:
             self._screen.notify(problem.explain(), "error")
+        self._screen.request_render()

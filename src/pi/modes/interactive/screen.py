@@ -162,7 +162,7 @@ class Screen:
             return None
         finally:
             tui.display.resume(tui.terminal.size)
-            tui.request_render(force=True)
+            tui.request_render(clear_scrollback=True)  # what stood there stands there still
             tui.start()
 
     def suspend(self) -> None:

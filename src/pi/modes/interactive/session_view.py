@@ -92,6 +92,7 @@ class SessionView:
 
     async def open(self, early: list[str]) -> None:
         """Open the session, show it, and deliver what was said meanwhile."""
+        self._end_log = start_log(self._start.agent_dir)
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
         for text in early:
@@ -103,7 +104,6 @@ class SessionView:
             self.screen.notify(problem.explain(), "error")
             return
         self._opened = opened
-        self._end_log = start_log(opened.host.agent_dir)
         port = opened.port
         self._apply_settings()
         port.settings.on_change(self._apply_settings)
@@ -116,7 +116,7 @@ class SessionView:
         commands = self._start.commands(self.screen)
         self._frame.composer.offer(suggestions(port, opened.host, commands, self._cwd))
         self._speaking.open(port, commands)
-        for text, images in self._start.messages:
+        for text, images in opened.messages:
             self._speaking.submit(text, images)
 
     async def close(self) -> str:
@@ -157,7 +157,7 @@ class SessionView:
                 self._window.notify(f"pi is done in {self._cwd().name}")
         if isinstance(event, _REFRESHING):
             self._refresh()
-            self._show_activity()
+        self._show_activity()
         if isinstance(event, CompactionEnd):
             self._speaking.deliver_waiting()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from pi.base.records import Record
 
 if TYPE_CHECKING:  # none of this is loaded before the first frame
     from pi.ai.messages import Image
@@ -16,8 +17,7 @@ if TYPE_CHECKING:  # none of this is loaded before the first frame
     from pi.modes.interactive.ui import Commands, Ui
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(Record):
     """What the opening of a session may ask of the screen."""
 
     ask_trust: AskPerson
@@ -27,8 +27,7 @@ class Opening:
     """For a dialog, e.g. to choose the session; it has no session yet."""
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Record):
     """A session, and what belongs to it."""
 
     port: SessionPort
@@ -37,6 +36,8 @@ class Opened:
     """What was loaded, for the person to read."""
     note: str = ""
     """What the person should know about how it began."""
+    messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
+    """What to say at once, one after the other."""
     resume_hint: Callable[[], str] = lambda: ""
     """How to come back to it, told at the end; empty if there is nothing to come back to."""
 
@@ -45,8 +46,7 @@ OpenSession: TypeAlias = Callable[[Opening], Awaitable[Opened]]
 """Opens the session behind the first frame; whoever calls it closes what it gives."""
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(Record):
     """How the application is started."""
 
     open: OpenSession
@@ -57,8 +57,6 @@ class Start:
     home: Path
     agent_dir: Path
     clock: Clock
-    messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
-    """What to say at once, one after the other."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""

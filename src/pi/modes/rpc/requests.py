@@ -15,7 +15,7 @@ from pi.base.records import UNSET, Record
 T = TypeVar("T")
 
 _ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20})'
-_ID_OF_A_BROKEN_LINE = re.compile(rb"\s*\{\s*%b|%b\s*\}?\s*$" % (_ID, _ID))
+_ID_OF_A_BROKEN_LINE = re.compile(rb"\A\s*\{\s*%b|%b\s*\}?\s*\Z" % (_ID, _ID))
 """Clients put the id first or last; anywhere else it may be part of something."""
 _LOOKED_AT = 300
 """Bytes at either end of a broken line in which its id is looked for."""

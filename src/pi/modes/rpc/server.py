@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
+from pi.base.clock import SystemClock
 from pi.base.errors import PiError
+from pi.base.ids import uuid7
 from pi.base.json_lines import BadLine, LineSplitter
 from pi.base.records import UNSET
 from pi.base.tasks import TaskScope
@@ -15,6 +18,7 @@ from pi.coding.runtime.port import SessionPort
 from pi.modes.output import Output
 from pi.modes.records import event_line
 from pi.modes.rpc.commands import COMMANDS, LONG
+from pi.modes.rpc.extension_ui import RpcUI
 from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
 
 log = logging.getLogger(__name__)
@@ -31,30 +35,44 @@ class RpcServer:
     def __init__(self, port: SessionPort, output: Output) -> None:
         self._port = port
         self._output = output
+        self._ui = RpcUI(self._tell, _new_id)
+        port.extensions.attach(self._ui, "rpc")
 
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
-        """Until no more input comes. Commands run side by side, and begin in the order they came.
+        """Until no more input comes, or an extension ends the program.
 
+        Commands run side by side, and begin in the order they came.
         What was asked before the end of the input is still answered; a run, a command of the
         shell or a compaction that is under way then is ended.
         """
         end = self._port.subscribe(self._tell)
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
-                async for line in _lines(chunks):
-                    self._begin(line, long, short)
-                    while self._output.waiting > MOST_UNREAD:
-                        await self._output.drained()
+                leaving = short.create_task(self._port.extensions.shutdown_wanted())
+                reading = short.create_task(self._read(chunks, long, short))
+                await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                reading.cancel()
+                leaving.cancel()
         finally:
+            self._ui.close()
             self._output.stop_waiting()
             end()
+
+    async def _read(
+        self, chunks: AsyncIterator[bytes], long: TaskScope, short: asyncio.TaskGroup
+    ) -> None:
+        async for line in _lines(chunks):
+            self._begin(line, long, short)
+            while self._output.waiting > MOST_UNREAD:
+                await self._output.drained()
+        await asyncio.sleep(0)  # also what came last has begun, or was refused
 
     def _begin(self, line: bytes | BadLine, long: TaskScope, short: asyncio.TaskGroup) -> None:
         request = parse_request(line)
         if isinstance(request, bytes):
             self._output.write(request)
         elif request.command == "extension_ui_response":
-            pass  # an answer to a question that nobody asks any more
+            self._ui.answer(request.fields)
         elif request.command in LONG:
             long.start(self._carry_out(request), name=f"rpc {request.command}")
         else:
@@ -127,6 +145,10 @@ class RpcServer:
         """Write an event; what is given back lasts until a slow reader has caught up."""
         self._output.write(event_line(event, self._port.since_session_ms()))
         return self._output.drained() if self._output.is_behind else None
+
+
+def _new_id() -> str:
+    return uuid7(SystemClock().now_ms(), os.urandom)
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | BadLine]:

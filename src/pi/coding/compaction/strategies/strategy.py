@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from pi.agent.compaction.items import Item
@@ -38,8 +37,7 @@ class HandOff(Record):
 Outcome: TypeAlias = CompactionResult | Edits | HandOff | Declined
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Record):
     """One compaction: what there is, and whom a strategy may ask."""
 
     reason: Reason

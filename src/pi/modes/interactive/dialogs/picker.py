@@ -19,7 +19,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 class DrawItem(Protocol[T_contra]):
     """Draws one item on one row; too wide ones are cut."""
 
-    def __call__(self, item: T_contra, width: int, *, selected: bool) -> str:
+    def __call__(self, item: T_contra, /, width: int, *, selected: bool) -> str:
         """The row, without the arrow before it."""
         ...
 

@@ -73,8 +73,16 @@ class Footer:
         facts = self._facts
         return [
             dim(truncate_to_width(_place(facts), width, "…")),
-            _spread(self._numbers(), dim(_model(facts)), width),
+            self._second(width),
         ]
+
+    def _second(self, width: int) -> str:
+        """Numbers at the left, the model at the right; its provider only if there is room."""
+        left, dim = self._numbers(), self._theme.paint("dim")
+        used = visible_width(left) + 2 if left else 0
+        names = _model(self._facts), _model(self._facts, with_provider=False)
+        right = next((name for name in names if used + visible_width(name) <= width), names[1])
+        return _spread(left, dim(right), width)
 
     def _numbers(self) -> str:
         facts, dim = self._facts, self._theme.paint("dim")
@@ -140,11 +148,12 @@ def _place(facts: FooterFacts) -> str:
     return " ".join(parts)
 
 
-def _model(facts: FooterFacts) -> str:
+def _model(facts: FooterFacts, *, with_provider: bool = True) -> str:
     if not facts.model:
         return facts.note
     level = f" • {facts.level}" if facts.level else ""
-    return f"({facts.provider}) {facts.model}{level}"
+    provider = f"({facts.provider}) " if with_provider else ""
+    return f"{provider}{facts.model}{level}"
 
 
 def _spread(left: str, right: str, width: int) -> str:

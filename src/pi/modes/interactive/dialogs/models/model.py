@@ -34,7 +34,7 @@ async def pick_model(ui: Ui) -> PickedModel | None:
     known = models_of(ui)
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
-        inside = ModelList(ui, known, done)
+        inside = ModelChoice(ui, known, done).picker
         return Panel(ui.theme, "Model", inside, hints=lambda: hints(ui.keymap, *_KEYS))
 
     return await ui.show(build)
@@ -52,7 +52,7 @@ def models_of(ui: Ui) -> Known:
     )
 
 
-class ModelList:
+class ModelChoice:
     """Models below tabs; Tab goes on to the next provider."""
 
     def __init__(self, ui: Ui, known: Known, done: Callable[[PickedModel | None], None]) -> None:
@@ -62,7 +62,7 @@ class ModelList:
         self._tabs = known.tabs()
         self._tab = ALL
         self._done = done
-        self._picker = Picker(
+        self.picker = Picker(
             ui.theme,
             ui.keymap,
             find=lambda query: known.under(self._tab, query),
@@ -79,35 +79,14 @@ class ModelList:
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
-    @property
-    def focused(self) -> bool:
-        """Whether the search field shows its cursor."""
-        return self._picker.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._picker.focused = focused
-
-    def handle_input(self, data: str) -> None:
-        """Pass the key on."""
-        self._picker.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Draw anew next time."""
-        self._picker.invalidate()
-
-    def render(self, width: int) -> list[str]:
-        """The list."""
-        return self._picker.render(width)
-
     def _keep(self, model: Model | None) -> None:
         if model is not None:
             self._done(PickedModel(model=model, keep=True))
 
     def _turn(self, step: int) -> None:
         self._tab = self._tabs[(self._tabs.index(self._tab) + step) % len(self._tabs)]
-        self._picker.refresh()
-        self._picker.select(lambda model: True)
+        self.picker.refresh()
+        self.picker.select(lambda model: True)
 
     def _head(self) -> list[str]:
         chosen, others = self._theme.paint("accent", bold=True), self._theme.paint("muted")

@@ -41,20 +41,20 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
     )
 
     def build(done: Callable[[PickedScope | None], None]) -> Component:
-        inside = ScopeList(ui, scope, done)
+        inside = ScopeChoice(ui, scope, done).picker
         return Panel(ui.theme, "Scoped models", inside, hints=lambda: hints(ui.keymap, *_KEYS))
 
     return await ui.show(build)
 
 
-class ScopeList:
+class ScopeChoice:
     """Models with a box before each; changes hold when the list is closed."""
 
     def __init__(self, ui: Ui, scope: Scope, done: Callable[[PickedScope | None], None]) -> None:
         self._theme = ui.theme
         self._before = self._scope = scope
         self._done = done
-        self._picker = Picker(
+        self.picker = Picker(
             ui.theme,
             ui.keymap,
             find=lambda query: rank(query, self._scope.listed),
@@ -74,31 +74,10 @@ class ScopeList:
             empty="No model has credentials: /login gives access to some",
         )
 
-    @property
-    def focused(self) -> bool:
-        """Whether the search field shows its cursor."""
-        return self._picker.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._picker.focused = focused
-
-    def handle_input(self, data: str) -> None:
-        """Pass the key on."""
-        self._picker.handle_input(data)
-
-    def invalidate(self) -> None:
-        """Draw anew next time."""
-        self._picker.invalidate()
-
-    def render(self, width: int) -> list[str]:
-        """The list."""
-        return self._picker.render(width)
-
     def _become(self, scope: Scope, name: str | None) -> None:
         self._scope = scope
-        self._picker.refresh()
-        self._picker.select(lambda each: each == name)
+        self.picker.refresh()
+        self.picker.select(lambda each: each == name)
 
     def _toggle_provider(self, name: str | None) -> None:
         if name is not None:

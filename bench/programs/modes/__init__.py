@@ -1,0 +1,1 @@
+"""Programs that stand for the clients of pi's headless modes, and floors beside them."""

@@ -1,0 +1,132 @@
+"""What the headless modes cost: from the start to the first request, per delta and per tool call.
+
+Each runs the real program with the mock server; the floors do the same with bare Python.
+"""
+
+from __future__ import annotations
+
+from bench.scenario import (
+    Command,
+    Metric,
+    Observation,
+    Scenario,
+    Target,
+    cpu_ms,
+    peak_mb,
+    request_ms,
+    wall_ms,
+)
+from bench.scenarios.bare import DELTAS_STDLIB, FEW, MANY, REQUEST_SOCKET, THOUSANDS
+
+CALLS = 50
+
+
+def pi(*arguments: str) -> tuple[str, ...]:
+    """The command line of pi with the models of the mock server."""
+    return ("bench/programs/modes/pi.sh", "{port}", *arguments)
+
+
+def asking(mode: str, model: str) -> tuple[str, ...]:
+    """pi asks a model once."""
+    return pi("--mode", mode, "--model", f"mock/{model}", "-p", "hi")
+
+
+def client(*command: str) -> Command:
+    """A client of an RPC server."""
+    return Command(words=(".venv/bin/python", "-m", "bench.programs.modes.rpc_client", *command))
+
+
+def linear(deltas: int) -> Command:
+    """JSON mode hears that many deltas, and tells what the last thousand cost."""
+    program = "bench.programs.modes.json_deltas"
+    return Command(words=(".venv/bin/python", "-m", program, str(deltas)))
+
+
+def told(place: int) -> Metric:
+    """A figure that the program prints at this place."""
+    name, unit, most = (
+        ("start → first answer", "ms", 150),
+        ("prompt round trip", "ms", 4),
+        ("idle memory", "MB", 55),
+    )[place]
+
+    def read(seen: Observation) -> float:
+        return float(seen.run.output.split()[place])
+
+    return Metric(name=name, unit=unit, read=read, target=Target(at_most=most))
+
+
+def streaming(name: str, mode: str, most: float) -> Scenario:
+    """20,000 deltas in a mode."""
+    return Scenario(
+        name=name,
+        about=f"pi --mode {mode} hears 20,000 deltas; the floor is http.client and json",
+        measured=Command(words=asking(mode, MANY), without=asking(mode, FEW)),
+        floor=DELTAS_STDLIB,
+        metrics=(
+            Metric(
+                name="cpu per 1,000 deltas",
+                unit="ms",
+                read=cpu_ms,
+                per=THOUSANDS,
+                target=Target(at_most=most),
+            ),
+        ),
+    )
+
+
+SCENARIOS = (
+    Scenario(
+        name="one-shot",
+        about="pi -p asks for 20 deltas; the floor asks with a plain socket",
+        measured=Command(words=asking("text", FEW)),
+        floor=REQUEST_SOCKET,
+        metrics=(
+            Metric(
+                name="start → request read",
+                unit="ms",
+                read=request_ms,
+                target=Target(at_most=180),
+            ),
+            Metric(name="cpu", unit="ms", read=cpu_ms, target=Target(at_most=220)),
+            Metric(name="peak memory", unit="MB", read=peak_mb, target=Target(at_most=55)),
+        ),
+    ),
+    streaming("text-deltas", "text", 8),
+    streaming("json-deltas", "json", 15),
+    Scenario(
+        name="json-linear",
+        about="the last 1,000 of 20,000 deltas in JSON mode; the floor is the last of 2,000",
+        measured=linear(20_000),
+        floor=linear(2_000),
+        metrics=(
+            Metric(
+                name="cpu per 1,000 deltas",
+                unit="ms",
+                read=lambda seen: float(seen.run.output),
+                target=Target(times_floor=1.5),
+            ),
+        ),
+    ),
+    Scenario(
+        name="tool-calls",
+        about="pi -p runs 50 times `echo hi`; the floor is http.client and subprocess",
+        measured=Command(words=asking("text", "tools-50"), without=asking("text", FEW)),
+        floor=Command(
+            words=(".venv/bin/python", "bench/floors/tool_calls.py", "{port}", "tools-50")
+        ),
+        metrics=(
+            Metric(
+                name="wall per call", unit="ms", read=wall_ms, per=CALLS, target=Target(at_most=8)
+            ),
+            Metric(name="cpu", unit="ms", read=cpu_ms, target=Target(at_most=900)),
+        ),
+    ),
+    Scenario(
+        name="rpc",
+        about="a client starts pi --mode rpc and prompts it; the floor answers at once",
+        measured=client(*pi("--mode", "rpc", "--model", "mock/echo-1")),
+        floor=client(".venv/bin/python", "bench/floors/rpc_echo.py"),
+        metrics=(told(0), told(1), told(2)),
+    ),
+)

@@ -1,0 +1,100 @@
+"""Packages that are repositories: one checkout each, replaced as a whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pi.base.records import Record
+from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.outcome import Outcome, settled
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import GitSource, without_password
+from pi.coding.packages.staging import exchange
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
+
+
+class Resolved(Record):
+    """What a source means at the other end, now."""
+
+    commit: str
+    moves: bool
+    """Whether it means another commit tomorrow: a branch does, a tag or commit does not."""
+
+
+async def bring(
+    source: GitSource, shelf: Shelf, programs: Programs, work: Path, *, update: bool, force: bool
+) -> Outcome:
+    """Check out what ``source`` means; with ``update``, only if that moves."""
+    target = shelf.target(source)
+    _must_be_free(shelf, target)
+    installed = await _installed(target, programs)
+    if not source.is_local:
+        programs.needs_network(without_password(source.url))
+    resolved = await _resolve(source, programs, work)
+    if update and installed and not resolved.moves:
+        return Outcome(change="pinned", before=installed, after=installed)
+    newer = not installed or not await programs.git_agrees(
+        "merge-base", "--is-ancestor", resolved.commit, "HEAD", cwd=target
+    )
+    nothing = settled(
+        installed, resolved.commit, pinned=not resolved.moves, newer=newer, force=force
+    )
+    if nothing is not None:
+        return nothing
+    new = work / "checkout"
+    await _clone(source, resolved.commit, new, programs)
+    commit = await _installed(new, programs)
+    exchange(new, target, base=shelf.base, work=work)
+    return Outcome(change="fetched", before=installed, after=commit)
+
+
+async def _resolve(source: GitSource, programs: Programs, cwd: Path) -> Resolved:
+    branch, tag = f"refs/heads/{source.ref}", f"refs/tags/{source.ref}"
+    asked = [branch, tag, f"{tag}^{{}}"] if source.ref else ["HEAD"]
+    lines = (await programs.git("ls-remote", "--", source.url, *asked, cwd=cwd)).splitlines()
+    heard = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
+    for name in reversed(asked):  # a tag before a branch of the same name, what it tags before it
+        if name in heard:
+            return Resolved(commit=heard[name], moves=name in ("HEAD", branch))
+    if _COMMIT.fullmatch(source.ref):
+        return Resolved(commit=source.ref.lower(), moves=False)
+    what = f'no branch, tag or commit "{source.ref}"' if source.ref else "nothing in it yet"
+    raise InstallFailed(f"{without_password(source.url)} has {what}.")
+
+
+async def _clone(source: GitSource, commit: str, folder: Path, programs: Programs) -> None:
+    await programs.git(
+        "clone", "--quiet", "--no-checkout", "--no-recurse-submodules", "--template=",
+        "--", source.url, str(folder), cwd=folder.parent,
+    )  # fmt: skip
+    if not await programs.git_agrees("cat-file", "-e", f"{commit}^{{commit}}", cwd=folder):
+        # On no branch any more; some servers hand it out all the same.
+        await programs.git("fetch", "--quiet", "--", "origin", commit, cwd=folder)
+    await programs.git(
+        "checkout", "--quiet", "--detach", "--no-recurse-submodules", commit, cwd=folder
+    )
+
+
+async def _installed(folder: Path, programs: Programs) -> str:
+    """The commit that is checked out; empty if there is no checkout, or a broken one."""
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        return (await programs.git("rev-parse", "HEAD", cwd=folder)).strip()
+    except InstallFailed:
+        return ""
+
+
+def _must_be_free(shelf: Shelf, target: Path) -> None:
+    """Refuse to replace a folder that is not ours, or to put a checkout into another one."""
+    above = [folder for folder in target.parents if folder.is_relative_to(shelf.git)]
+    for folder in above:
+        if (folder / ".git").exists():
+            raise InstallFailed(f"{target} would lie inside the package {folder}.")
+    if target.exists() and not (target / ".git").exists():
+        raise InstallFailed(
+            f"{target} is there and is not a checkout.", hint="Move it away and try again."
+        )

@@ -1,0 +1,212 @@
+"""Installing, removing and updating: packages on disk and in a settings file, always in step."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.base.files import FileLock, private_directory
+from pi.base.records import replace
+from pi.coding.packages import git, npm, pypi
+from pi.coding.packages.confined import must_be_inside
+from pi.coding.packages.contents import OURS
+from pi.coding.packages.discovery import Configured, Package, open_package, own_choice
+from pi.coding.packages.entries import (
+    Entry,
+    Kind,
+    find,
+    read_entries,
+    read_entry,
+    toggled,
+    with_entry,
+)
+from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
+from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import (
+    GitSource,
+    LocalSource,
+    NpmSource,
+    PypiSource,
+    Source,
+    parse_source,
+    stored_form,
+)
+from pi.coding.packages.staging import remove_tree, staging, tidy
+from pi.coding.resources.source import Warn
+from pi.coding.settings.file import SettingsFile
+
+PATIENCE = 60.0
+"""Seconds to wait for another pi that installs."""
+
+
+class PackageStore:
+    """The packages of one shelf. Whatever fails leaves files and settings as they were.
+
+    ``lock`` is a file of the person's, not of the project's, where it would be in the way.
+    """
+
+    def __init__(self, shelf: Shelf, programs: Programs, *, lock: Path, clock: Clock) -> None:
+        self.shelf = shelf
+        self._programs = programs
+        self._lock = lock
+        self._clock = clock
+        self._file = SettingsFile(shelf.base / "settings.json", clock=clock)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """What the settings name."""
+        return tuple(read_entries(self._listed()))
+
+    async def install(self, text: str, cwd: Path) -> Outcome:
+        """Fetch a package, then name it in the settings, once; wishes for it stay."""
+        source = parse_source(text, cwd)
+        stored = stored_form(source, text, self.shelf.base)
+        async with self._turn():
+            listed = self._listed()
+            outcome = await self._bring(source, update=False)
+            places = find(listed, source, text, self.shelf.base)
+            known = read_entry(listed[places[0]]) if places else None
+            entry = Entry(source=stored) if known is None else replace(known, source=stored)
+            self._write(listed, with_entry(listed, entry, places))
+        return outcome
+
+    async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
+        """Take a package out of the settings, then off the disk; a folder of one's own stays."""
+        source = parse_source(text, cwd)
+        async with self._turn():
+            listed = self._listed()
+            places = find(listed, source, text, self.shelf.base)
+            if not places:
+                raise NoMatchingPackage(text)
+            entry = read_entry(listed[places[0]])
+            if entry is not None:
+                source = entry.parsed(self.shelf.base)
+            self._write(listed, [each for at, each in enumerate(listed) if at not in places])
+            try:
+                await self._drop(source)
+            except PiError as problem:
+                warn(f"{self.shelf.target(source)} was left: {problem.explain()}")
+
+    async def update(self, configured: Configured, *, force: bool = False) -> Outcome:
+        """Bring the newest version of a package that is not pinned, or one that is missing."""
+        async with self._turn():
+            return await self._bring(configured.source, update=True, force=force)
+
+    async def toggle(self, package: Package, kind: Kind, path: str, *, on: bool) -> None:
+        """Use, or no longer use, one resource of a package, as the settings here say."""
+        configured = package.configured
+        async with self._turn():
+            listed = self._listed()
+            source = configured.source
+            places = find(listed, source, configured.entry.source, self.shelf.base)
+            entry = read_entry(listed[places[0]]) if places else None
+            if entry is None:  # a package of the person's, of which the project wants less or more
+                stored = stored_form(source, configured.entry.source, self.shelf.base)
+                entry = Entry(source=stored, autoload=False)
+            offered = package.offered.get(kind, ())
+            base = None if entry.autoload else _chosen_before(package, self.shelf, kind)
+            changed = toggled(entry, kind, path, offered, on=on, base=base)
+            self._write(listed, with_entry(listed, changed, places))
+
+    async def for_one_run(self, text: str, cwd: Path, warn: Warn) -> Package:
+        """Fetch a package, or find it, without naming it in any settings: ``-e source``."""
+        source = parse_source(text, cwd)
+        async with self._turn():
+            await self._bring(source, update=False)
+        configured = Configured(
+            entry=Entry(source=text),
+            source=source,
+            scope=self.shelf.scope,
+            root=self.shelf.target(source),
+        )
+        return open_package(configured, warn)
+
+    # ----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Be the only one who works on this shelf."""
+        private_directory(self._lock.parent)
+        async with FileLock(self._lock, wait=PATIENCE, clock=self._clock):
+            tidy(private_directory(self.shelf.base))
+            yield
+
+    def _listed(self) -> list[object]:
+        listed = self._file.read().get("packages", [])
+        if not isinstance(listed, list):
+            raise PackageProblem(f'"packages" in {self._file.path} is not a list.')
+        return listed
+
+    def _write(self, before: list[object], after: list[object]) -> None:
+        if after != before:
+            self._file.change({("packages",): after or None})
+
+    async def _bring(self, source: Source, *, update: bool, force: bool = False) -> Outcome:
+        if isinstance(source, LocalSource):
+            return _in_place(source)
+        shelf, programs = self.shelf, self._programs
+        with staging(shelf.base) as work:
+            match source:
+                case GitSource():
+                    done = await git.bring(
+                        source, shelf, programs, work, update=update, force=force
+                    )
+                case NpmSource():
+                    done = await npm.bring(
+                        source, shelf, programs, work, update=update, force=force
+                    )
+                case PypiSource():
+                    done = await pypi.bring(
+                        source, shelf, programs, work, update=update, force=force
+                    )
+        if shelf.scope == "project":
+            _keep_out_of_history(shelf, shelf.target(source))
+        return done
+
+    async def _drop(self, source: Source) -> None:
+        if isinstance(source, LocalSource):
+            return
+        if isinstance(source, NpmSource):
+            with staging(self.shelf.base) as work:
+                await npm.drop(source, self.shelf, self._programs, work)
+            return
+        target = self.shelf.target(source)
+        must_be_inside(self.shelf.base, target)
+        remove_tree(target)
+        for folder in target.parents:  # of hosts and owners that have nothing left
+            if folder in (self.shelf.git, self.shelf.pypi) or any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+
+def _in_place(source: LocalSource) -> Outcome:
+    if not source.path.exists():
+        raise InstallFailed(
+            f"There is no {source.path}.",
+            hint="For a package from elsewhere write npm:name, pypi:name or git:host/owner/name.",
+        )
+    if source.path.is_file() and source.path.suffix not in OURS:
+        raise InstallFailed(
+            f"{source.path} is not an extension in Python.",
+            hint="Extensions in TypeScript or JavaScript run in the original.",
+        )
+    return Outcome(change="in place")
+
+
+def _keep_out_of_history(shelf: Shelf, target: Path) -> None:
+    """Have git ignore what is installed into a project: its settings say how to get it."""
+    folder = shelf.base / target.relative_to(shelf.base).parts[0]
+    note = folder / ".gitignore"
+    if folder.is_dir() and not note.exists():
+        note.write_text("*\n", encoding="utf-8")
+
+
+def _chosen_before(package: Package, shelf: Shelf, kind: Kind) -> tuple[str, ...]:
+    """What a change in this shelf's settings starts from: the person's choice, or nothing."""
+    if package.configured.scope == shelf.scope:
+        return ()
+    return own_choice(package.configured.entry, kind, package.offered.get(kind, ()))

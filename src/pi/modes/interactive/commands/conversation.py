@@ -1,0 +1,133 @@
+"""Commands about the session: which one, where in it, how long it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.base.errors import PiError
+from pi.coding.runtime.results import Replaced
+from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.facts import read_header
+from pi.coding.session.importing import unquoted
+from pi.coding.session.naming import SESSIONS
+from pi.modes.interactive.dialogs.fork import pick_fork_point
+from pi.modes.interactive.dialogs.questions import confirm
+from pi.modes.interactive.dialogs.session_info import session_info
+from pi.modes.interactive.dialogs.sessions.dialog import pick_session
+from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
+from pi.modes.interactive.dialogs.tree.nodes import decoded
+from pi.modes.interactive.dialogs.usage import UsageView, usage_of
+from pi.modes.interactive.ui import Ui
+from pi.tui.widgets.markdown.widget import Markdown
+
+BUSY = "The agent is at work."
+NOT_NOW = "Wait for the answer, or stop it with Escape."
+
+
+async def tree(ui: Ui, arguments: str) -> None:
+    """Go to another point of the session."""
+    await walk_tree(ui)
+
+
+async def fork(ui: Ui, arguments: str) -> None:
+    """Go on before something that was said, in a session of its own."""
+    _must_be_idle(ui)
+    points = ui.port.facts.fork_points()
+    if not points:
+        raise PiError("There is nothing to fork from yet.")
+    point = await pick_fork_point(ui, points)
+    if point is None:
+        return
+    forked = await ui.port.sessions.fork(point.entry_id)
+    if not forked.cancelled:
+        arrive(ui, forked.text)
+        ui.notify("Forked to a new session")
+
+
+async def clone(ui: Ui, arguments: str) -> None:
+    """Go on in a copy of the branch."""
+    _must_be_idle(ui)
+    _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
+
+
+async def new(ui: Ui, arguments: str) -> None:
+    """Begin a new session."""
+    _replaced(ui, await ui.port.sessions.new(), "New session started")
+
+
+async def resume(ui: Ui, arguments: str) -> None:
+    """Go on with another session; its folder may be gone."""
+    path = await pick_session(ui, _catalog(ui))
+    if path is None or not await _may_go_on(ui, path):
+        return
+    _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
+
+
+async def take_in(ui: Ui, arguments: str) -> None:
+    """Copy a session file that lies elsewhere, and go on with the copy."""
+    if not arguments:
+        raise PiError("Say which file to import.", hint="For example: /import ~/session.jsonl")
+    path = unquoted(arguments, ui.host.home)
+    _replaced(ui, await ui.port.sessions.take_in(path), f"Imported {path.name}")
+
+
+async def name(ui: Ui, arguments: str) -> None:
+    """Name the session, or show its name."""
+    if arguments:
+        await ui.port.facts.rename(arguments)
+    named = ui.port.facts.state().session_name
+    ui.notify(f"Session name: {named}" if isinstance(named, str) else "The session has no name.")
+
+
+async def session(ui: Ui, arguments: str) -> None:
+    """Show what the session is."""
+    facts, values = ui.port.facts, ui.port.settings.values
+    text = session_info(facts.state(), facts.stats(), cache_warming=values.cache_warming)
+    ui.say(Markdown(text, theme=ui.theme.markdown))
+
+
+async def usage(ui: Ui, arguments: str) -> None:
+    """Show tokens and cost."""
+    facts = ui.port.facts
+    entries = [decoded(raw) for raw in facts.entries()]
+    ui.say(UsageView(usage_of(entries, facts.context_usage()), ui.theme))
+
+
+async def compact(ui: Ui, arguments: str) -> None:
+    """Shorten the conversation now; a running turn is interrupted."""
+    await ui.port.compaction.compact(arguments)
+
+
+def _must_be_idle(ui: Ui) -> None:
+    if ui.port.facts.state().is_streaming:
+        raise PiError(BUSY, hint=NOT_NOW)
+
+
+def _replaced(ui: Ui, result: Replaced, text: str) -> None:
+    if result.cancelled:
+        ui.notify("An extension did not allow it.", "warning")
+    else:
+        ui.reload_session()
+        ui.notify(text)
+
+
+def _catalog(ui: Ui) -> SessionCatalog:
+    """All sessions that are kept where this one is; usually that is the agent's folder."""
+    usual, file = ui.host.agent_dir / SESSIONS, ui.port.facts.file
+    is_usual = file is None or file.parent.parent == usual
+    return SessionCatalog(
+        ui.host.agent_dir, custom=None if is_usual or file is None else file.parent
+    )
+
+
+async def _may_go_on(ui: Ui, path: Path) -> bool:
+    stored = (read_header(path) or {}).get("cwd")
+    if not isinstance(stored, str) or not stored or Path(stored).is_dir():
+        return True
+    return await confirm(
+        ui,
+        "The folder of this session is gone",
+        f"{stored} does not exist any more. Go on here, in {ui.port.facts.header.cwd}?",
+        yes="Go on here",
+        no="Leave it",
+    )

@@ -1,0 +1,76 @@
+"""Commands about who answers, and who pays for it."""
+
+from __future__ import annotations
+
+from pi.ai.models.model import Model
+from pi.base.errors import PiError
+from pi.coding.models.patterns import full_name
+from pi.modes.interactive.dialogs.accounts.login import log_in, log_out
+from pi.modes.interactive.dialogs.models.model import pick_model
+from pi.modes.interactive.dialogs.models.scoped_models import pick_scope
+from pi.modes.interactive.dialogs.models.thinking import pick_thinking
+from pi.modes.interactive.ui import Ui
+
+
+async def model(ui: Ui, arguments: str) -> None:
+    """Have another model answer: the one that is typed, or chosen from a list."""
+    if arguments:
+        ui.notify(f"Model: {full_name(await ui.port.models.pick(arguments))}")
+        return
+    picked = await pick_model(ui)
+    if picked is None or not await _may_use(ui, picked.model):
+        return
+    chosen = await ui.port.models.choose(picked.model.provider, picked.model.id)
+    if picked.keep:
+        ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
+    ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.keep else ''}")
+
+
+async def thinking(ui: Ui, arguments: str) -> None:
+    """Have the model think more, or less."""
+    models = ui.port.models
+    if arguments:
+        if arguments not in models.levels():
+            levels = ", ".join(models.levels())
+            raise PiError(f'"{arguments}" is no level of this model.', hint=f"It has: {levels}.")
+        await models.think(arguments)
+        ui.notify(f"Thinking: {models.thinking_level}")
+        return
+    picked = await pick_thinking(ui)
+    if picked is None:
+        return
+    await models.think(picked.level)
+    if picked.keep:
+        ui.port.settings.set({"defaultThinkingLevel": picked.level})
+    ui.notify(f"Thinking: {picked.level}{', also in new sessions' if picked.keep else ''}")
+
+
+async def scoped_models(ui: Ui, arguments: str) -> None:
+    """Choose the models to cycle through."""
+    picked = await pick_scope(ui)
+    if picked is None:
+        return
+    ui.port.models.limit_to(picked.names)
+    if picked.keep:
+        ui.port.settings.set({"enabledModels": list(picked.names) or None})
+    count = f"{len(picked.names)} models" if picked.names else "all models"
+    ui.notify(f"Cycling through {count}{', also in new sessions' if picked.keep else ''}")
+
+
+async def login(ui: Ui, arguments: str) -> None:
+    """Log in; whoever had no model can choose one now."""
+    if await log_in(ui, arguments) and ui.port.models.current is None:
+        await model(ui, "")
+
+
+async def logout(ui: Ui, arguments: str) -> None:
+    """Forget a login or a key."""
+    if (name := await log_out(ui, arguments)) is not None:
+        ui.notify(f"Logged out of {name}.")
+
+
+async def _may_use(ui: Ui, wanted: Model) -> bool:
+    """Whether there are credentials, if need be after a login."""
+    if wanted in ui.port.models.available():
+        return True
+    return await log_in(ui, wanted.provider) and wanted in ui.port.models.available()

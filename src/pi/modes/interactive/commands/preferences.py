@@ -1,0 +1,88 @@
+"""Commands about pi itself: settings, theme, keys, trust, and leaving."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.base.errors import PiError
+from pi.base.files import read_if_exists
+from pi.coding.runtime.host import Host
+from pi.coding.trust.store import TrustStore
+from pi.modes.interactive.dialogs.reference import hotkeys as key_tables
+from pi.modes.interactive.dialogs.settings.dialog import edit_settings
+from pi.modes.interactive.dialogs.themes import pick_theme
+from pi.modes.interactive.dialogs.trust import ask_lasting_trust
+from pi.modes.interactive.keymap import load_keys
+from pi.modes.interactive.ui import Ui
+from pi.tui.widgets.markdown.widget import Markdown
+
+CHANGELOG = "CHANGELOG.md"
+
+
+async def settings(ui: Ui, arguments: str) -> None:
+    """Change settings in place."""
+    await edit_settings(ui)
+
+
+async def theme(ui: Ui, arguments: str) -> None:
+    """Choose a theme, or use the one that is named."""
+    if arguments:
+        ui.themes.use(arguments)
+        wanted: str | None = arguments
+    elif (picked := await pick_theme(ui)) is not None:
+        wanted = picked.name
+    else:
+        return
+    ui.port.settings.set({"theme": wanted})
+    ui.notify(f"Theme: {wanted or 'as the terminal is'}")
+
+
+async def hotkeys(ui: Ui, arguments: str) -> None:
+    """Show all keys."""
+    ui.say(Markdown(key_tables(ui.keymap), theme=ui.theme.markdown))
+
+
+async def changelog(ui: Ui, arguments: str) -> None:
+    """Show what has changed."""
+    content = _changelog(ui.host)
+    if content is None:
+        raise PiError("This installation brings no changelog.")
+    ui.say(Markdown(content, theme=ui.theme.markdown))
+
+
+async def trust(ui: Ui, arguments: str) -> None:
+    """Decide about this folder, for the next time."""
+    here = Path(ui.port.facts.header.cwd)
+    choice = await ask_lasting_trust(ui, here)
+    if choice is None:
+        return
+    # Deciding about the folder above makes a decision about this one superfluous.
+    changes: dict[Path, bool | None] = {here: None}
+    store = TrustStore(ui.host.agent_dir / "trust.json", clock=ui.host.clock)
+    store.decide(changes | {choice.directory: choice.trusted})
+    decided = "trusted" if choice.trusted else "not trusted"
+    ui.notify(f"{choice.directory} is {decided} from the next start on.")
+
+
+async def reload(ui: Ui, arguments: str) -> None:
+    """Read everything again that files say."""
+    with ui.working("Reloading…"):
+        await ui.port.sessions.reload()
+    for problem in load_keys(ui.keymap, ui.host.agent_dir):
+        ui.notify(problem, "warning")
+    ui.themes.use(ui.port.settings.values.theme)
+    ui.reload_session()
+    ui.notify("Reloaded settings, extensions, skills, prompts, themes, context files and keys")
+
+
+async def quit(ui: Ui, arguments: str) -> None:
+    """Leave; everything is saved."""
+    ui.quit()
+
+
+def _changelog(host: Host) -> str | None:
+    """The changelog beside the documentation, or at the root of a checkout."""
+    for folder in (host.docs, *host.docs.parents[:3]):
+        if (content := read_if_exists(folder / CHANGELOG)) is not None:
+            return content.decode("utf-8", "replace")
+    return None

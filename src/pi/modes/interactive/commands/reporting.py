@@ -1,0 +1,99 @@
+"""Commands that help to find out what went wrong."""
+
+from __future__ import annotations
+
+import platform
+import re
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+import pi
+from pi.base.clock import iso_timestamp
+from pi.base.errors import PiError
+from pi.base.files import private_directory, replace_file
+from pi.coding.export.redaction import Redactor
+from pi.coding.models.patterns import full_name
+from pi.modes.interactive.dialogs.questions import confirm, edit_text
+from pi.modes.interactive.ui import Ui
+from pi.tui.widgets.text import Text
+
+REPORTS = "bug-reports"
+DEBUG_LOG = "pi-debug.log"
+
+
+@runtime_checkable
+class ShowsRows(Protocol):
+    """A screen that can tell what it shows."""
+
+    def shown_rows(self) -> list[str]:
+        """The rows that were drawn last, with their escape sequences."""
+        ...
+
+
+async def bug(ui: Ui, arguments: str) -> None:
+    """Put a report together, for the person to send. Nothing is sent by itself."""
+    words = arguments or await edit_text(ui, "What went wrong?", message="A few words will do.")
+    if words is None:
+        return
+    with_session = await confirm(
+        ui,
+        "Add the session?",
+        "Secrets are taken out of it; everything else that was said is in the report.",
+        yes="Add it",
+        no="Leave it out",
+    )
+    path = await _report(ui, words, with_session=with_session)
+    ui.say(Text(f"The report is in {path}\nNothing was sent.", pad_y=0))
+
+
+async def debug(ui: Ui, arguments: str) -> None:
+    """Write what is shown and what the model is shown to a file."""
+    rows = ui.shown_rows() if isinstance(ui, ShowsRows) else []
+    messages = [msgspec.json.encode(message).decode() for message in ui.port.facts.messages()]
+    drawn = [f"[{number}] {row!r}" for number, row in enumerate(rows)]
+    text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
+    path = private_directory(ui.host.agent_dir) / DEBUG_LOG
+    replace_file(path, text.encode("utf-8", "replace"), mode=0o600)
+    ui.notify(f"Written to {path}")
+
+
+async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
+    now = iso_timestamp(ui.host.clock.now_ms())
+    folder = private_directory(ui.host.agent_dir / REPORTS)
+    path = folder / f"pi-bug-{re.sub(r'[:.]', '-', now)}.zip"
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("report.md", _described(ui, words, now))
+        if with_session:
+            archive.writestr("session.jsonl", await _session(ui))
+    replace_file(path, content.getvalue(), mode=0o600)
+    return path
+
+
+def _described(ui: Ui, words: str, now: str) -> str:
+    model = ui.port.models.current
+    facts = {
+        "Time": now,
+        "pi": pi.__version__,
+        "Python": platform.python_version(),
+        "System": platform.platform(),
+        "Terminal": ui.host.environ.get("TERM_PROGRAM") or ui.host.environ.get("TERM", "unknown"),
+        "Model": full_name(model) if model else "none",
+        "Problem": ui.port.facts.problem or "none",
+    }
+    lines = "\n".join(f"- {name}: {value}" for name, value in facts.items())
+    settings = msgspec.json.format(msgspec.json.encode(Redactor(()).json(ui.port.settings.raw)))
+    return f"# Bug report\n\n{words}\n\n{lines}\n\n```json\n{settings.decode()}\n```\n"
+
+
+async def _session(ui: Ui) -> bytes:
+    with TemporaryDirectory(dir=ui.host.temp_dir) as folder:
+        try:
+            return (await ui.port.export(f"{folder}/session.jsonl")).read_bytes()
+        except PiError as problem:  # nothing was said yet, or it is not kept
+            return problem.explain().encode()

@@ -1,0 +1,28 @@
+"""What is known of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from pi.base.records import Record
+from pi.modes.interactive.ui import Ui
+
+Handler: TypeAlias = Callable[[Ui, str], Awaitable[None]]
+"""Runs a command with what was typed behind its name; a ``PiError`` is told in one line."""
+
+Complete: TypeAlias = Callable[[Ui], Sequence[str]]
+"""What the argument could be."""
+
+
+class CommandRow(Record):
+    """One command of the application."""
+
+    name: str
+    description: str
+    run: Handler
+    hint: str = ""
+    """What may follow the name, e.g. ``[path]``."""
+    complete: Complete | None = None
+    listed: bool = True
+    """Whether the menu shows it."""

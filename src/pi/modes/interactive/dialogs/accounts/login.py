@@ -1,0 +1,129 @@
+"""Logging in to a provider, or storing a key for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pi.base.errors import PiError
+from pi.base.fuzzy import rank
+from pi.base.tasks import TaskScope
+from pi.coding.runtime.accounts import Account
+from pi.modes.interactive.dialogs.accounts.conversation import LoginConversation
+from pi.modes.interactive.dialogs.browser import open_outside
+from pi.modes.interactive.dialogs.columns import spread
+from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, left_to_the_caller
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+
+_KEYS = (("app.message.copy", "copy the address or code"), ("tui.select.cancel", "give up"))
+
+Way = Literal["login", "key"]
+
+
+async def log_in(ui: Ui, wanted: str = "") -> bool:
+    """Log in to a provider, asking for whatever was not said; whether something was stored."""
+    accounts = await ui.port.accounts.all()
+    account = _named(accounts, wanted) if wanted else await _picked(ui, "Log in to", accounts)
+    if account is None or (way := await _way(ui, account)) is None:
+        return False
+    return await _carry_out(ui, account, way)
+
+
+async def log_out(ui: Ui, wanted: str = "") -> str | None:
+    """Forget what is stored for a provider; gives its name, ``None`` if nothing was done."""
+    stored = [account for account in await ui.port.accounts.all() if account.is_stored]
+    if not stored:
+        raise PiError("Nothing is stored.", hint="Keys from the environment stay where they are.")
+    account = _named(stored, wanted) if wanted else await _picked(ui, "Log out of", stored)
+    if account is None or not await ui.port.accounts.log_out(account.provider.id):
+        return None
+    return account.provider.name
+
+
+def state_of(account: Account) -> str:
+    """What is known of the credentials, in a word or two."""
+    if account.logged_in:
+        return "logged in"
+    if account.has_key:
+        return "key stored"
+    return "from the environment" if account.usable else ""
+
+
+def _named(accounts: Sequence[Account], wanted: str) -> Account:
+    for account in accounts:
+        if wanted.lower() in (account.provider.id.lower(), account.provider.name.lower()):
+            return account
+    names = ", ".join(account.provider.id for account in accounts)
+    raise PiError(f'There is no provider "{wanted}" here.', hint=f"There are: {names}.")
+
+
+async def _picked(ui: Ui, title: str, accounts: Sequence[Account]) -> Account | None:
+    offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
+    # Those with a login of their own are what most people look for.
+    offered.sort(key=lambda each: each.provider.login is None)
+
+    def draw(account: Account, width: int, *, selected: bool) -> str:
+        name = account.provider.name
+        text = ui.theme.paint("accent")(name) if selected else name
+        return spread(text, ui.theme.paint("dim")(state_of(account)), width)
+
+    def build(done: Callable[[Account | None], None]) -> Component:
+        inside = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: rank(query, offered, key=lambda each: each.provider.name),
+            draw=draw,
+            rows=list_rows(ui),
+            on_pick=done,
+            on_cancel=lambda: done(None),
+        )
+        return Panel(ui.theme, title, inside, hints=lambda: hints(ui.keymap, *CHOOSING))
+
+    return await ui.show(build)
+
+
+async def _way(ui: Ui, account: Account) -> Way | None:
+    provider = account.provider
+    if provider.login is None:
+        return "key"
+    if not provider.key_variables:
+        return "login"
+    options: list[Option[Way]] = [
+        Option(value="login", label="Log in", description="with an account or a subscription"),
+        Option(value="key", label="API key", description="paid by use"),
+    ]
+    return await choose(ui, f"How to use {provider.name}?", options)
+
+
+async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
+    provider, accounts = account.provider, ui.port.accounts
+    async with TaskScope(report=left_to_the_caller) as tasks:
+        conversation = LoginConversation(
+            ui.theme,
+            ui.keymap,
+            on_cancel=lambda: _ignored(doing.cancel()),
+            on_page=lambda url: _ignored(tasks.start(open_outside(url, ui.host), name="browser")),
+            on_copy=lambda text: _ignored(tasks.start(ui.clipboard.copy(text), name="copy")),
+            request_render=ui.request_render,
+        )
+        work = accounts.log_in if way == "login" else accounts.store_key
+        doing = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
+
+        def build(done: Callable[[None], None]) -> Component:
+            doing.add_done_callback(lambda _: done(None))
+            title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
+            return Panel(ui.theme, title, conversation, hints=lambda: hints(ui.keymap, *_KEYS))
+
+        await ui.show(build)
+        if doing.cancelled():
+            return False
+        doing.result()
+    ui.notify(conversation.last_told, "success")
+    return True
+
+
+def _ignored(_: object) -> None:
+    """The scope looks after the task."""

@@ -1,0 +1,106 @@
+"""Changing settings in place; only what is touched is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.base.errors import PiError
+from pi.coding.settings.layers import value_at
+from pi.modes.interactive.dialogs.panel import Panel, list_rows
+from pi.modes.interactive.dialogs.settings.field import ValueField
+from pi.modes.interactive.dialogs.settings.rows import SETTINGS
+from pi.modes.interactive.dialogs.settings.setting import Setting
+from pi.modes.interactive.dialogs.settings.values import chosen, shown, worded
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
+
+_SEEN = ("Screen", "Terminal")
+"""Groups of settings that change what has been drawn already."""
+
+
+async def edit_settings(ui: Ui) -> None:
+    """Show all settings until the person closes the list; every change holds at once."""
+
+    def build(done: Callable[[None], None]) -> Component:
+        return _Editing(ui, done).panel
+
+    await ui.show(build)
+
+
+class _Editing:
+    """The list while it is open."""
+
+    def __init__(self, ui: Ui, done: Callable[[None], None]) -> None:
+        self._ui = ui
+        self._rows = {setting.name: setting for setting in SETTINGS}
+        self._list = SettingsList(
+            [self._item(setting) for setting in SETTINGS],
+            list_rows(ui),
+            ui.theme.settings,
+            on_change=self._change,
+            on_cancel=lambda: done(None),
+            keymap=ui.keymap,
+            is_searchable=True,
+        )
+        self.panel = Panel(ui.theme, "Settings", self._list)
+
+    def _item(self, setting: Setting) -> SettingItem:
+        return SettingItem(
+            id=setting.name,
+            label=f"{setting.group}: {setting.label}",
+            current_value=self._shown(setting),
+            description=f"{setting.description} ({setting.name})",
+            values=tuple(map(worded, setting.choices)),
+            submenu=None if setting.choices else self._submenu(setting),
+        )
+
+    def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
+        def ask(current: str, done: Done) -> Component:
+            def keep(value: object) -> None:
+                self._store(setting, value)
+                done(None)
+
+            value = value_at(self._ui.port.settings.raw, setting.name.split("."))
+            return ValueField(
+                self._ui.theme,
+                self._ui.keymap,
+                setting,
+                value,
+                on_value=keep,
+                on_cancel=lambda: done(None),
+            )
+
+        return ask
+
+    def _change(self, name: str, words: str) -> None:
+        setting = self._rows[name]
+        self._store(setting, chosen(setting, words))
+
+    def _store(self, setting: Setting, value: object) -> None:
+        settings = self._ui.port.settings
+        if value == value_at(settings.raw, setting.name.split(".")):
+            return
+        try:
+            self._write(setting.name, value)
+        except PiError as problem:
+            self._ui.notify(problem.explain(), "error")
+        self._list.set_value(setting.name, self._shown(setting))
+        if setting.group in _SEEN:
+            self._ui.refresh()
+
+    def _write(self, name: str, value: object) -> None:
+        port = self._ui.port
+        match name, value:
+            case "steeringMode", str(mode):  # which the queue of the session has to know, too
+                port.set_queue_modes(steering=mode)
+            case "followUpMode", str(mode):
+                port.set_queue_modes(follow_up=mode)
+            case "theme", str() | None as theme:  # one that is not there is not stored
+                self._ui.themes.use(theme)
+                port.settings.set({name: theme})
+            case _:
+                port.settings.set({name: value})
+
+    def _shown(self, setting: Setting) -> str:
+        return shown(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))

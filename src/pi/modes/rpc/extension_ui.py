@@ -1,0 +1,126 @@
+"""The user interface of extensions over RPC: questions go out, and the client answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pi.ai.messages import Json
+from pi.coding.extension_host.no_ui import NoUI
+from pi.coding.extension_host.ui import Lines, NotifyKind, Placement, ThemeChange
+
+
+class RpcUI(NoUI):
+    """What the protocol has a method for is sent; the rest of the interface does nothing.
+
+    A question whose handler is cancelled is forgotten, and a later answer to it ignored.
+    """
+
+    has_ui = True
+
+    def __init__(self, send: Callable[[Json], object], new_id: Callable[[], str]) -> None:
+        self._send = send
+        self._new_id = new_id
+        self._asked: dict[str, asyncio.Future[Json]] = {}
+
+    def answer(self, response: Json) -> None:
+        """Take the answer of the client; nobody may be waiting for it any more."""
+        waiting = self._asked.get(str(response.get("id")))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(response)
+
+    def close(self) -> None:
+        """The client has gone: nobody will answer."""
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_result({"cancelled": True})
+
+    # Dialogs --------------------------------------------------------------------------------------
+
+    async def select(
+        self, title: str, options: Sequence[str], *, timeout: float | None = None
+    ) -> str | None:
+        """One of ``options``."""
+        fields = {"title": title, "options": list(options)}
+        return _value(await self._ask("select", fields, timeout))
+
+    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+        """Yes or no."""
+        answer = await self._ask("confirm", {"title": title, "message": message}, timeout)
+        return answer.get("confirmed") is True
+
+    async def input(
+        self, title: str, placeholder: str = "", *, timeout: float | None = None
+    ) -> str | None:
+        """A line of text."""
+        fields = {"title": title} | ({"placeholder": placeholder} if placeholder else {})
+        return _value(await self._ask("input", fields, timeout))
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        """A longer text."""
+        fields = {"title": title} | ({"prefill": prefill} if prefill else {})
+        return _value(await self._ask("editor", fields, None))
+
+    # What needs no answer -------------------------------------------------------------------------
+
+    def notify(self, message: str, kind: NotifyKind | None = None) -> None:
+        """Show a line for a while."""
+        self._tell("notify", {"message": message} | ({"notifyType": kind} if kind else {}))
+
+    def set_status(self, key: str, text: str | None) -> None:
+        """Show a text in the status line."""
+        fields = {"statusKey": key} | ({} if text is None else {"statusText": text})
+        self._tell("setStatus", fields)
+
+    def set_widget(
+        self, key: str, lines: Lines | None, *, placement: Placement | None = None
+    ) -> None:
+        """Show lines beside the editor; what must be drawn cannot be sent."""
+        if callable(lines):
+            return
+        fields: Json = {"widgetKey": key}
+        if lines is not None:
+            fields["widgetLines"] = list(lines)
+        if placement is not None:
+            fields["widgetPlacement"] = placement
+        self._tell("setWidget", fields)
+
+    def set_title(self, title: str) -> None:
+        """Call the window something else."""
+        self._tell("setTitle", {"title": title})
+
+    def set_editor_text(self, text: str) -> None:
+        """Put text into the client's editor."""
+        self._tell("set_editor_text", {"text": text})
+
+    def set_theme(self, theme: Any) -> ThemeChange:
+        """The client has colours of its own."""
+        return ThemeChange(success=False, error="Theme switching not supported in RPC mode")
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _tell(self, method: str, fields: Json) -> str:
+        id = self._new_id()
+        self._send({"type": "extension_ui_request", "id": id, "method": method, **fields})
+        return id
+
+    async def _ask(self, method: str, fields: Json, timeout: float | None) -> Json:
+        """What the client answers; nothing if it gives up or takes too long."""
+        if timeout is not None:
+            fields = fields | {"timeout": round(timeout * 1000)}
+        waiting: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        id = self._tell(method, fields)
+        self._asked[id] = waiting
+        try:
+            async with asyncio.timeout(timeout):
+                return await waiting
+        except TimeoutError:
+            return {}
+        finally:
+            del self._asked[id]
+
+
+def _value(answer: Json) -> str | None:
+    value = answer.get("value")
+    return value if isinstance(value, str) else None

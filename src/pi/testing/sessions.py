@@ -1,0 +1,61 @@
+"""A whole session in a folder of a test, with a script in place of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pi.ai.providers.faux import FauxProvider, Step
+from pi.base.clock import Clock
+from pi.testing.clock import FakeClock
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.agent_session import AgentSession
+
+ENVIRON = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+async def make_session(
+    folder: Path,
+    *steps: Step,
+    environ: Mapping[str, str] = ENVIRON,
+    clock: Clock | None = None,
+    persistent: bool = False,
+    **options: Any,
+) -> AgentSession:
+    """A session that works in ``folder/project`` and answers from ``steps``; its owner closes it.
+
+    Everything of the person's lies in ``folder/home``. ``options`` are those of ``SessionOptions``.
+    """
+    # Here, not above: most tests of an extension need no whole session.
+    from pi.ai.auth.storage import AuthStorage
+    from pi.ai.factory import create_models
+    from pi.coding.models.registry import ModelRegistry
+    from pi.coding.runtime.assemble import Parts, assemble
+    from pi.coding.runtime.host import Host
+    from pi.coding.runtime.options import SessionOptions
+
+    cwd, home, temporary = folder / "project", folder / "home", folder / "tmp"
+    for place in (cwd, home, temporary):
+        place.mkdir(parents=True, exist_ok=True)
+    clock = clock or FakeClock()
+    agent_dir = home / ".pi" / "agent"
+    host = Host(
+        environ={**environ, "HOME": str(home)},
+        home=home,
+        agent_dir=agent_dir,
+        temp_dir=temporary,
+        clock=clock,
+    )
+    models = create_models(
+        storage=AuthStorage(agent_dir / "auth.json"),
+        environ=host.environ,
+        clock=clock,
+        cwd=cwd,
+        folder=agent_dir,
+    )
+    models.register(FauxProvider(*steps))
+    parts = Parts(registry=ModelRegistry(models), persistent=persistent)
+    wanted = SessionOptions(**{"model": "faux/faux", **options})
+    return (await assemble(cwd, host, wanted, parts)).session

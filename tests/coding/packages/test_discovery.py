@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.packages.discovery import Layer, find_packages
+from pi.coding.packages.entries import read_entries
+from pi.coding.packages.places import Shelf
+from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
+from pi.coding.resources.source import Place
+from tests.coding.packages.making import make_package
+
+
+def layer(scope: str, base: Path, *entries: object) -> Layer:
+    shelf = Shelf(scope=scope, base=base)  # type: ignore[arg-type]
+    return Layer(shelf=shelf, entries=tuple(read_entries(list(entries))))
+
+
+def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
+    root = make_package(
+        tmp_path / "agent" / "npm" / "node_modules" / "tips",
+        "skills/a/SKILL.md prompts/p.md themes/t.json extensions/x.py extensions/y.ts",
+    )
+
+    found = find_packages([layer("user", tmp_path / "agent", "npm:tips@1")])
+
+    def place(name: str) -> tuple[Place]:
+        return (Place(path=root / name, source="npm:tips@1", scope="user", origin="package"),)
+
+    assert found.places("skills") == place("skills/a/SKILL.md")
+    assert found.places("prompts") == place("prompts/p.md")
+    assert found.places("themes") == place("themes/t.json")
+    assert found.places("extensions") == place("extensions/x.py")
+    (package,) = found.packages
+    assert (package.foreign, package.import_root) == (("extensions/y.ts",), None)
+    assert (found.missing, found.warnings) == ((), ())
+
+
+def test_a_projects_entry_replaces_the_persons(tmp_path: Path) -> None:
+    make_package(tmp_path / "agent/git/h.dev/o/r", "skills/user/SKILL.md")
+    make_package(tmp_path / "site/.pi/git/h.dev/o/r", "skills/project/SKILL.md")
+
+    found = find_packages(
+        [
+            layer("project", tmp_path / "site" / ".pi", "git:h.dev/o/r@v2"),
+            layer("user", tmp_path / "agent", "ssh://git@h.dev/o/r"),
+        ]
+    )
+
+    assert [(place.path.parent.name, place.scope) for place in found.places("skills")] == [
+        ("project", "project")
+    ]
+
+
+def test_without_autoload_a_project_changes_the_persons_choice(tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a.md skills/b.md prompts/p.md prompts/q.md")
+    own = {"source": "../pk", "skills": ["skills/a.md"]}
+    delta = {
+        "source": "../../pk",
+        "autoload": False,
+        "skills": ["+skills/b.md"],
+        "prompts": ["!prompts/q.md"],
+    }
+
+    found = find_packages(
+        [
+            layer("project", tmp_path / "site" / ".pi", delta),
+            layer("user", tmp_path / "agent", own),
+        ]
+    )
+
+    (package,) = found.packages
+    assert package.configured.scope == "user"
+    assert package.chosen == {
+        "skills": ("skills/a.md", "skills/b.md"),
+        "prompts": ("prompts/p.md",),
+    }
+
+
+def test_without_autoload_and_without_a_choice_to_change_only_wishes_count(tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a.md skills/b.md prompts/p.md")
+    entry = {"source": "../pk", "autoload": False, "skills": ["skills/b.md"]}
+
+    found = find_packages([layer("user", tmp_path / "agent", entry)])
+
+    assert found.packages[0].chosen == {"skills": ("skills/b.md",)}
+
+
+def test_wishes_never_widen_the_manifest(tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a.md hidden/h.md", manifest={"skills": ["skills/a.md"]})
+    entry = {"source": "../pk", "skills": ["**", "+hidden/h.md", "../**"]}
+
+    found = find_packages([layer("user", tmp_path / "agent", entry)])
+
+    assert found.packages[0].chosen == {"skills": ("skills/a.md",)}
+
+
+def test_what_is_not_there_is_told_and_stops_nothing(tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a.md")
+
+    found = find_packages(
+        [layer("user", tmp_path / "agent", "npm:tips", "npm:../x", "../gone", "../pk", "../pk")]
+    )
+
+    assert len(found.packages) == 1
+    assert [missing.entry.source for missing in found.missing] == ["npm:tips", "../gone"]
+    assert [warning.split(":")[0] for warning in found.warnings] == [
+        'Cannot understand the package source "npm',
+        "Package npm",
+        "Package ../gone does not exist",
+    ]
+
+
+def test_a_folder_of_pip_without_its_distribution_is_told(tmp_path: Path) -> None:
+    make_package(tmp_path / "agent" / "pypi" / "tips", "other/skills/a.md")
+
+    found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
+
+    assert found.places("skills") == ()
+    assert found.warnings == (f"{tmp_path}/agent/pypi/tips does not hold tips; install it again",)
+
+
+def test_a_distribution_offers_its_own_folders_and_entry_points(tmp_path: Path) -> None:
+    root = make_package(
+        tmp_path / "agent" / "pypi" / "tips",
+        "tips/skills/a/SKILL.md tips/ext.py tips/extensions/e.py dep/skills/d/SKILL.md",
+        "tips-1.0.dist-info/METADATA",
+    )
+    (root / "tips-1.0.dist-info" / "RECORD").write_text("tips/ext.py,,\ntips-1.0.dist-info/x,,\n")
+    (root / "tips-1.0.dist-info" / "entry_points.txt").write_text(
+        "[pi.extensions]\na = tips.ext:extension\nb = elsewhere\n"
+    )
+
+    (package,) = find_packages([layer("user", tmp_path / "agent", "pypi:tips")]).packages
+
+    assert package.offered == {
+        "skills": ("tips/skills/a/SKILL.md",),
+        "extensions": ("tips/extensions/e.py", "tips/ext.py"),
+    }
+    assert package.import_root == root
+
+
+@pytest.mark.trap(274)
+def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_both(
+    tmp_path: Path,
+) -> None:
+    make_package(tmp_path / "agent", "skills/a/SKILL.md prompts/p.md")
+    make_package(tmp_path / "pk", "skills/a/SKILL.md skills/b/SKILL.md prompts/p.md")
+    make_package(tmp_path / "cli", "a/SKILL.md")
+    packages = find_packages([layer("user", tmp_path / "agent", "../pk")])
+
+    def found(wanted: Wanted) -> Resources:
+        base = tmp_path / "agent"
+        where = Surroundings(
+            cwd=tmp_path,
+            agent_dir=base,
+            home=tmp_path,
+            trusted=False,
+            trusts=lambda folder: False,
+            user=Lists(base=base),
+            project=Lists(base=base),
+            extra=packages.places("skills"),
+            extra_prompts=packages.places("prompts"),
+        )
+        return discover(wanted, where)
+
+    usual = found(Wanted())
+    assert [(each.skill.name, each.source.origin) for each in usual.skills] == [
+        ("a", "top-level"),
+        ("b", "package"),
+    ]
+    assert [each.source.origin for each in usual.prompts] == ["top-level"]
+    explicit = found(Wanted(skill_paths=(str(tmp_path / "cli"),)))
+    assert [(each.skill.name, each.source.source) for each in explicit.skills] == [
+        ("a", "cli"),
+        ("b", "../pk"),
+    ]

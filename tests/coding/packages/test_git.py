@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.git import bring
+from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import GitSource, parse_source
+from pi.coding.packages.staging import staging
+from tests.coding.packages.making import Repository, make_package
+
+
+class Checkout:
+    """One package that is brought again and again."""
+
+    def __init__(self, source: str, shelf: Shelf, programs: Programs) -> None:
+        parsed = parse_source(source, Path("/"))
+        assert isinstance(parsed, GitSource)
+        self.source, self.shelf, self.programs = parsed, shelf, programs
+        self.folder = shelf.target(parsed)
+
+    async def bring(self, *, update: bool = False, force: bool = False) -> Outcome:
+        with staging(self.shelf.base) as work:
+            return await bring(
+                self.source, self.shelf, self.programs, work, update=update, force=force
+            )
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir() if path.name != ".git")
+
+
+async def test_a_repository_is_checked_out_where_its_name_says(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    commit = repository.commit("a.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+
+    outcome = await checkout.bring()
+
+    assert outcome == Outcome(change="fetched", after=commit)
+    assert checkout.folder == shelf.git.joinpath("file", *repository.folder.parts[1:])
+    assert checkout.files == ["a.txt"]
+    assert await checkout.bring() == Outcome(change="current", before=commit, after=commit)
+
+
+@pytest.mark.parametrize("how", ["tag", "annotated", "commit", "short", "branch"])
+async def test_any_ref_can_be_named(
+    repository: Repository, shelf: Shelf, programs: Programs, how: str
+) -> None:
+    commit = repository.commit("a.txt")
+    repository.git("tag", "v1")
+    repository.git("tag", "--annotate", "--message", "x", "v1a")
+    repository.git("branch", "side/one")
+    repository.commit("b.txt")
+    refs = {"tag": "v1", "annotated": "v1a", "commit": commit, "short": commit[:8]}
+    checkout = Checkout(repository.source, shelf, programs)
+    checkout.source = replace(checkout.source, ref=refs.get(how, "side/one"))
+
+    assert (await checkout.bring()).after == commit
+    assert checkout.files == ["a.txt"]
+
+
+async def test_an_update_follows_a_branch_and_leaves_a_tag(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    one = repository.commit("a.txt")
+    repository.git("tag", "v1")
+    checkout = Checkout(repository.source, shelf, programs)
+    await checkout.bring()
+    two = repository.commit("b.txt")
+
+    assert await checkout.bring(update=True) == Outcome(change="fetched", before=one, after=two)
+
+    checkout.source = replace(checkout.source, ref="v1")
+    assert await checkout.bring(update=True) == Outcome(change="pinned", before=two, after=two)
+    assert await checkout.bring() == Outcome(change="fetched", before=two, after=one)
+
+
+@pytest.mark.trap(276)
+async def test_an_update_never_goes_back(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    repository.commit("a.txt")
+    newest = repository.commit("b.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+    await checkout.bring()
+    repository.git("reset", "--quiet", "--hard", "HEAD~1")
+
+    for force in (False, True):
+        outcome = await checkout.bring(update=True, force=force)
+        assert outcome == Outcome(change="kept", before=newest, after=newest)
+
+    other = repository.commit("c.txt")
+    assert (await checkout.bring(update=True)).after == other
+
+
+@pytest.mark.trap(276)
+@pytest.mark.parametrize("ref", ["", "missing", "0123456789abcdef0123456789abcdef01234567"])
+async def test_a_failed_clone_leaves_nothing(
+    repository: Repository, shelf: Shelf, programs: Programs, ref: str
+) -> None:
+    if ref:
+        repository.commit("a.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+    checkout.source = replace(checkout.source, ref=ref)
+
+    with pytest.raises(InstallFailed):
+        await checkout.bring()
+
+    assert list(shelf.base.iterdir()) == []
+
+
+async def test_a_failed_update_leaves_what_was_there(
+    repository: Repository, shelf: Shelf, programs: Programs, tmp_path: Path
+) -> None:
+    repository.commit("a.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+    await checkout.bring()
+    repository.folder.rename(tmp_path / "gone")
+
+    with pytest.raises(InstallFailed, match=r"git ls-remote failed: .*does not"):
+        await checkout.bring(update=True)
+
+    assert checkout.files == ["a.txt"]
+
+
+async def test_nothing_of_a_repository_is_run(
+    repository: Repository, shelf: Shelf, tmp_path: Path, programs: Programs
+) -> None:
+    template = tmp_path / "template"
+    make_package(template, "hooks/post-checkout")
+    (template / "hooks" / "post-checkout").write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
+    (template / "hooks" / "post-checkout").chmod(0o755)
+    inner = Repository(tmp_path / "repos" / "inner")
+    inner.commit("x.txt")
+    repository.git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "sub"
+    )
+    repository.commit("a.txt")
+    Path(os.environ["HOME"], ".gitconfig").write_text(
+        f"[init]\n\ttemplateDir = {template}\n[core]\n\thooksPath = {template}/hooks\n"
+    )
+    checkout = Checkout(repository.source, shelf, programs)
+
+    await checkout.bring()
+
+    assert not (tmp_path / "ran").exists()
+    assert list((checkout.folder / "sub").iterdir()) == []
+
+
+async def test_what_is_not_a_checkout_is_not_replaced(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    repository.commit("a.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+    make_package(checkout.folder, "mine.txt")
+
+    with pytest.raises(InstallFailed, match="is not a checkout"):
+        await checkout.bring()
+
+    assert checkout.files == ["mine.txt"]
+
+
+async def test_a_checkout_is_not_put_into_another_one(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    repository.commit("a.txt")
+    inner = Repository(repository.folder / "inner")
+    await Checkout(repository.source, shelf, programs).bring()
+
+    with pytest.raises(InstallFailed, match="would lie inside the package"):
+        await Checkout(inner.source, shelf, programs).bring()
+
+
+async def test_offline_only_a_repository_on_this_machine_can_be_had(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    repository.commit("a.txt")
+    offline = replace(programs, offline=True)
+
+    assert (await Checkout(repository.source, shelf, offline).bring()).change == "fetched"
+    with pytest.raises(InstallFailed, match=r"https://h\.dev/o/r has to be fetched"):
+        await Checkout("https://me:pass@h.dev/o/r", shelf, offline).bring()
+
+
+async def test_a_broken_checkout_is_replaced(
+    repository: Repository, shelf: Shelf, programs: Programs
+) -> None:
+    commit = repository.commit("a.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+    make_package(checkout.folder, ".git/HEAD")
+
+    assert await checkout.bring(update=True) == Outcome(change="fetched", after=commit)

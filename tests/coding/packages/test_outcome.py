@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.packages.outcome import Outcome, settled
+
+
+def here(change: str, version: str) -> Outcome:
+    return Outcome(change=change, before=version, after=version)  # type: ignore[arg-type]
+
+
+@pytest.mark.trap(276)
+@pytest.mark.parametrize(
+    ("installed", "wanted", "pinned", "newer", "force", "outcome"),
+    [
+        ("", "1", False, True, False, None),
+        ("1", "2", False, True, False, None),
+        ("1", "1", False, False, False, here("current", "1")),
+        ("2", "1", False, False, False, here("kept", "2")),
+        ("2", "1", True, False, False, None),
+        ("1", "1", False, False, True, None),
+        ("2", "1", False, False, True, here("kept", "2")),
+    ],
+)
+def test_only_a_version_that_is_named_takes_back(
+    installed: str, wanted: str, pinned: bool, newer: bool, force: bool, outcome: Outcome | None
+) -> None:
+    assert settled(installed, wanted, pinned=pinned, newer=newer, force=force) == outcome

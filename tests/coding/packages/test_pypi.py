@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.pypi import RECORD, bring
+from pi.coding.packages.source import PypiSource
+from pi.coding.packages.staging import staging
+from tests.coding.packages.making import make_wheel, snapshot
+
+
+async def brought(
+    shelf: Shelf,
+    programs: Programs,
+    name: str = "pi-tips",
+    version: str = "",
+    *,
+    update: bool = False,
+    force: bool = False,
+) -> Outcome:
+    source = PypiSource(name=name, version=version)
+    with staging(shelf.base) as work:
+        return await bring(source, shelf, programs, work, update=update, force=force)
+
+
+def same(change: str, version: str) -> Outcome:
+    return Outcome(change=change, before=version, after=version)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
+    wheelhouse: Path, shelf: Shelf, programs: Programs
+) -> None:
+    needs = ("msgspec", "pi-harness", "pi-inner==2.0")
+    wheel = make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md", requires=needs)
+    inner = make_wheel(wheelhouse, "pi-inner", "2.0")
+
+    assert await brought(shelf, programs) == Outcome(change="fetched", after="1.0")
+
+    folder = shelf.pypi / "pi-tips"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        RECORD,
+        "pi_inner",
+        "pi_inner-2.0.dist-info",
+        "pi_tips",
+        "pi_tips-1.0.dist-info",
+    ]
+    assert json.loads((folder / RECORD).read_text()) == {
+        "wheels": {
+            "pi-tips==1.0": f"sha256:{sha256(wheel.read_bytes()).hexdigest()}",
+            "pi-inner==2.0": f"sha256:{sha256(inner.read_bytes()).hexdigest()}",
+        }
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.trap(276)
+async def test_an_update_goes_up_and_never_back(
+    wheelhouse: Path, shelf: Shelf, programs: Programs
+) -> None:
+    make_wheel(wheelhouse, "pi-tips", "1.0")
+    await brought(shelf, programs)
+    new = make_wheel(wheelhouse, "pi-tips", "1.1")
+
+    assert await brought(shelf, programs, version="1.0", update=True) == same("pinned", "1.0")
+    assert await brought(shelf, programs, version="1.0") == same("current", "1.0")
+    assert await brought(shelf, programs, update=True) == Outcome(
+        change="fetched", before="1.0", after="1.1"
+    )
+
+    new.unlink()
+    assert await brought(shelf, programs, update=True, force=True) == same("kept", "1.1")
+    assert await brought(shelf, programs, version="1.0", update=True) == Outcome(
+        change="fetched", before="1.1", after="1.0"
+    )
+
+
+@pytest.mark.slow
+async def test_a_wheel_that_has_changed_is_refused(
+    wheelhouse: Path, shelf: Shelf, programs: Programs
+) -> None:
+    make_wheel(wheelhouse, "pi-tips", "1.0")
+    await brought(shelf, programs)
+    before = snapshot(shelf.base)
+    make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/evil.py")
+
+    with pytest.raises(InstallFailed, match="is not the file that was installed before"):
+        await brought(shelf, programs, force=True)
+
+    assert snapshot(shelf.base) == before
+
+
+async def test_what_would_have_to_be_built_is_refused(
+    wheelhouse: Path, shelf: Shelf, programs: Programs
+) -> None:
+    (wheelhouse / "pi_tips-1.0.tar.gz").write_bytes(b"a source distribution")
+
+    with pytest.raises(InstallFailed, match=r"pip install failed: .*No matching distribution"):
+        await brought(shelf, programs)
+
+    assert list(shelf.base.iterdir()) == []
+
+
+async def test_what_pi_itself_has_is_no_package(shelf: Shelf, programs: Programs) -> None:
+    with pytest.raises(InstallFailed, match="is part of the Python that pi runs in"):
+        await brought(shelf, programs, "msgspec")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A simple index is nothing but folders with links."""
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@contextmanager
+def index(folder: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/simple/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.slow
+async def test_the_persons_own_index_is_asked(
+    tmp_path: Path, shelf: Shelf, programs: Programs
+) -> None:
+    make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
+    with index(tmp_path / "index") as url:
+        environ = {**programs.environ, "PIP_INDEX_URL": url, "PIP_NO_INDEX": "0"}
+        online = replace(programs, environ=environ)
+
+        with pytest.raises(InstallFailed, match="No matching distribution"):
+            await brought(shelf, replace(online, offline=True))
+        assert await brought(shelf, online) == Outcome(change="fetched", after="1.0")

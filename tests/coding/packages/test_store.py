@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.base.clock import SystemClock
+from pi.base.files import FileLock, LockedByAnother
+from pi.base.records import replace
+from pi.coding.packages.discovery import Found, Layer, Package, find_packages
+from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
+from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.store import PackageStore
+from pi.coding.settings.file import BadSettings
+from tests.coding.packages.conftest import MakeStore
+from tests.coding.packages.making import FakeNpm, Repository, make_package, make_wheel, snapshot
+
+
+def listed(store: PackageStore) -> object:
+    path = store.shelf.base / "settings.json"
+    return json.loads(path.read_text()).get("packages") if path.exists() else None
+
+
+def found(*stores: PackageStore) -> Found:
+    return find_packages(Layer(shelf=store.shelf, entries=store.entries()) for store in stores)
+
+
+def only(*stores: PackageStore) -> Package:
+    (package,) = found(*stores).packages
+    return package
+
+
+async def test_a_folder_is_named_relative_to_the_settings_and_once(
+    store: PackageStore, tmp_path: Path
+) -> None:
+    make_package(tmp_path / "pk" / "x", "skills/a/SKILL.md")
+
+    for text in ("./pk/x", str(tmp_path / "pk" / "x"), "pk/../pk/x/"):
+        assert await store.install(text, tmp_path) == Outcome(change="in place")
+
+    assert listed(store) == ["../pk/x"]
+
+
+async def test_another_version_takes_the_place_of_the_first_and_wishes_stay(
+    store: PackageStore, npm: FakeNpm, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
+    npm.publish("tips", "2.0.0", "skills/a/SKILL.md")
+    (tmp_path / "agent").mkdir()
+    wishes = {"source": "npm:tips@1.0.0", "skills": ["-skills/b.md"], "x": 1}
+    settings = {"theme": "dark", "packages": [wishes, "npm:other"]}
+    (tmp_path / "agent" / "settings.json").write_text(json.dumps(settings))
+
+    await store.install("npm:tips@2.0.0", tmp_path)
+
+    assert json.loads((tmp_path / "agent" / "settings.json").read_text()) == {
+        "theme": "dark",
+        "packages": [wishes | {"source": "npm:tips@2.0.0"}, "npm:other"],
+    }
+
+
+async def test_a_package_of_every_kind_is_installed_found_and_removed(
+    store: PackageStore, npm: FakeNpm, repository: Repository, wheelhouse: Path, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0", "skills/of-npm/SKILL.md extensions/x.ts")
+    repository.commit("skills/of-git/SKILL.md extensions/y.py")
+    make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/skills/of-pypi/SKILL.md")
+    make_package(tmp_path / "here", "skills/of-folder/SKILL.md")
+    sources = ["npm:tips", repository.source, "pypi:pi-tips", "./here"]
+
+    for source in sources:
+        await store.install(source, tmp_path)
+    packages = found(store)
+
+    assert [place.path.parent.name for place in packages.places("skills")] == [
+        "of-npm", "of-git", "of-pypi", "of-folder",
+    ]  # fmt: skip
+    assert [place.path.name for place in packages.places("extensions")] == ["y.py"]
+    assert packages.packages[0].foreign == ("extensions/x.ts",)
+
+    for source in sources:
+        await store.remove(source, tmp_path, pytest.fail)
+    assert listed(store) is None
+    assert snapshot(tmp_path / "agent") == {
+        ".packages.lock": "",
+        "npm/package.json": '{"name": "pi-packages", "private": true, "dependencies": {}}',
+        "settings.json": "{}",
+    }
+    assert (tmp_path / "here" / "skills").is_dir()
+
+
+async def test_what_cannot_be_fetched_is_not_named(
+    store: PackageStore, npm: FakeNpm, repository: Repository, tmp_path: Path
+) -> None:
+    npm.break_down("fatal: no")
+
+    for source in ("npm:tips", repository.source, "./nowhere", "pypi:pi-missing"):
+        with pytest.raises(InstallFailed):
+            await store.install(source, tmp_path)
+
+    assert snapshot(tmp_path / "agent") == {".packages.lock": ""}
+
+
+@pytest.mark.trap(278)
+async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
+    store: PackageStore, npm: FakeNpm, tmp_path: Path
+) -> None:
+    (tmp_path / "agent").mkdir()
+    settings = tmp_path / "agent" / "settings.json"
+
+    settings.write_text("{oops")
+    with pytest.raises(BadSettings):
+        await store.install("npm:tips", tmp_path)
+    assert settings.read_text() == "{oops"
+
+    settings.write_text('{"packages": "npm:x"}')
+    with pytest.raises(PackageProblem, match="is not a list"):
+        await store.install("npm:tips", tmp_path)
+    assert npm.calls() == []
+
+
+async def test_a_package_is_removed_by_the_name_that_the_list_shows(
+    store: PackageStore, tmp_path: Path
+) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+    await store.install("./pk", tmp_path)
+
+    await store.remove("../pk", tmp_path / "agent" / "elsewhere", pytest.fail)
+
+    assert listed(store) is None
+
+
+async def test_a_package_that_is_not_there_cannot_be_removed(
+    store: PackageStore, tmp_path: Path
+) -> None:
+    with pytest.raises(NoMatchingPackage, match="No matching package found for npm:tips"):
+        await store.remove("npm:tips", tmp_path, pytest.fail)
+
+
+async def test_a_package_is_forgotten_even_if_its_files_cannot_go(
+    store: PackageStore, npm: FakeNpm, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0")
+    await store.install("npm:tips", tmp_path)
+    npm.break_down("npm error locked")
+    warnings: list[str] = []
+
+    await store.remove("npm:tips", tmp_path, warnings.append)
+
+    target = tmp_path / "agent" / "npm" / "node_modules" / "tips"
+    assert listed(store) is None
+    assert warnings == [f"{target} was left: npm uninstall failed: locked"]
+
+
+async def test_an_update_fetches_what_is_missing_too(
+    store: PackageStore, npm: FakeNpm, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0")
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "settings.json").write_text('{"packages": ["npm:tips@1.0.0"]}')
+    (missing,) = found(store).missing
+
+    assert await store.update(missing) == Outcome(change="fetched", after="1.0.0")
+    assert await store.update(missing) == Outcome(change="pinned", before="1.0.0", after="1.0.0")
+
+
+async def test_what_a_project_installs_stays_out_of_its_history(
+    make_store: MakeStore, npm: FakeNpm, repository: Repository, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0")
+    repository.commit("skills/a/SKILL.md")
+    store = make_store("project")
+
+    await store.install("npm:tips", tmp_path / "site")
+    await store.install(repository.source, tmp_path / "site")
+
+    assert listed(store) == ["npm:tips", repository.source]
+    folder = tmp_path / "site" / ".pi"
+    assert sorted(path.name for path in folder.iterdir()) == ["git", "npm", "settings.json"]
+    assert [(folder / name / ".gitignore").read_text() for name in ("git", "npm")] == ["*\n"] * 2
+
+
+@pytest.mark.trap(276)
+async def test_a_project_cannot_have_packages_put_elsewhere(
+    make_store: MakeStore, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit("a.txt")
+    (tmp_path / "site" / ".pi").mkdir(parents=True)
+    outside = make_package(tmp_path / "outside", "x.txt")
+    (tmp_path / "site" / ".pi" / "git").symlink_to(outside)
+
+    with pytest.raises(InstallFailed, match="leads elsewhere"):
+        await make_store("project").install(repository.source, tmp_path)
+
+    assert snapshot(outside) == {"x.txt": "{}\n"}
+
+
+@pytest.mark.trap(276)
+async def test_interrupted_work_is_cleaned_up(
+    store: PackageStore, repository: Repository, programs: Programs, tmp_path: Path
+) -> None:
+    repository.commit("a.txt")
+    hanging = tmp_path / "git"
+    hanging.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'; sleep 60\n")
+    hanging.chmod(0o755)
+    environ = {**programs.environ, "PATH": f"{tmp_path}:{programs.environ['PATH']}"}
+    slow = PackageStore(
+        store.shelf,
+        replace(programs, environ=environ),
+        lock=tmp_path / "agent" / ".packages.lock",
+        clock=SystemClock(),
+    )
+
+    async with asyncio.timeout(10):
+        task = asyncio.create_task(slow.install(repository.source, tmp_path))
+        while not (tmp_path / "started").exists():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert snapshot(tmp_path / "agent") == {".packages.lock": ""}
+    assert (await store.install(repository.source, tmp_path)).change == "fetched"
+
+
+async def test_only_one_installs_at_a_time(
+    store: PackageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pi.coding.packages.store.PATIENCE", 0.0)
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+    (tmp_path / "agent").mkdir()
+
+    with FileLock(tmp_path / "agent" / ".packages.lock"), pytest.raises(LockedByAnother):
+        await store.install("./pk", tmp_path)
+
+
+async def test_an_extension_of_the_original_cannot_be_installed_alone(
+    store: PackageStore, tmp_path: Path
+) -> None:
+    make_package(tmp_path, "mine.py theirs.ts")
+
+    await store.install("./mine.py", tmp_path)
+    with pytest.raises(InstallFailed, match="is not an extension in Python"):
+        await store.install("./theirs.ts", tmp_path)
+
+    assert [place.path for place in found(store).places("extensions")] == [tmp_path / "mine.py"]
+
+
+async def test_a_resource_is_switched_in_the_settings(store: PackageStore, tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md prompts/p.md")
+    await store.install("./pk", tmp_path)
+
+    await store.toggle(only(store), "skills", "skills/a/SKILL.md", on=False)
+
+    assert listed(store) == [{"source": "../pk", "skills": ["-skills/a/SKILL.md"]}]
+    assert only(store).chosen == {"prompts": ("prompts/p.md",)}
+
+    await store.toggle(only(store), "skills", "skills/a/SKILL.md", on=True)
+    assert listed(store) == ["../pk"]
+
+
+async def test_a_project_changes_what_it_uses_of_the_persons_package(
+    make_store: MakeStore, tmp_path: Path
+) -> None:
+    own, project = make_store(), make_store("project")
+    make_package(tmp_path / "pk", "skills/a/SKILL.md skills/b.md skills/c.md")
+    await own.install("./pk", tmp_path)
+    await own.toggle(only(own), "skills", "skills/c.md", on=False)
+
+    await project.toggle(only(project, own), "skills", "skills/b.md", on=False)
+    await project.toggle(only(project, own), "skills", "skills/c.md", on=True)
+
+    assert listed(project) == [
+        {"source": "../../pk", "autoload": False, "skills": ["-skills/b.md", "+skills/c.md"]}
+    ]
+    assert only(project, own).chosen == {"skills": ("skills/c.md", "skills/a/SKILL.md")}
+    assert only(own).chosen == {"skills": ("skills/b.md", "skills/a/SKILL.md")}
+
+
+async def test_a_package_can_be_had_for_one_run(
+    programs: Programs, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit("extensions/x.py skills/a/SKILL.md")
+    shelf = Shelf(scope="temporary", base=tmp_path / "run")
+    store = PackageStore(shelf, programs, lock=tmp_path / "run" / "lock", clock=SystemClock())
+
+    package = await store.for_one_run(repository.source, tmp_path, pytest.fail)
+
+    (place,) = package.places("extensions")
+    assert (place.scope, place.source, place.origin) == ("temporary", repository.source, "package")
+    assert place.path.read_text() == "{}\n"
+    assert listed(store) is None

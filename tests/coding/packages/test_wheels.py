@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pi.coding.packages.wheels import (
+    Distribution,
+    installed_distribution,
+    module_file,
+    normal_name,
+)
+from tests.coding.packages.making import make_package, make_wheel
+
+POINTS = "[console_scripts]\nx = y:z\n\n[pi.extensions]\none = tips.one:extension\ntwo = tips\n"
+
+
+def test_a_distribution_is_read_from_its_metadata(tmp_path: Path) -> None:
+    wheel = make_wheel(
+        tmp_path, "My-Tips", "1.0", "tips/skills/x/SKILL.md single.py", entry_points=POINTS
+    )
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(tmp_path / "site")
+
+    assert installed_distribution(tmp_path / "site", "my-tips") == Distribution(
+        name="my-tips",
+        version="1.0",
+        folders=("tips", "My_Tips"),
+        entry_points=("tips.one:extension", "tips"),
+    )
+    assert installed_distribution(tmp_path / "site", "other") is None
+    assert installed_distribution(tmp_path / "nowhere", "my-tips") is None
+
+
+@pytest.mark.parametrize("text", ["[pi.extensions", "pi.extensions", "[pi.extensions]\nx"])
+def test_broken_entry_points_are_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x-1.dist-info").mkdir()
+    (tmp_path / "x-1.dist-info" / "entry_points.txt").write_text(text)
+
+    assert installed_distribution(tmp_path, "x") == Distribution(name="x", version="1")
+
+
+def test_the_file_of_an_entry_point_is_found_without_importing_it(tmp_path: Path) -> None:
+    make_package(tmp_path, "pkg/__init__.py pkg/one.py")
+
+    found = [module_file(tmp_path, point) for point in ("pkg:ext", "pkg.one", "pkg.two:ext", ".x")]
+
+    assert found == [tmp_path / "pkg/__init__.py", tmp_path / "pkg/one.py", None, None]
+
+
+def test_names_are_compared_as_the_index_does() -> None:
+    assert normal_name("My_odd..Name") == "my-odd-name"

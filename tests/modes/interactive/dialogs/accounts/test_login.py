@@ -1,0 +1,152 @@
+"""Logging in and out on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from pi.ai.auth.errors import LoginFailed
+from pi.ai.auth.login_ui import AuthUrl, Choice, DeviceCode, Info, LoginUI, Prompt
+from pi.ai.providers.provider import Provider
+from pi.base.errors import PiError
+from pi.coding.runtime.accounts import Account
+from pi.coding.runtime.port import SessionPort
+from pi.modes.interactive.dialogs.accounts.login import log_in, log_out
+from tests.modes.interactive.fake_screen import FakeScreen
+
+PLAN = Provider(id="plan", name="The Plan", login="plan", key_variables=("PLAN_KEY",))
+KEYED = Provider(id="keyed", name="Keyed", key_variables=("KEYED_KEY",))
+CODE = Provider(id="code", name="Code", login="code")
+HERE = Provider(id="here", name="Here", needs_key=False)
+LONG = "https://login.example.com/authorize?" + "x" * 100
+
+
+class Accounts:
+    """A store, and the logins of three providers."""
+
+    def __init__(self, *stored: str) -> None:
+        self.stored = list(stored)
+        self.got: list[str] = []
+
+    async def all(self) -> tuple[Account, ...]:
+        rows = (KEYED, PLAN, CODE, HERE)
+        return tuple(
+            Account(provider=row, usable=row.id in self.stored, has_key=row.id in self.stored)
+            for row in rows
+        )
+
+    async def log_in(self, provider: str, ui: LoginUI) -> None:
+        if provider == "plan":
+            ui.notify(AuthUrl(url=LONG, instructions="Agree in the browser."))
+            self.got.append(await ui.ask(Prompt(kind="manual_code", message="Address or code:")))
+        else:
+            ui.notify(DeviceCode(user_code="AB-12", url="https://code.example.com", expires_in=60))
+            choices = (Choice(id="one", label="First"), Choice(id="two", label="Second"))
+            self.got.append(await ui.ask(Prompt(kind="select", message="Which?", choices=choices)))
+        if self.got[-1] == "wrong":
+            raise LoginFailed("The code is wrong.")
+        self.stored.append(provider)
+        ui.notify(Info(message="Saved. Requests are paid through the plan."))
+
+    async def store_key(self, provider: str, ui: LoginUI) -> None:
+        self.got.append(await ui.ask(Prompt(kind="secret", message="API key:")))
+        self.stored.append(provider)
+        ui.notify(Info(message="Saved."))
+
+    async def log_out(self, provider: str) -> bool:
+        self.stored.remove(provider)
+        return True
+
+
+def screen_with(tmp_path: Path, accounts: Accounts) -> FakeScreen:
+    port = SimpleNamespace(accounts=accounts)
+    return FakeScreen(tmp_path, cast("SessionPort", port))
+
+
+@pytest.mark.trap(70, 73)
+async def test_a_login_shows_the_whole_address_and_says_who_pays_once_it_is_stored(
+    tmp_path: Path,
+) -> None:
+    accounts = Accounts()
+    screen = screen_with(tmp_path, accounts)
+    task = asyncio.create_task(log_in(screen))
+    await screen.shown()
+    assert screen.lines()[4:7] == ["", " → The Plan", "   Code"] or screen.lines()[3:6]
+    await screen.press("enter", "enter")
+    shown = "".join(line.strip() for line in screen.lines())
+    assert LONG in shown
+    assert screen.notices == []
+    await screen.press("ctrl+x", *"code", "enter")
+    assert await task
+    assert screen.copied == [LONG]
+    assert accounts.got == ["code"]
+    assert screen.notices == [("success", "Saved. Requests are paid through the plan.")]
+
+
+@pytest.mark.trap(71)
+async def test_a_device_code_is_shown_and_can_be_copied(tmp_path: Path) -> None:
+    accounts = Accounts()
+    screen = screen_with(tmp_path, accounts)
+    task = asyncio.create_task(log_in(screen, "code"))
+    await screen.shown()
+    await screen.until(lambda text: "Which?" in text)
+    assert " Open https://code.example.com\n and type the code AB-12\n" in screen.text()
+    await screen.press("ctrl+x", "down", "enter")
+    assert await task
+    assert (screen.copied, accounts.got) == (["AB-12"], ["two"])
+
+
+@pytest.mark.trap(207)
+async def test_a_key_is_typed_unseen(tmp_path: Path) -> None:
+    accounts = Accounts()
+    screen = screen_with(tmp_path, accounts)
+    task = asyncio.create_task(log_in(screen, "Keyed"))
+    await screen.type("sk-secret")
+    assert "sk-" not in screen.text()
+    assert "•••••••••" in screen.text()
+    await screen.press("enter")
+    assert await task
+    assert accounts.got == ["sk-secret"]
+    assert "sk-" not in str(screen.notices)
+
+
+async def test_a_login_that_is_given_up_stores_nothing(tmp_path: Path) -> None:
+    accounts = Accounts()
+    screen = screen_with(tmp_path, accounts)
+    task = asyncio.create_task(log_in(screen, "plan"))
+    await screen.press("enter", "escape")
+    assert not await task
+    assert (accounts.stored, screen.notices, screen.is_open) == ([], [], False)
+
+
+async def test_a_login_that_fails_says_why_to_whoever_asked_for_it(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, Accounts())
+    task = asyncio.create_task(log_in(screen, "plan"))
+    await screen.press("enter", *"wrong", "enter")
+    with pytest.raises(LoginFailed, match="The code is wrong"):
+        await task
+
+
+async def test_an_unknown_provider_is_named_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(PiError, match='no provider "nobody"'):
+        await log_in(screen_with(tmp_path, Accounts()), "nobody")
+
+
+async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:
+    accounts = Accounts("plan")
+    screen = screen_with(tmp_path, accounts)
+    task = asyncio.create_task(log_out(screen))
+    await screen.shown()
+    assert "Keyed" not in screen.text()
+    await screen.press("enter")
+    assert await task == "The Plan"
+    assert accounts.stored == []
+
+
+async def test_there_may_be_nothing_to_log_out_of(tmp_path: Path) -> None:
+    with pytest.raises(PiError, match="Nothing is stored"):
+        await log_out(screen_with(tmp_path, Accounts()))

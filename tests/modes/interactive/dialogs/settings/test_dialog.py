@@ -1,0 +1,83 @@
+"""Changing settings on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pi.coding.runtime.port import SessionPort
+from pi.coding.settings.settings import Settings
+from pi.modes.interactive.dialogs.settings.dialog import edit_settings
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+def opened(tmp_path: Path, **values: Any) -> FakeScreen:
+    """A screen with a session whose settings are in a file."""
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    (folder / "settings.json").write_text(json.dumps(values))
+    settings = Settings.of(folder, tmp_path)
+    return FakeScreen(tmp_path, cast("SessionPort", SimpleNamespace(settings=settings)))
+
+
+def stored(tmp_path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((tmp_path / "agent" / "settings.json").read_text())
+    return content
+
+
+async def test_a_switch_is_flipped_and_only_it_is_written(tmp_path: Path) -> None:
+    screen = opened(tmp_path, unknown=1)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("quiet start")
+    assert "→ Screen: Quiet start  off" in screen.text()
+    await screen.press("enter")
+    assert "→ Screen: Quiet start  on" in screen.text()
+    assert stored(tmp_path) == {"unknown": 1, "quietStartup": True}
+    assert screen.refreshes == 1
+    await screen.press("escape")
+    await task
+
+
+async def test_nothing_is_written_when_nothing_is_changed(tmp_path: Path) -> None:
+    screen = opened(tmp_path)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.press("down", "up", "enter", "escape", "escape")
+    await task
+    assert stored(tmp_path) == {}
+
+
+async def test_a_number_out_of_range_is_refused_in_place(tmp_path: Path) -> None:
+    screen = opened(tmp_path)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("suggest")
+    await screen.press("enter", "9", "9", "enter")
+    assert "Suggestions must be a whole number of at least 3 and at most 20." in screen.text(70)
+    await screen.press("backspace", "enter")
+    assert "→ Screen: Suggestions  9" in screen.text()
+    assert stored(tmp_path) == {"autocompleteMaxVisible": 9}
+    await screen.press("escape")
+    await task
+
+
+async def test_a_setting_is_taken_back_by_leaving_it_empty(tmp_path: Path) -> None:
+    screen = opened(tmp_path, httpProxy="http://127.0.0.1:1")
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("proxy")
+    await screen.press("enter", "ctrl+u", "enter")
+    assert "→ Network: Proxy  (not set)" in screen.text()
+    assert stored(tmp_path) == {}
+    await screen.press("escape")
+    await task
+
+
+async def test_a_nested_setting_keeps_its_neighbours(tmp_path: Path) -> None:
+    screen = opened(tmp_path, compaction={"keepRecentTokens": 5})
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("auto-compact")
+    await screen.press("enter")
+    assert stored(tmp_path) == {"compaction": {"keepRecentTokens": 5, "enabled": False}}
+    await screen.press("escape")
+    await task

@@ -1,0 +1,34 @@
+"""Choosing where to fork."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.coding.runtime.results import ForkPoint
+from pi.modes.interactive.dialogs.fork import pick_fork_point
+from tests.modes.interactive.fake_screen import FakeScreen
+
+POINTS = [ForkPoint(entry_id=str(n), text=text) for n, text in enumerate(("first\nline", "", "x"))]
+
+
+async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(pick_fork_point(screen, POINTS))
+    await screen.shown()
+    assert [line for line in screen.lines() if line.startswith(("   ", " →"))] == [
+        "   first line",
+        "   (pictures)",
+        " → x",
+    ]
+    await screen.press("down", "enter")
+    assert await asked == POINTS[0]
+
+
+async def test_nothing_said_is_nothing_to_choose(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(pick_fork_point(screen, []))
+    await screen.press("enter")
+    assert "Nothing was said yet" in screen.text()
+    await screen.press("escape")
+    assert await asked is None

@@ -1,0 +1,46 @@
+"""The question about trust."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.coding.trust.trust import Choice
+from pi.modes.interactive.dialogs.trust import ask_lasting_trust, ask_trust
+from tests.modes.interactive.fake_screen import FakeScreen
+
+FOLDER = Path("/srv/site")
+
+
+async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(ask_trust(screen, FOLDER))
+    await screen.shown()
+    lines = screen.lines(70)
+    assert lines[:2] == [" Trust project folder?", " /srv/site"]
+    assert lines[-8:-2] == [
+        "",
+        "→ Trust",
+        "  Trust parent folder (/srv)",
+        "  Trust (this session only)",
+        "  Do not trust",
+        "  Do not trust (this session only)",
+    ]
+    await screen.press("down", "enter")
+    assert await asked == Choice(trusted=True, directory=Path("/srv"), remember=True)
+
+
+async def test_no_answer_is_no_choice(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(ask_trust(screen, FOLDER))
+    await screen.press("escape")
+    assert await asked is None
+
+
+async def test_later_only_lasting_answers_are_offered(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = asyncio.create_task(ask_lasting_trust(screen, FOLDER))
+    await screen.shown()
+    assert "this session only" not in screen.text()
+    await screen.press("up", "enter")
+    assert await asked == Choice(trusted=False, directory=FOLDER, remember=True)

@@ -1,0 +1,54 @@
+"""What a session has used, as charts."""
+
+from __future__ import annotations
+
+from pi.ai.messages import AssistantMessage, Cost, Usage
+from pi.coding.runtime.results import ContextUsage
+from pi.coding.session.entries import Entry, MessageEntry
+from pi.modes.interactive.dialogs.usage import UsageView, tokens, usage_of
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.fake_screen import plain_theme
+
+
+def answer(output: int, cost: float = 0.0, model: str = "m") -> Entry:
+    usage = Usage(input=100, output=output, cost=Cost(total=cost))
+    return MessageEntry(message=AssistantMessage(provider="p", model=model, usage=usage))
+
+
+def drawn(entries: list[Entry], context: ContextUsage | None = None, width: int = 60) -> list[str]:
+    view = UsageView(usage_of(entries, context), plain_theme())
+    return [strip_sequences(row).rstrip() for row in view.render(width)]
+
+
+def test_tokens_are_told_in_short() -> None:
+    assert [tokens(n) for n in (7, 1000, 12_345, 4_100_000)] == ["7", "1k", "12.3k", "4.1M"]
+
+
+def test_totals_course_and_models_are_shown() -> None:
+    context = ContextUsage(tokens=50_000, context_window=200_000, percent=25.0)
+    rows = drawn([answer(10, 0.5), answer(40, 1.0), answer(20, 0.25, "n")], context)
+    assert rows == [
+        "",
+        " Usage",
+        " 3 requests · ↑ 300 · ↓ 70 · cache R 0 W 0 · $1.75",
+        " window      █████░░░░░░░░░░░░░░░ 25 % of 200k",
+        " read        ███",
+        " written     ▃█▅",
+        " cost        ▅█▃",
+        " ████████████████████ p/m  2× · 250 · $1.50",
+        " ███░░░░░░░░░░░░░░░░░ p/n  1× · 120 · $0.2500",
+        "",
+    ]
+
+
+def test_nothing_used_is_told_as_such() -> None:
+    assert drawn([])[3:] == [" Nothing was asked yet.", ""]
+
+
+def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:
+    context = ContextUsage(tokens=None, context_window=200_000, percent=None)
+    assert " window      ? of 200k (known after the next answer)" in drawn([answer(1)], context)
+
+
+def test_rows_fit_narrow_screens() -> None:
+    assert all(len(row) <= 12 for row in drawn([answer(10), answer(20)], width=12))

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.base.errors import PiError
+from pi.base.records import UNSET
+from pi.modes.rpc.commands import COMMANDS, LONG
+from pi.modes.rpc.requests import Request
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
+
+DOCUMENTED = {
+    *("prompt", "steer", "follow_up", "abort", "clear_queue", "new_session", "get_state"),
+    *("get_messages", "set_model", "cycle_model", "get_available_models", "set_thinking_level"),
+    *("cycle_thinking_level", "get_available_thinking_levels", "set_steering_mode"),
+    *("set_follow_up_mode", "compact", "set_auto_compaction", "set_auto_retry", "abort_retry"),
+    *("bash", "abort_bash", "get_session_stats", "export_html", "switch_session", "fork", "clone"),
+    *("get_fork_messages", "get_entries", "get_tree", "get_last_assistant_text"),
+    *("set_session_name", "get_commands"),
+}
+"""compat/rpc.md."""
+ADDED = {"abort_and_prompt", "branch", "get_branch_messages", "set_interrupt_mode"}
+"""spec/runtime/rpc.md."""
+
+
+async def carried_out(stage: Stage, *commands: tuple[str, dict[str, Any]]) -> list[Any]:
+    """What some commands give, one after another."""
+    session = await stage.open()
+    given = [
+        await COMMANDS[name](session, Request(command=name, fields=fields))
+        for name, fields in commands
+    ]
+    await session.close()
+    return [value if value is UNSET else msgspec.to_builtins(value) for value in given]
+
+
+def test_every_documented_command_is_there_and_no_other() -> None:
+    answered_by_the_server = {"prompt", "abort_and_prompt", "bash"}
+
+    assert COMMANDS.keys() | answered_by_the_server == DOCUMENTED | ADDED
+    assert not LONG - DOCUMENTED - ADDED
+
+
+async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
+    commands = [
+        ("steer", {"message": "a"}),
+        ("follow_up", {"message": "b"}),
+        ("clear_queue", {}),
+    ]
+
+    assert await carried_out(Stage(tmp_path), *commands) == [
+        UNSET,
+        UNSET,
+        {"steering": ("a",), "followUp": ("b",)},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, "undefined/undefined"),
+        ({"provider": "x"}, "x/undefined"),
+        ({"provider": "x", "modelId": "y"}, "x/y"),
+    ],
+)
+async def test_a_model_that_is_not_there_is_named(
+    fields: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    with pytest.raises(PiError) as problem:
+        await COMMANDS["set_model"](session, Request(command="set_model", fields=fields))
+
+    assert problem.value.message == f"Model not found: {words}"
+    await session.close()
+
+
+async def test_before_the_first_answer_there_is_no_text(tmp_path: Path) -> None:
+    assert await carried_out(Stage(tmp_path), ("get_last_assistant_text", {})) == [{}]
+
+
+async def test_a_branch_goes_on_elsewhere_in_the_same_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("one"), says("two"))
+    session = await stage.open()
+    for prompt in ("first", "second"):
+        await session.prompts.prompt(prompt)
+    file = session.facts.file
+    first, second = session.facts.fork_points()
+    moved = await COMMANDS["branch"](
+        session, Request(command="branch", fields={"entryId": second.entry_id})
+    )
+    points = await COMMANDS["get_branch_messages"](
+        session, Request(command="get_branch_messages", fields={})
+    )
+
+    assert msgspec.to_builtins(moved)["text"] == "second"
+    assert (points, session.facts.file) == ({"messages": [first]}, file)
+    await session.close()
+
+
+async def test_the_interrupt_mode_holds_for_the_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    request = Request(command="set_interrupt_mode", fields={"mode": "immediate"})
+
+    before = session.settings.values.interrupt_mode
+    assert await COMMANDS["set_interrupt_mode"](session, request) is UNSET
+    assert (before, session.settings.values.interrupt_mode) == ("wait", "immediate")
+    await session.close()
+
+
+async def test_entries_after_a_known_one_are_given(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    [first, second] = [msgspec.json.decode(raw)["id"] for raw in session.facts.entries()]
+    request = Request(command="get_entries", fields={"since": first})
+    given = await COMMANDS["get_entries"](session, request)
+
+    assert [msgspec.json.decode(raw)["id"] for raw in given["entries"]] == [second]
+    assert given["leafId"] == second
+    await session.close()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.ai.errors import ProviderUnavailable
+from pi.testing import calls, says
+from tests.modes.interactive.theatre import Theatre
+
+
+async def test_the_border_tells_what_is_done_and_for_how_long(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
+    gate = theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash · esc to interrupt ──")
+        await theatre.clock.advance(65)
+        await theatre.sees("Running bash · 1m 05s · esc to interrupt ──")
+        gate.open()
+        gate.close()
+        await theatre.sees("Done.")
+        await theatre.loses("esc to interrupt")
+
+
+async def test_a_retry_counts_down(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("At last."))
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Retrying in 2s (attempt 1/3)")
+        await theatre.clock.advance(1.0)
+        await theatre.sees("Retrying in 1s (attempt 1/3)")
+        await theatre.clock.advance(2.0)
+        await theatre.sees("At last.")
+
+
+async def test_escape_gives_a_retry_up(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Retrying in 2s")
+        theatre.type("\x1b")
+        await theatre.loses("Retrying")
+        await theatre.rests()
+        assert "Never." not in theatre.tape
+
+
+async def test_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
+    gate = theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+        await theatre.clock.advance(30)
+        gate.open()
+        gate.close()
+        await theatre.sees("Done.")
+        await theatre.until(lambda: "\x07" in theatre.terminal.output)
+
+
+async def test_progress_is_shown_where_it_is_wanted(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Done."))
+    theatre.stage.write(
+        ".pi/agent/settings.json", '{"terminal": {"showTerminalProgress": true}}'
+    )
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Done.")
+        await theatre.until(lambda: "\x1b]9;4;0;0\x07" in theatre.terminal.output)
+        assert "\x1b]9;4;3;0\x07" in theatre.terminal.output

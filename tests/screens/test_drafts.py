@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.app import DRAFT_SECONDS, App
+from pi.testing import says
+from tests.modes.interactive.theatre import Theatre
+
+
+@pytest.mark.trap(200)
+async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    work = asyncio.ensure_future(App(theatre.start, theatre.terminal, strict=True).run())
+    await theatre.until(lambda: theatre.commands is not None)
+    theatre.type("a long thought")
+    await theatre.sees("a long thought")
+    work.cancel()  # as a signal does
+    await asyncio.gather(work, return_exceptions=True)
+    again = Theatre(tmp_path)
+    async with again.playing():
+        await again.sees("\na long thought\n")
+        await again.sees("The draft of a session that ended early is back.")
+
+
+async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    drafts = theatre.stage.agent_dir / "drafts"
+
+    def kept() -> list[str]:
+        return [path.read_text() for path in drafts.glob("*.txt")]
+
+    async with theatre.playing():
+        theatre.type("half")
+        await theatre.sees("half")
+        await theatre.clock.advance(DRAFT_SECONDS)
+        await theatre.until(lambda: kept() == ["half"])
+        theatre.type("\r")
+        await theatre.sees("Yes.")
+        await theatre.clock.advance(DRAFT_SECONDS)
+        await theatre.until(lambda: kept() == [])
+
+
+async def test_leaving_on_purpose_leaves_no_draft(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("not wanted")
+        await theatre.sees("not wanted")
+    again = Theatre(tmp_path)
+    async with again.playing():
+        await again.sees("(faux) faux")
+        await again.quiet()
+        assert "not wanted" not in again.screen

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.testing import calls, says
+from tests.modes.interactive.theatre import Theatre
+
+CTRL_C, CTRL_D, CTRL_G, CTRL_O, CTRL_P, ESCAPE = "\x03", "\x04", "\x07", "\x0f", "\x10", "\x1b"
+ALT_ENTER, ALT_UP, SHIFT_TAB = "\x1b[13;3u", "\x1b[1;3A", "\x1b[Z"
+
+
+async def test_ctrl_c_clears_the_editor_and_leaves_when_pressed_twice(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("something")
+        await theatre.sees("something")
+        theatre.type(CTRL_C)
+        await theatre.loses("something")
+        await theatre.clock.advance(1.0)
+        theatre.type(CTRL_C)
+        await theatre.sees("again to exit")
+        assert not theatre.app.has_ended
+        theatre.type(CTRL_C)
+        await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_what_ctrl_c_cleared_is_found_with_up(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("something")
+        theatre.type(CTRL_C)
+        await theatre.loses("something")
+        theatre.type("\x1b[A")
+        await theatre.sees("something")
+
+
+@pytest.mark.trap(201)
+async def test_ctrl_d_deletes_forward_and_leaves_only_an_empty_editor(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("xy")
+        theatre.type("\x01")
+        theatre.type(CTRL_D)
+        await theatre.until(lambda: "\ny\n" in theatre.screen)
+        assert not theatre.app.has_ended
+        theatre.type(CTRL_D)
+        theatre.type(CTRL_D)
+        await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_escape_stops_the_agent_and_gives_queued_messages_back(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Never said."))
+    theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+        theatre.send("and be quick")
+        await theatre.sees("Steering: and be quick")
+        theatre.type("half a thought")
+        theatre.type(ESCAPE)
+        await theatre.sees("aborted")
+        await theatre.rests()
+        assert "Steering:" not in theatre.screen
+        assert "and be quick\n\nhalf a thought" in theatre.screen
+        assert "Never said" not in theatre.tape
+
+
+async def test_a_message_sent_while_the_agent_works_steers_it(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Both done."))
+    gate = theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+        theatre.send("also this")
+        await theatre.sees("Steering: also this")
+        gate.open("opened")
+        gate.close()
+        await theatre.sees("▌ also this")
+        await theatre.sees("Both done.")
+        assert "Steering:" not in theatre.screen
+
+
+async def test_alt_enter_queues_a_follow_up_and_alt_up_takes_it_back(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
+    gate = theatre.gate()
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+        theatre.type("later")
+        theatre.type(ALT_ENTER)
+        await theatre.sees("Follow-up: later")
+        theatre.type(ALT_UP)
+        await theatre.loses("Follow-up: later")
+        await theatre.until(lambda: "\nlater\n" in theatre.screen)
+        gate.open()
+        gate.close()
+        await theatre.sees("Done.")
+
+
+async def test_escape_twice_on_an_empty_editor_opens_the_tree(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type(ESCAPE)
+        await theatre.quiet()
+        theatre.type(ESCAPE)
+        await theatre.until(lambda: theatre.commands.ran == [("tree", "")])  # type: ignore[union-attr]
+
+
+async def test_escape_closes_suggestions_before_anything_else(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("/")
+        await theatre.sees("Select model")
+        theatre.type(ESCAPE)
+        await theatre.loses("Select model")
+        await theatre.until(lambda: "\n/\n" in theatre.screen)
+
+
+async def test_shift_tab_changes_how_much_the_model_thinks(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        await theatre.sees("faux • medium")
+        theatre.type(SHIFT_TAB)
+        await theatre.sees("faux • high")
+        await theatre.sees("Thinking: high")
+
+
+async def test_ctrl_p_without_another_model_says_so(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        await theatre.sees("(faux) faux")
+        theatre.type(CTRL_P)
+        await theatre.until(lambda: "no other model" in theatre.screen or "Model:" in theatre.screen)
+
+
+async def test_ctrl_z_gives_the_terminal_back_and_the_screen_returns(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("a draft")
+        await theatre.sees("a draft")
+        theatre.type("\x1a")
+        await theatre.until(lambda: theatre.terminal.suspended == 1)
+        await theatre.sees("a draft")
+
+
+@pytest.mark.trap(206)
+async def test_the_external_editor_gets_the_terminal_whole_and_the_screen_comes_back(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\n"
+        "path = Path(sys.argv[2])\nassert sys.argv[1] == '--wait'\n"
+        "path.write_text(path.read_text() + ' and edited\\n')\n"
+    )
+    theatre = Theatre(tmp_path, environ={})
+    theatre.stage.write(
+        ".pi/agent/settings.json",
+        f'{{"externalEditor": "\\"{sys.executable}\\" \\"{script}\\" --wait"}}',
+    )
+    async with theatre.playing():
+        theatre.type("written here")
+        await theatre.sees("written here")
+        theatre.type(CTRL_G)
+        await theatre.sees("written here and edited")
+        restored = "".join(theatre.terminal.output)
+        assert restored.count("\x1b[?2004l") == 1
+        assert restored.count("\x1b[?2004h") == 2
+
+
+async def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"externalEditor": "false"}')
+    async with theatre.playing():
+        theatre.type("written here")
+        theatre.type(CTRL_G)
+        await theatre.sees("the text is as it was")
+        await theatre.sees("\nwritten here\n")
+
+
+async def test_a_terminal_that_vanishes_ends_the_application(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.terminal.vanish()
+        await theatre.until(lambda: theatre.app.has_ended)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.startup import Opening
+from pi.testing import says
+from tests.modes.interactive.theatre import Theatre
+from tests.screens.snapshots import check
+
+
+async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    opened = asyncio.Event()
+
+    async def wait(opening: Opening) -> None:
+        await opened.wait()
+
+    theatre.before_open = wait
+    async with theatre.starting():
+        await theatre.sees("loading…")
+        check("first-frame", theatre.screen)
+        opened.set()
+        await theatre.sees("(faux) faux • medium")
+
+
+@pytest.mark.trap(202)
+async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Hello to you."))
+    opened = asyncio.Event()
+
+    async def wait(opening: Opening) -> None:
+        await opened.wait()
+
+    theatre.before_open = wait
+    async with theatre.starting():
+        theatre.send("hello")
+        theatre.type("and more")
+        await theatre.sees("Waiting: hello")
+        opened.set()
+        await theatre.sees("Hello to you.")
+        await theatre.sees("▌ hello")
+        await theatre.sees("\nand more")
+
+
+async def test_what_was_loaded_is_told_in_a_line(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.lines = ("pi 1.0 · AGENTS.md · 2 skills",)
+    async with theatre.playing():
+        await theatre.sees("pi 1.0 · AGENTS.md · 2 skills")
+
+
+async def test_a_quiet_start_tells_nothing(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
+    theatre.lines = ("pi 1.0",)
+    async with theatre.playing():
+        await theatre.sees("(faux) faux")
+        assert "pi 1.0" not in theatre.tape
+
+
+async def test_messages_of_the_command_line_are_sent_at_once(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("The first answer."))
+    theatre.messages = (("say something", ()),)
+    async with theatre.playing():
+        await theatre.sees("The first answer.")
+
+
+async def test_wrong_key_bindings_are_told_and_harm_nobody(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/keybindings.json", '{"app.exit": "hyper+q"}')
+    async with theatre.playing():
+        await theatre.sees('names the key "hyper+q"')
+
+
+async def test_a_session_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, model="nobody/nothing")
+    async with theatre.starting():
+        await theatre.sees("✗")
+        assert "nobody/nothing" in theatre.screen
+        theatre.type("\x04")
+        await theatre.until(lambda: theatre.app.has_ended)
+
+
+async def test_the_window_is_named_by_the_folder_and_the_session(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        await theatre.until(lambda: theatre.terminal.title == "π - project")
+        assert theatre.session is not None
+        await theatre.session.facts.rename("Tidy up")
+        await theatre.until(lambda: theatre.terminal.title == "π - Tidy up - project")
+        await theatre.sees("~/project • Tidy up")
+
+
+async def test_the_end_tells_how_to_come_back(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        pass
+    assert theatre.hint == "To resume this session: pi --session x"
+    assert theatre.terminal.cursor_is_visible

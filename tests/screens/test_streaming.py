@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.testing import calls, says
+from tests.modes.interactive.theatre import Theatre
+
+NUMBER = re.compile(r"#(\d{4})")
+
+
+def long_answer(lines: int) -> str:
+    return "\n".join(_lines(lines))
+
+
+def _lines(count: int) -> Iterator[str]:
+    """Numbered lines in all the shapes that answers have."""
+    for number in range(count):
+        if number % 40 == 20:
+            yield f"\n| #{number:04} | 表 |\n|---|---|\n| a | 🙂 |\n"
+        elif number % 40 == 30:
+            yield f"\n```python\nprint('#{number:04}')  # 注释\n```\n"
+        else:
+            yield f"- item #{number:04} with 中文字符 and 👩‍👩‍👧 to make it wide enough to wrap around"
+
+
+@pytest.mark.slow
+async def test_a_long_answer_is_in_the_history_exactly_once_and_in_order(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says(long_answer(3000)), columns=60, rows=20)
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("#0500")
+        theatre.terminal.resize(50, 20)
+        await theatre.sees("#2999")
+        await theatre.rests()
+        assert NUMBER.findall(theatre.tape) == [f"{number:04}" for number in range(3000)]
+
+
+@pytest.mark.slow
+@pytest.mark.trap(152)
+async def test_a_reader_who_scrolled_up_stays_where_they_are(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says(long_answer(600)), columns=60, rows=20)
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("#0100")
+        theatre.terminal.scroll_up(40)
+        view = theatre.terminal.view
+        await theatre.sees("#0599")
+        await theatre.rests()
+        assert theatre.terminal.view == view
+        assert "\x1b[3J" not in "".join(theatre.terminal.output)
+
+
+@pytest.mark.trap(119)
+async def test_a_big_diff_does_not_write_the_history_again(tmp_path: Path) -> None:
+    old = "".join(f"line {number}\n" for number in range(400))
+    edit = {"oldText": old, "newText": old.replace("line", "LINE")}
+    theatre = Theatre(tmp_path, says("before"), calls("edit", path="big.txt", edits=[edit]), says("after"))
+    theatre.stage.write("project/big.txt", old)
+    async with theatre.playing():
+        theatre.send("one")
+        await theatre.sees("before")
+        theatre.send("two")
+        await theatre.sees("after")
+        await theatre.rests()
+        assert "+400 -400" in theatre.tape
+        assert theatre.tape.count("before") == 1
+        assert "\x1b[3J" not in "".join(theatre.terminal.output)

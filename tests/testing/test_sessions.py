@@ -1,0 +1,18 @@
+"""A session for tests of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.testing import calls, make_session, says
+
+
+async def test_a_session_answers_from_its_script_and_works_in_its_folder(tmp_path: Path) -> None:
+    steps = (calls("write", path="a.txt", content="hi"), says("Written."))
+    session = await make_session(tmp_path, *steps, thinking="low")
+    await session.prompts.prompt("write it")
+    await session.close()
+
+    assert session.facts.last_answer() == "Written."
+    assert (tmp_path / "project" / "a.txt").read_text() == "hi"
+    assert session.facts.file is None
