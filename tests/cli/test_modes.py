@@ -4,7 +4,7 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.cli.arguments import parse_arguments
-from pi.cli.modes import Mode, NotYet, chosen_mode, must_be_possible
+from pi.cli.modes import Mode, chosen_mode, must_be_possible
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,8 @@ def test_the_mode_is_what_was_said_and_who_looks_on(words: str, terminal: bool, 
     assert chosen_mode(parse_arguments(words.split()), terminal=terminal) == mode
 
 
-def test_the_screen_that_is_not_there_yet_is_named_plainly() -> None:
-    with pytest.raises(NotYet, match="The interactive screen comes with a later version"):
-        must_be_possible(parse_arguments([]), "interactive")
+def test_on_the_screen_everything_is_possible() -> None:
+    must_be_possible(parse_arguments(["--resume", "@file"]), "interactive")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.cli.program import PATIENCE, Program
 
 ASKING = """
@@ -80,7 +78,6 @@ def test_the_end_of_the_input_ends_the_login() -> None:
     assert err.endswith("LoginCancelled: Nothing was typed.\n")
 
 
-@pytest.mark.trap(71)
 def test_pages_and_codes_are_shown_and_no_browser_is_opened() -> None:
     body = (
         "ui.notify(AuthUrl(url='https://x/', instructions='Open this page:'));"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -42,9 +42,10 @@ class Reader:
 
 
 @asynccontextmanager
-async def piped() -> AsyncIterator[Reader]:
+async def piped(*, blocking: bool = True) -> AsyncIterator[Reader]:
     """An output and its reader."""
     read_fd, write_fd = os.pipe()
+    os.set_blocking(write_fd, blocking)
     with FileIO(read_fd, "r") as read_end, FileIO(write_fd, "w") as write_end:
         output = Output(write_fd)
         yield Reader(output, write_end, read_end)

@@ -22,6 +22,18 @@ async def test_a_pipe_is_read_until_it_is_closed() -> None:
     os.close(read_end)
 
 
+async def test_a_pipe_that_does_not_block_is_waited_for() -> None:
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    reading = asyncio.ensure_future(anext(read_chunks(read_end)))
+    await asyncio.sleep(0)
+    os.write(write_end, b"late")
+
+    assert await reading == b"late"
+    os.close(write_end)
+    os.close(read_end)
+
+
 @pytest.mark.parametrize("size", [0, 1, 3_000_000])
 async def test_a_file_is_read_to_its_end(size: int, tmp_path: Path) -> None:
     path = tmp_path / "input"

@@ -17,6 +17,13 @@ async def test_everything_arrives_in_the_order_in_which_it_was_written() -> None
         assert await reader.everything() == b"".join(pieces)
 
 
+async def test_a_pipe_that_does_not_block_loses_nothing() -> None:
+    async with piped(blocking=False) as reader:
+        reader.output.write(b"x" * 1_000_000)
+
+        assert len(await reader.everything()) == 1_000_000
+
+
 @pytest.mark.trap(249)
 async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
     async with piped() as reader:

@@ -13,7 +13,7 @@ async def test_the_border_tells_what_is_done_and_for_how_long(tmp_path: Path) ->
     async with theatre.playing():
         theatre.send("go")
         await theatre.sees("Running bash · esc to interrupt ──")
-        await theatre.clock.advance(65)
+        await theatre.clock.advance(65.5)
         await theatre.sees("Running bash · 1m 05s · esc to interrupt ──")
         gate.open()
         gate.close()
@@ -58,9 +58,7 @@ async def test_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
 
 async def test_progress_is_shown_where_it_is_wanted(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Done."))
-    theatre.stage.write(
-        ".pi/agent/settings.json", '{"terminal": {"showTerminalProgress": true}}'
-    )
+    theatre.stage.write(".pi/agent/settings.json", '{"terminal": {"showTerminalProgress": true}}')
     async with theatre.playing():
         theatre.send("go")
         await theatre.sees("Done.")

@@ -133,7 +133,9 @@ async def test_ctrl_p_without_another_model_says_so(tmp_path: Path) -> None:
     async with theatre.playing():
         await theatre.sees("(faux) faux")
         theatre.type(CTRL_P)
-        await theatre.until(lambda: "no other model" in theatre.screen or "Model:" in theatre.screen)
+        await theatre.until(
+            lambda: "no other model" in theatre.screen or "Model:" in theatre.screen
+        )
 
 
 async def test_ctrl_z_gives_the_terminal_back_and_the_screen_returns(tmp_path: Path) -> None:

@@ -20,11 +20,15 @@ async def test_a_theme_of_the_person_is_used_and_followed_when_it_changes(tmp_pa
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
     path = write_theme(theatre, "mine", "#102030")
     async with theatre.playing():
-        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] == (0x10, 0x20, 0x30))
+        await theatre.until(
+            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
+        )
         write_theme(theatre, "mine", "#405060")
         os.utime(path, ns=(1, 1))
         await theatre.clock.advance(5.0)
-        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] == (0x40, 0x50, 0x60))
+        await theatre.until(
+            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
+        )
 
 
 async def test_a_theme_that_does_not_exist_is_told(tmp_path: Path) -> None:
@@ -52,4 +56,4 @@ async def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
     written = "".join(theatre.terminal.output)
     assert "38;2;" not in written
     assert "38;5;" not in written
-    assert "\x1b[34m" in written
+    assert "\x1b[94m" in written

@@ -166,7 +166,7 @@ def test_with_approval_all_of_it_is_used(desk: Desk, mode: str) -> None:
 
     assert desk.project.readable <= outcome.opened
     assert desk.model.requests[0].count(INJECTION) >= 7
-    assert desk.loot == ["bash", "prefix"]
+    assert [name.partition("_evil_")[0] for name in desk.loot] == ["bash", "pi_extension", "prefix"]
     assert list((desk.project.cwd / "stolen-sessions").rglob("*.jsonl"))
 
 
@@ -210,7 +210,7 @@ def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(desk: Des
 
     assert "sub/.env" in outcome.opened
     assert f"evil=[] git=[] path=[{os.environ['PATH']}]" in outcome.stdout
-    assert desk.loot == []
+    assert "bash" not in desk.loot
 
 
 def test_a_decision_that_was_stored_counts_for_what_lies_below(desk: Desk) -> None:

@@ -59,6 +59,10 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
     # What modules leave behind is no garbage: looking for some costs a tenth of the start.
     gc.disable()
     try:
+        if mode == "interactive":
+            from pi.cli.interactive import run as run_on_screen
+
+            return run_on_screen(arguments, environ, when_ready=gc.enable)
         from pi.cli.headless import run
 
         return run(arguments, environ, mode=mode, when_ready=gc.enable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi import __version__
+from pi.coding.extension_host.host import ExtensionInfo
 from pi.coding.runtime.assemble import Assembled
 
 
@@ -20,10 +21,16 @@ def introduction(built: Assembled) -> Iterator[str]:
         ("instructions", [file.path for file in workspace.resources.context.files]),
         ("skills", [found.skill.name for found in workspace.resources.skills]),
         ("prompt templates", [prompt.name for prompt in workspace.resources.prompts]),
+        ("extensions", [_extension(info) for info in built.session.extensions.infos()]),
         ("variables from .env files", sorted(workspace.environment.from_files)),
     ):
         if names:
             yield f"{title}: {', '.join(names)}"
+
+
+def _extension(info: ExtensionInfo) -> str:
+    """Its name, and what loading it took or why it was not loaded."""
+    return f"{info.name} ({info.problem or f'{info.milliseconds:.1f} ms'})"
 
 
 def _trust(built: Assembled) -> str:

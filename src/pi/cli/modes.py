@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, cast
 
-from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, BadArguments
 
 Mode: TypeAlias = Literal["print", "json", "rpc", "interactive"]
-
-
-class NotYet(PiError):
-    """Something that a later version brings."""
 
 
 def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
@@ -25,10 +20,7 @@ def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
 def must_be_possible(arguments: Arguments, mode: Mode) -> None:
     """Raise if the command line asks for what ``mode`` cannot do."""
     if mode == "interactive":
-        raise NotYet(
-            "The interactive screen comes with a later version.",
-            hint='What works today: pi -p "…", pi --mode json "…", pi --mode rpc. See `pi --help`.',
-        )
+        return
     if arguments.switch("resume"):
         raise BadArguments(
             "--resume needs a screen to choose a session on.",

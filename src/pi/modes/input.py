@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import threading
 from collections.abc import AsyncIterator
 
@@ -23,10 +24,7 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
         data = b"-"
         while data:
             room.acquire()
-            try:
-                data = os.read(fd, _SIZE)
-            except OSError:
-                data = b""
+            data = _read(fd)
             try:
                 loop.call_soon_threadsafe(arrived.put_nowait, data)
             except RuntimeError:
@@ -36,3 +34,14 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
     while chunk := await arrived.get():
         room.release()
         yield chunk
+
+
+def _read(fd: int) -> bytes:
+    """The next piece; nothing when there is none, or it cannot be read."""
+    while True:
+        try:
+            return os.read(fd, _SIZE)
+        except BlockingIOError:  # whoever shares the pipe with us made it so
+            select.select([fd], [], [])
+        except OSError:
+            return b""

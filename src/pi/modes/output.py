@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import threading
 from queue import SimpleQueue
 
@@ -83,6 +84,8 @@ class Output:
                 try:
                     # In pieces: a blocking write says nothing until it is through.
                     written = os.write(self._fd, left[:_PIECE])
+                except BlockingIOError:  # whoever shares the pipe with us made it so
+                    select.select([], [self._fd], [])
                 except OSError:
                     broken = True
                 else:

@@ -115,7 +115,6 @@ def test_a_key_without_a_value_is_not_available(run: Any, tmp_path: Path) -> Non
     assert (code, json.loads(out)["reason"]) == (1, "credential_not_available")
 
 
-@pytest.mark.trap(66)
 def test_without_a_refresh_a_login_is_judged_by_its_time(run: Any, tmp_path: Path) -> None:
     path = store(tmp_path, {"anthropic": login(1), "xai": login(LATER)})
     before = path.read_bytes()
@@ -171,7 +170,6 @@ def test_a_time_without_a_unit_is_refused(text: str) -> None:
         seconds(text)
 
 
-@pytest.mark.trap(70)
 def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     path = cli.agent_dir / "auth.json"

@@ -1,22 +1,259 @@
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from pi.cli.main import main
+from tests.coding.packages.making import FakeNpm, Repository, make_package
 
 Captured = pytest.CaptureFixture[str]
+Say = Callable[..., tuple[int, str, str]]
+NOWHERE = dict.fromkeys(
+    ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
+)
 
 
-def test_there_are_no_packages(capsys: Captured) -> None:
-    assert main(["list"], {}) == 0
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project that we are in."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
 
-    assert capsys.readouterr().out == "No packages installed.\n"
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    return tmp_path / "home" / ".pi" / "agent"
 
 
-@pytest.mark.parametrize("command", ["install", "remove", "uninstall", "update", "config"])
-def test_what_comes_later_says_so(command: str, capsys: Captured) -> None:
-    assert main([command, "-a", "x"], {}) == 1
+@pytest.fixture
+def npm(tmp_path: Path, agent: Path) -> FakeNpm:
+    """A registry that the settings name."""
+    fake = FakeNpm(tmp_path / "npm")
+    agent.mkdir(parents=True)
+    (agent / "settings.json").write_text(json.dumps({"npmCommand": [str(fake.program)]}))
+    return fake
 
-    assert capsys.readouterr().err.startswith(
-        f"Error: `pi {command}` comes with a later version, together with packages.\n"
+
+@pytest.fixture
+def pi(tmp_path: Path, site: Path, capsys: Captured) -> Say:
+    """What ``pi`` answers: its exit code, output and errors."""
+
+    def say(*words: str, **environ: str) -> tuple[int, str, str]:
+        home = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+        code = main(words, home | NOWHERE | environ)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return say
+
+
+def test_there_are_no_packages(pi: Say, tmp_path: Path) -> None:
+    for command in ("list", "config"):
+        assert pi(command) == (0, "No packages installed.\n", "")
+    assert pi("update", "--extensions") == (0, "No packages installed.\n", "")
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("words", [["install"], ["remove"], ["uninstall"], ["install", "a", "b"]])
+def test_a_source_is_needed(words: list[str], pi: Say) -> None:
+    code, out, err = pi(*words)
+
+    assert (code, out) == (1, "")
+    assert err.startswith(f"Error: `pi {words[0]}` needs one package source\n")
+
+
+def test_a_folder_is_installed_listed_and_removed(
+    pi: Say, site: Path, agent: Path, tmp_path: Path
+) -> None:
+    make_package(tmp_path / "pk" / "x", "skills/a/SKILL.md")
+
+    assert pi("install", "../pk/x") == (0, "Installing ../pk/x...\nInstalled ../pk/x\n", "")
+    assert json.loads((agent / "settings.json").read_text()) == {"packages": ["../../../pk/x"]}
+    assert pi("list") == (
+        0,
+        f"User packages:\n  ../../../pk/x\n    {tmp_path}/pk/x\n",
+        "",
     )
+    assert pi("remove", "../pk/x") == (0, "Removed ../pk/x\n", "")
+    assert pi("uninstall", "../pk/x") == (1, "", "No matching package found for ../pk/x\n")
+
+
+def test_what_cannot_be_installed_is_told_in_two_lines(pi: Say, agent: Path) -> None:
+    code, out, err = pi("install", "./nowhere")
+
+    assert (code, out) == (1, "Installing ./nowhere...\n")
+    assert err.startswith("Error: There is no ")
+    assert not (agent / "settings.json").exists()
+
+
+@pytest.mark.trap(282)
+def test_a_projects_packages_are_read_only_when_it_is_trusted(
+    pi: Say, site: Path, agent: Path, tmp_path: Path
+) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+
+    code, out, err = pi("install", "-l", "../pk", "-na")
+    assert (code, out) == (0, "Installing ../pk...\nInstalled ../pk\n")
+    assert err.startswith("The project is not trusted: ")
+    assert json.loads((site / ".pi" / "settings.json").read_text()) == {"packages": ["../../pk"]}
+
+    listing = f"Project packages:\n  ../../pk\n    {tmp_path}/pk\n"
+    assert pi("list") == (0, "No packages installed.\n", "")
+    assert pi("list", "-a") == (0, listing, "")
+    agent.mkdir(parents=True, exist_ok=True)
+    (agent / "trust.json").write_text(json.dumps({str(site): True}))
+    assert pi("list") == (0, listing, "")
+    assert pi("list", "-na") == (0, "No packages installed.\n", "")
+    assert pi("remove", "../pk") == (1, "", "No matching package found for ../pk\n")
+    assert pi("remove", "-l", "../pk") == (0, "Removed ../pk\n", "")
+
+
+def test_packages_are_updated_and_a_failure_stops_nobody(
+    pi: Say, npm: FakeNpm, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0")
+    npm.publish("fixed", "1.0.0")
+    repository = Repository(tmp_path / "repo")
+    repository.commit("skills/a/SKILL.md")
+    make_package(tmp_path / "pk", "prompts/p.md")
+    for source in ("npm:tips", "npm:fixed@1.0.0", repository.source, str(tmp_path / "pk")):
+        assert pi("install", source)[0] == 0
+    npm.publish("tips", "1.1.0")
+    repository.folder.rename(tmp_path / "gone")
+
+    code, out, err = pi("update", "--extensions")
+
+    assert (code, out.splitlines()) == (
+        1,
+        [
+            "Updated npm:tips: 1.0.0 → 1.1.0",
+            "Skipped npm:fixed@1.0.0: pinned at 1.0.0",
+            "../../../pk is used where it is",
+        ],
+    )
+    assert err.startswith(f"Error: {repository.source}: git ls-remote failed: ")
+
+
+@pytest.mark.parametrize("words", [["npm:tips"], ["--extension", "npm:tips"]])
+def test_one_package_is_updated(words: list[str], pi: Say, npm: FakeNpm) -> None:
+    npm.publish("tips", "1.0.0")
+    pi("install", "npm:tips")
+
+    assert pi("update", *words) == (0, "npm:tips is up to date: 1.0.0\n", "")
+    assert pi("update", *words, "--force") == (0, "Updated npm:tips: 1.0.0 → 1.0.0\n", "")
+    assert pi("update", "npm:other") == (1, "", "No matching package found for npm:other\n")
+
+
+@pytest.mark.parametrize("words", [[], ["self"], ["pi"], ["--self"]])
+def test_how_pi_itself_is_updated_is_said(words: list[str], pi: Say) -> None:
+    code, out, err = pi("update", *words)
+
+    assert (code, err) == (0, "")
+    assert out.startswith("This is pi ")
+    assert "To update it, run: " in out
+
+
+def test_offline_nobody_is_asked(pi: Say) -> None:
+    assert pi("update", "--models", PI_OFFLINE="1") == (
+        1,
+        "",
+        "Error: pi is offline, so nobody was asked for models.\n",
+    )
+    code, _, err = pi("install", "git:h.dev/o/r", PI_OFFLINE="1")
+    assert code == 1
+    assert err.startswith("Error: https://h.dev/o/r has to be fetched, and pi is offline.\n")
+
+
+def test_models_are_asked_for(pi: Say) -> None:
+    code, out, err = pi("update", "--models", GROQ_API_KEY="k")
+
+    assert (code, err) == (0, "")
+    assert out.endswith(" models can be asked; `pi models` lists them.\n")
+
+
+def test_everything_can_be_updated_at_once(pi: Say, npm: FakeNpm) -> None:
+    npm.publish("tips", "1.0.0")
+    pi("install", "npm:tips")
+
+    code, out, _ = pi("update", "--all")
+
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()][:2] == ["This", "npm:tips"]
+    assert "models can be asked" in out
+
+
+def test_resources_are_shown_and_switched(pi: Say, agent: Path, tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md prompts/p.md prompts/q.md")
+    pi("install", "../pk")
+
+    assert pi("config", "off", "../pk", "prompts", "skills/a") == (
+        0,
+        "[ ] prompts    prompts/p.md\n[ ] prompts    prompts/q.md\n"
+        "[ ] skills     skills/a/SKILL.md\n",
+        "",
+    )
+    assert pi("config", "on", "../../../pk", "prompts/q.md")[0] == 0
+    assert pi("config") == (
+        0,
+        "../../../pk (user)\n  [ ] skills     skills/a/SKILL.md\n"
+        "  [ ] prompts    prompts/p.md\n  [x] prompts    prompts/q.md\n",
+        "",
+    )
+    assert json.loads((agent / "settings.json").read_text())["packages"] == [
+        {
+            "source": "../../../pk",
+            "skills": ["-skills/a/SKILL.md"],
+            "prompts": ["-prompts/p.md"],
+        }
+    ]
+
+
+def test_a_project_may_use_less_of_the_persons_packages(
+    pi: Say, site: Path, tmp_path: Path
+) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md skills/b/SKILL.md")
+    pi("install", "../pk")
+
+    assert pi("config", "-l", "-na", "off", "../pk", "skills/a")[0] == 1
+    assert pi("config", "-l", "-a", "off", "../pk", "skills/a")[0] == 0
+
+    assert json.loads((site / ".pi" / "settings.json").read_text())["packages"] == [
+        {"source": "../../pk", "autoload": False, "skills": ["-skills/a/SKILL.md"]}
+    ]
+    assert "[ ] skills     skills/a/SKILL.md" in pi("config", "-a")[1]
+    assert "[x] skills     skills/a/SKILL.md" in pi("config")[1]
+
+
+@pytest.mark.parametrize("words", [["on"], ["on", "../pk"], ["list"], ["maybe", "../pk", "x"]])
+def test_a_choice_has_to_be_whole(words: list[str], pi: Say) -> None:
+    code, _, err = pi("config", *words)
+
+    assert code == 1
+    assert err.startswith("Error: Say `pi config`, or ")
+
+
+def test_what_a_package_does_not_have_cannot_be_switched(pi: Say, tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+    pi("install", "../pk")
+
+    code, _, err = pi("config", "off", "../pk", "skills/z")
+
+    assert (code, err.splitlines()[0]) == (1, "Error: The package has no skills/z.")
+
+
+def test_broken_settings_are_warned_of_and_left(pi: Say, agent: Path, tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+    agent.mkdir(parents=True)
+    (agent / "settings.json").write_text("{oops")
+
+    code, _, err = pi("install", "../pk")
+
+    assert code == 1
+    assert err.startswith("Warning: Invalid settings file ")
+    assert (agent / "settings.json").read_text() == "{oops"

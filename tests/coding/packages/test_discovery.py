@@ -20,7 +20,7 @@ def layer(scope: str, base: Path, *entries: object) -> Layer:
 def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
     root = make_package(
         tmp_path / "agent" / "npm" / "node_modules" / "tips",
-        "skills/a/SKILL.md prompts/p.md themes/t.json extensions/x.py extensions/y.ts",
+        "skills/a/SKILL.md prompts/p.md themes/t.json extensions/x/__init__.py extensions/y.ts",
     )
 
     found = find_packages([layer("user", tmp_path / "agent", "npm:tips@1")])
@@ -31,7 +31,7 @@ def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
     assert found.places("skills") == place("skills/a/SKILL.md")
     assert found.places("prompts") == place("prompts/p.md")
     assert found.places("themes") == place("themes/t.json")
-    assert found.places("extensions") == place("extensions/x.py")
+    assert found.places("extensions") == place("extensions/x")
     (package,) = found.packages
     assert (package.foreign, package.import_root) == (("extensions/y.ts",), None)
     assert (found.missing, found.warnings) == ((), ())
@@ -110,6 +110,21 @@ def test_what_is_not_there_is_told_and_stops_nothing(tmp_path: Path) -> None:
         "Package npm",
         "Package ../gone does not exist",
     ]
+
+
+@pytest.mark.trap(276)
+def test_an_installed_package_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:
+    make_package(tmp_path / "outside", "skills/a.md")
+    target = tmp_path / "site" / ".pi" / "git" / "h.dev" / "o" / "r"
+    target.parent.mkdir(parents=True)
+    target.symlink_to(tmp_path / "outside")
+
+    found = find_packages([layer("project", tmp_path / "site" / ".pi", "git:h.dev/o/r")])
+
+    assert found.packages == ()
+    assert found.warnings == (
+        f"{target} is a link that leads out of {tmp_path}/site/.pi and is not used",
+    )
 
 
 def test_a_folder_of_pip_without_its_distribution_is_told(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -199,32 +201,48 @@ async def test_a_project_cannot_have_packages_put_elsewhere(
     assert snapshot(outside) == {"x.txt": "{}\n"}
 
 
-@pytest.mark.trap(276)
-async def test_interrupted_work_is_cleaned_up(
-    store: PackageStore, repository: Repository, programs: Programs, tmp_path: Path
-) -> None:
-    repository.commit("a.txt")
-    hanging = tmp_path / "git"
-    hanging.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'; sleep 60\n")
-    hanging.chmod(0o755)
-    environ = {**programs.environ, "PATH": f"{tmp_path}:{programs.environ['PATH']}"}
-    slow = PackageStore(
-        store.shelf,
-        replace(programs, environ=environ),
-        lock=tmp_path / "agent" / ".packages.lock",
-        clock=SystemClock(),
-    )
+HANGING = """\
+#!/bin/sh
+case "$*" in *" {step} "*) echo > '{signal}'; sleep 60;; esac
+exec '{git}' "$@"
+"""
 
-    async with asyncio.timeout(10):
-        task = asyncio.create_task(slow.install(repository.source, tmp_path))
-        while not (tmp_path / "started").exists():
-            await asyncio.sleep(0.01)
+
+@pytest.mark.trap(276)
+@pytest.mark.parametrize("step", ["ls-remote", "clone", "checkout"])
+@pytest.mark.parametrize("there", ["nothing", "an older version"])
+async def test_whatever_step_is_interrupted_the_state_before_stays(
+    make_store: MakeStore,
+    repository: Repository,
+    programs: Programs,
+    tmp_path: Path,
+    step: str,
+    there: str,
+) -> None:
+    repository.commit("skills/a/SKILL.md")
+    store = make_store()
+    if there != "nothing":
+        await store.install(repository.source, tmp_path)
+    before = snapshot(tmp_path / "agent")
+    repository.commit("skills/b/SKILL.md")
+    (tmp_path / "bin").mkdir()
+    signal, program = tmp_path / "signal", tmp_path / "bin" / "git"
+    os.mkfifo(signal)
+    program.write_text(HANGING.format(step=step, signal=signal, git=shutil.which("git")))
+    program.chmod(0o755)
+    path = f"{program.parent}:{programs.environ['PATH']}"
+    hanging = make_store(programs=replace(programs, environ={**programs.environ, "PATH": path}))
+
+    async with asyncio.timeout(20):
+        task = asyncio.create_task(hanging.install(repository.source, tmp_path))
+        await asyncio.to_thread(signal.read_text)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    assert snapshot(tmp_path / "agent") == {".packages.lock": ""}
+    assert snapshot(tmp_path / "agent") == (before or {".packages.lock": ""})
     assert (await store.install(repository.source, tmp_path)).change == "fetched"
+    assert len(found(store).places("skills")) == 2
 
 
 async def test_only_one_installs_at_a_time(

@@ -29,3 +29,30 @@ async def test_nothing_said_is_nothing_to_export(tmp_path: Path) -> None:
     with pytest.raises(ExportFailed, match="Nothing to export yet"):
         await session.export()
     await session.close()
+
+
+async def test_a_dump_has_prompt_tools_and_words_but_no_secrets(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("the answer"), environ={"PATH": "", "OPENAI_API_KEY": "hush-hush"})
+    session = await stage.open(persistent=False)
+    empty = await session.dump()
+    await session.prompts.prompt("my key is hush-hush")
+    text = await session.dump()
+    await session.close()
+
+    assert empty == ""
+    assert "=== System prompt ===" in text
+    assert "the answer" in text
+    assert "hush-hush" not in text
+
+
+async def test_a_program_of_the_person_shares(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    program = stage.write("share-it", '#!/bin/sh\necho "at https://x.example/$(basename "$1")"\n')
+    program.chmod(0o755)
+    session = await stage.open()
+    session.settings.override({"share.command": [str(program)]})
+    await session.prompts.prompt("hi")
+    shared = await session.share()
+    await session.close()
+
+    assert shared.url.startswith("https://x.example/pi-session-")

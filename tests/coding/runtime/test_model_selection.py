@@ -80,3 +80,25 @@ async def test_a_model_without_thinking_has_one_level(tmp_path: Path) -> None:
     assert session.models.levels() == ("off",)
     assert await session.models.cycle_thinking() is None
     await session.close()
+
+
+async def test_the_scope_is_what_patterns_mean_and_none_means_all(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.registry.models.register(Pair())
+    session = await stage.open()
+    session.models.limit_to(["faux/plain", "faux/faux"])
+
+    assert [choice.model.id for choice in session.models.scope] == ["plain", "faux"]
+    session.models.limit_to([])
+    assert session.models.scope == ()
+    await session.close()
+
+
+async def test_models_without_credentials_are_known_but_not_available(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    known = {model.provider for model in session.models.known()}
+
+    assert "anthropic" in known
+    assert "anthropic" not in {model.provider for model in session.models.available()}
+    await session.close()

@@ -9,7 +9,13 @@ import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
-from pi.coding.runtime.events import BeforeSwitch, SessionStarted, SwitchDecision, Switched
+from pi.coding.runtime.events import (
+    BeforeSwitch,
+    SessionEnding,
+    SessionStarted,
+    SwitchDecision,
+    Switched,
+)
 from pi.coding.session.errors import CannotFork
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
@@ -155,3 +161,39 @@ async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path:
     asked = str(stage.provider.requests[1].messages)
     assert "Go on with the wall." in asked
     assert "'one'" not in asked
+
+
+async def test_a_file_from_elsewhere_is_copied_and_gone_on_with(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("sunflower")
+    assert session.facts.file is not None
+    path = stage.write("elsewhere.jsonl", session.facts.file.read_text())
+    before = path.read_bytes()
+    await session.sessions.new()
+    replaced = await session.sessions.take_in(path)
+
+    assert not replaced.cancelled
+    assert session.facts.file not in (None, path)
+    assert "user" in kinds(session)
+    assert path.read_bytes() == before
+    await session.close()
+
+
+async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    before = session.session_id
+    heard: list[str] = []
+    stage.bus.on(SessionEnding, lambda event: heard.append(f"ending {event.reason}"))
+    stage.bus.on(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
+    stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
+    stage.write(".pi/agent/prompts/greet.md", "Say hello")
+    await session.sessions.reload()
+
+    assert session.session_id == before
+    assert session.settings.values.quiet_startup
+    assert [command.name for command in session.facts.commands()] == ["greet"]
+    assert heard == ["ending reload", "started reload"]
+    await session.close()

@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from pi.base.clock import SystemClock
@@ -151,7 +153,7 @@ class Replay:
 
     def _judge(self) -> None:
         """Compare what can no longer change: ids are known before they are sent."""
-        ready = _in_one_order(self._pairs[self._judged :])
+        ready = in_one_order(self._pairs[self._judged :])
         self._judged = len(self._pairs)
         for pair in ready:
             found = self._comparison.differences(pair.recorded, pair.ours)
@@ -161,23 +163,30 @@ class Replay:
                 self.equal += 1
 
 
-def _in_one_order(pairs: list[Pair]) -> list[Pair]:
-    """The pairs, with ours sorted like the recorded ones where tools ran side by side."""
+def in_one_order(pairs: list[Pair]) -> list[Pair]:
+    """The pairs, with ours in the recorded order where tools ran side by side."""
     ordered: list[Pair] = []
-    at = 0
-    while at < len(pairs):
-        kind = pairs[at].recorded["type"]
-        end = at + 1
-        while kind in _UNORDERED and end < len(pairs) and pairs[end].recorded["type"] == kind:
-            end += 1
-        run = pairs[at:end]
-        ours = {pair.ours.get("toolCallId"): pair.ours for pair in run}
-        if kind in _UNORDERED and len(ours) == len(run) and ours.keys() == set(map(_call, run)):
-            run = [Pair(pair.place, pair.recorded, ours[_call(pair)]) for pair in run]
-        ordered += run
-        at = end
+    for together, run in groupby(pairs, lambda pair: pair.recorded["type"] in _UNORDERED):
+        group = list(run)
+        ordered += _rearranged(group) if together else group
     return ordered
 
 
-def _call(pair: Pair) -> Any:
-    return pair.recorded.get("toolCallId")
+def _rearranged(run: list[Pair]) -> list[Pair]:
+    recorded = _numbered([pair.recorded for pair in run])
+    ours = _numbered([pair.ours for pair in run])
+    if recorded.keys() != ours.keys():
+        return run
+    places = {id(pair.recorded): pair.place for pair in run}
+    return [Pair(places[id(record)], record, ours[key]) for key, record in recorded.items()]
+
+
+def _numbered(records: list[Json]) -> dict[tuple[Any, Any, int], Json]:
+    """Records by what they are, of which call, and the how many-th of that."""
+    seen: Counter[tuple[Any, Any]] = Counter()
+    found: dict[tuple[Any, Any, int], Json] = {}
+    for record in records:
+        what = (record["type"], record.get("toolCallId"))
+        seen[what] += 1
+        found[(*what, seen[what])] = record
+    return found

@@ -39,7 +39,7 @@ from tests.modes.golden.recording import (
     says_nothing,
     usages,
 )
-from tests.modes.golden.replaying import Replay, ReplayClock, rpc_session
+from tests.modes.golden.replaying import Pair, Replay, ReplayClock, in_one_order, rpc_session
 
 MODEL = SessionOptions(model="mock/mock-r")
 SMALL_KEEP = {"compaction": {"keepRecentTokens": 200, "reserveTokens": 1000}}
@@ -163,11 +163,14 @@ async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
     absent = [place for place, step in enumerate(steps) if says_nothing(_record(step))]
     expected = [place for place in range(len(steps)) if place not in absent]
     comparison = Comparison(usages(steps))
-    assert len(told) == len(expected)
-    said = {
-        place: found
+    pairs = [
+        Pair(place, _record(steps[place]), record)
         for place, record in zip(expected, told, strict=True)
-        if (found := comparison.differences(_record(steps[place]), record))
+    ]
+    said = {
+        pair.place: found
+        for pair in in_one_order(pairs)
+        if (found := comparison.differences(pair.recorded, pair.ours))
     }
     outcome(len(expected) - len(said), said, absent).check(recording, capsys)
 

@@ -5,6 +5,7 @@ The argument is a folder for everything it writes; ``--slow`` lets the model tak
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from pi.base.clock import SystemClock
 from pi.coding.trust.trust import Choice
 from pi.modes.interactive.app import run
 from pi.modes.interactive.startup import Opened, Opening, Start
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.ui import Commands, Ui
 
 SOURCE = '"""Greets people."""\n\n\ndef greet(name: str) -> str:\n    return "Hello " + name\n'
 
@@ -97,18 +98,18 @@ def main(folder: Path) -> int:
     (cwd / "greet.py").write_text(SOURCE)
     (cwd / "README.md").write_text("# Greetings\n\nSay hello.\n")
     environ = {**os.environ, "HOME": str(home)}
-    return run(
-        Start(
-            open=lambda opening: _open(opening, folder, environ),
-            commands=_commands,
-            ask_trust=_never,
-            environ=environ,
-            cwd=cwd,
-            home=home,
-            agent_dir=agent_dir,
-            clock=SystemClock(),
-        )
+    start = Start(
+        open=lambda opening: _open(opening, folder, environ),
+        commands=_commands,
+        ask_trust=_never,
+        environ=environ,
+        cwd=cwd,
+        home=home,
+        agent_dir=agent_dir,
+        clock=SystemClock(),
     )
+    asyncio.run(run(start))
+    return 0
 
 
 async def _open(opening: Opening, folder: Path, environ: dict[str, str]) -> Opened:
@@ -126,10 +127,10 @@ async def _open(opening: Opening, folder: Path, environ: dict[str, str]) -> Open
     return Opened(port=built.session, host=host, lines=("pi 0.1 · greet.py, README.md",))
 
 
-def _commands(ui: Ui) -> object:
-    from tests.modes.interactive.theatre import FewCommands
+def _commands(ui: Ui) -> Commands:
+    from pi.modes.interactive.commands.built_in import BuiltInCommands
 
-    return FewCommands(ui)
+    return BuiltInCommands(ui)
 
 
 async def _never(ui: Ui, folder: Path) -> Choice | None:

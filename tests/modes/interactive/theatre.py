@@ -90,6 +90,8 @@ class Theatre:
         self.messages: tuple[tuple[str, tuple[Any, ...]], ...] = ()
         self.before_open: Callable[[Opening], Awaitable[None]] | None = None
         self.lines: tuple[str, ...] = ()
+        self.begin: Callable[[], Awaitable[None]] | None = None
+        self.command = ""
         self.hint = ""
 
     @asynccontextmanager
@@ -172,7 +174,7 @@ class Theatre:
     async def quiet(self) -> None:
         """Until nothing is written to the terminal any more."""
         written = -1
-        while written != len(self.terminal.output):  # noqa: ASYNC110 - the screen tells nobody
+        while written != len(self.terminal.output):
             written = len(self.terminal.output)
             await asyncio.sleep(0.04)  # more than two frames
 
@@ -189,7 +191,9 @@ class Theatre:
             host=self.stage.host,
             lines=self.lines,
             messages=self.messages,
-            resume_hint=lambda: "To resume this session: pi --session x",
+            begin=self.begin,
+            command=self.command,
+            leave=lambda: "To resume this session: pi --session x",
         )
 
     def _commands(self, ui: Ui) -> FewCommands:

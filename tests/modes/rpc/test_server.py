@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -156,6 +157,31 @@ async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None
 
     assert talk.kinds.index("agent_settled") < talk.kinds.index("abort_and_prompt")
     assert session.facts.last_answer() == "instead"
+    await session.close()
+
+
+@pytest.mark.trap(252)
+async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    heard: list[tuple[str, str | None]] = []
+
+    def change(given: Input) -> InputAnswer:
+        heard.append((given.source, given.streaming))
+        action: Literal["handled", "transform"] = "handled" if given.text == "b" else "transform"
+        return InputAnswer(action=action, text=given.text.upper())
+
+    stage.bus.on(Input, change)
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send(
+            {"type": "steer", "message": "a"},
+            {"type": "steer", "message": "b"},
+            {"type": "follow_up", "message": "c"},
+            {"type": "clear_queue"},
+        )
+
+    assert heard == [("rpc", "steer"), ("rpc", "steer"), ("rpc", "followUp")]
+    assert talk.records[-1]["data"] == {"steering": ["A"], "followUp": ["C"]}
     await session.close()
 
 

@@ -1,20 +1,267 @@
-"""``pi install``, ``remove``, ``update``, ``list``, ``config``: packages, which come later."""
+"""``pi install``, ``remove``, ``update``, ``list``, ``config``: packages."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from pi.cli.arguments import Arguments
-from pi.cli.modes import NotYet
+import pi
+from pi import __version__
+from pi.base.errors import PiError
+from pi.cli.arguments import Arguments, BadArguments
+from pi.cli.standard_streams import complain
+from pi.coding.bus import Bus
+from pi.coding.packages.discovery import (
+    Configured,
+    Package,
+    configured_packages,
+    layers_of,
+    open_package,
+)
+from pi.coding.packages.entries import KINDS, Kind
+from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
+from pi.coding.packages.filters import matches
+from pi.coding.packages.overview import config_lines, list_lines, source_name, update_line
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.self_update import update_command
+from pi.coding.packages.source import parse_source, without_password
+from pi.coding.packages.store import PackageStore
+from pi.coding.resources.source import Scope
+from pi.coding.runtime.asking import discover_models
+from pi.coding.runtime.host import Host
+from pi.coding.settings.file import SettingsFile
+from pi.coding.settings.settings import Settings
+from pi.coding.trust.store import TrustStore
+from pi.coding.trust.trust import decide_trust
+
+ITSELF = ("self", "pi")
+LOCK = ".packages.lock"
+"""In the agent directory."""
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
-    if arguments.command == "list":
-        sys.stdout.write("No packages installed.\n")
-        return 0
-    raise NotYet(
-        f"`pi {arguments.command}` comes with a later version, together with packages.",
-        hint="To update pi itself, use what it was installed with, such as pip or uv.",
+    host = Host.of(environ, report=complain)
+    try:
+        return asyncio.run(_run(arguments, host, Path.cwd()))
+    except NoMatchingPackage as problem:
+        complain(problem.message)
+        return 1
+
+
+async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
+    desk = await _Desk.open(host, cwd, approve=_approve(arguments))
+    match arguments.command:
+        case "install":
+            await _install(desk, arguments)
+        case "remove" | "uninstall":
+            await _remove(desk, arguments)
+        case "update":
+            return await _update(desk, arguments)
+        case "list":
+            _say(list_lines(desk.configured()))
+        case "config":
+            await _configure(desk, arguments)
+    return 0
+
+
+def _approve(arguments: Arguments) -> bool | None:
+    if arguments.switch("approve"):
+        return True
+    return False if arguments.switch("no_approve") else None
+
+
+class _Desk:
+    """The settings of a person and, if it is trusted, of a project, with their packages."""
+
+    def __init__(self, host: Host, cwd: Path, settings: Settings, *, trusted: bool) -> None:
+        self.host, self.cwd, self.trusted = host, cwd, trusted
+        self._settings = settings
+
+    @classmethod
+    async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> _Desk:
+        """Decide about trust, then read what trust allows."""
+        settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
+        trust = await decide_trust(
+            cwd,
+            TrustStore(host.agent_dir / "trust.json", clock=host.clock),
+            home=host.home,
+            bus=Bus(),
+            flag=approve,
+            default=settings.values.default_project_trust,
+        )
+        if trust.trusted:
+            settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
+        for warning in settings.warnings:
+            complain(f"Warning: {warning}")
+        return cls(host, cwd, settings, trusted=trust.trusted)
+
+    def store(self, scope: Scope) -> PackageStore:
+        """Where packages of a scope are installed."""
+        base = self.host.agent_dir if scope == "user" else self.cwd / ".pi"
+        programs = Programs(
+            environ=self.host.environ,
+            npm_command=self._settings.values.npm_command,
+            offline=self.host.offline,
+        )
+        shelf = Shelf(scope=scope, base=base)
+        lock = self.host.agent_dir / LOCK
+        return PackageStore(shelf, programs, lock=lock, clock=self.host.clock)
+
+    def configured(self) -> list[Configured]:
+        """Every package that counts."""
+        layers = layers_of(self._settings, self.host.agent_dir, self.cwd)
+        return configured_packages(layers, _warn)
+
+    def find(self, text: str) -> Configured:
+        """The package that is meant by a source; ``NoMatchingPackage`` if there is none."""
+        identity = parse_source(text, self.cwd).identity
+        for each in self.configured():
+            if each.entry.source == text or each.source.identity == identity:
+                return each
+        raise NoMatchingPackage(without_password(text))
+
+
+# Installing and removing --------------------------------------------------------------------------
+
+
+async def _install(desk: _Desk, arguments: Arguments) -> None:
+    text = _only_source(arguments)
+    scope = _scope(arguments)
+    _say([f"Installing {without_password(text)}..."])
+    await desk.store(scope).install(text, desk.cwd)
+    _say([f"Installed {without_password(text)}"])
+    if scope == "project" and not desk.trusted:
+        complain("The project is not trusted: its packages are used once it is, or with --approve.")
+
+
+async def _remove(desk: _Desk, arguments: Arguments) -> None:
+    text = _only_source(arguments)
+    await desk.store(_scope(arguments)).remove(text, desk.cwd, _warn)
+    _say([f"Removed {without_password(text)}"])
+
+
+def _only_source(arguments: Arguments) -> str:
+    if len(arguments.messages) != 1:
+        raise BadArguments(
+            f"`pi {arguments.command}` needs one package source",
+            hint="Such as npm:name, pypi:name, git:host/owner/name or ./folder.",
+        )
+    return arguments.messages[0]
+
+
+def _scope(arguments: Arguments) -> Scope:
+    return "project" if arguments.switch("local") else "user"
+
+
+# Updating -----------------------------------------------------------------------------------------
+
+
+async def _update(desk: _Desk, arguments: Arguments) -> int:
+    everything = arguments.switch("all")
+    named = arguments.text("extension") or next(iter(arguments.messages), "")
+    packages = everything or arguments.switch("extensions")
+    models = everything or arguments.switch("models")
+    nothing_else = not (packages or models or named)
+    went_well = []
+    if everything or arguments.switch("self") or named in ITSELF or nothing_else:
+        _say(_how_to_update())
+    wanted = desk.configured() if packages else []
+    if packages and not wanted:
+        _say(["No packages installed."])
+    elif not packages and named and named not in ITSELF:
+        wanted = [desk.find(named)]
+    for configured in wanted:
+        went_well.append(await _update_one(desk, configured, force=arguments.switch("force")))
+    if models:
+        went_well.append(await _refresh_models(desk))
+    return 0 if all(went_well) else 1
+
+
+def _how_to_update() -> list[str]:
+    command = update_command(
+        Path(pi.__file__), prefix=Path(sys.prefix), executable=Path(sys.executable)
     )
+    return [f"This is pi {__version__}. To update it, run: {command}"]
+
+
+async def _update_one(desk: _Desk, configured: Configured, *, force: bool) -> bool:
+    """Whether it went well; a package that fails does not stop the others."""
+    try:
+        outcome = await desk.store(configured.scope).update(configured, force=force)
+    except PiError as problem:
+        complain(f"Error: {source_name(configured)}: {problem.explain()}")
+        return False
+    _say([update_line(configured, outcome)])
+    return True
+
+
+async def _refresh_models(desk: _Desk) -> bool:
+    if desk.host.offline:
+        complain("Error: pi is offline, so nobody was asked for models.")
+        return False
+    registry = discover_models(desk.host, desk.cwd)
+    try:
+        problems = await registry.models.refresh()
+        for provider, problem in problems.items():
+            if registry.has_auth(provider):
+                _warn(f"{provider}: {problem.message}")
+        _say([f"{len(registry.get_available())} models can be asked; `pi models` lists them."])
+    finally:
+        await registry.models.close()
+    return True
+
+
+# Choosing -----------------------------------------------------------------------------------------
+
+
+async def _configure(desk: _Desk, arguments: Arguments) -> None:
+    match arguments.messages:
+        case ():
+            there = [each for each in desk.configured() if each.installed]
+            packages = [open_package(each, _warn) for each in there]
+            _say(config_lines(packages) if packages else ["No packages installed."])
+        case ("on" | "off" as wish, text, *names) if names:
+            package = open_package(desk.find(text), _warn)
+            for name in names:
+                await _switch(desk, arguments, package, name, on=wish == "on")
+        case _:
+            raise BadArguments(
+                "Say `pi config`, or `pi config on|off <source> <resource>...`",
+                hint="`pi config` lists the resources of every package.",
+            )
+
+
+async def _switch(
+    desk: _Desk, arguments: Arguments, package: Package, name: str, *, on: bool
+) -> None:
+    scope = "project" if arguments.switch("local") else package.configured.scope
+    if scope == "project" and not desk.trusted:
+        raise PackageProblem("The project is not trusted.", hint="Trust it, or use --approve.")
+    meant = _meant(package, name)
+    if not meant:
+        raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
+    for kind, path in meant:
+        await desk.store(scope).toggle(package, kind, path, on=on)
+        _say([f"[{'x' if on else ' '}] {kind:10} {path}"])
+
+
+def _meant(package: Package, name: str) -> list[tuple[Kind, str]]:
+    """The resources that a name, a folder or a pattern means."""
+    offered = [(kind, path) for kind in KINDS for path in package.offered.get(kind, ())]
+    return [(kind, path) for kind, path in offered if matches(name, path)]
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _say(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()  # the next step may take a while
+
+
+def _warn(text: str) -> None:
+    complain(f"Warning: {text}")

@@ -26,6 +26,7 @@ from pi.coding.extension_host.commands import CommandHandler, Completions
 from pi.coding.extension_host.context import ExtensionContext
 from pi.coding.extension_host.control import Content, DeliverAs, HostedSession
 from pi.coding.extension_host.extension_events import ExtensionEvent
+from pi.coding.extension_host.feed import Feed
 from pi.coding.extension_host.flags import ExtensionFlag, FlagKind, FlagValue, flag_value
 from pi.coding.extension_host.hooks import Handler
 from pi.coding.extension_host.instance import Instance
@@ -33,6 +34,12 @@ from pi.coding.extension_host.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.order import At
 from pi.coding.extension_host.processes import ExecResult, Processes
 from pi.coding.extension_host.providers import provider_from
+from pi.coding.extension_host.references import (
+    ParseReference,
+    Reference,
+    ResourceHandler,
+    scheme_form,
+)
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.registries import (
     RankedPolicy,
@@ -52,6 +59,7 @@ from pi.coding.extension_host.services import (
 )
 from pi.coding.extension_host.stores import Store, StorePlace, open_store
 from pi.coding.extension_host.tools import Exposure, ToolWrap, Wrapping, checked
+from pi.coding.files.layers import FileLayer
 from pi.coding.session.messages import CustomMessage
 
 T = TypeVar("T")
@@ -304,6 +312,21 @@ class ExtensionAPI:
             rows.add(Wrapped(wrap=wrap, purposes=purposes), self._instance.owner, at)
         )
 
+    def wrap_files(self, layer: FileLayer, *, at: At = "normal") -> Registration:
+        """Stand around every write of a tool: see, change or forbid it, and add notes."""
+        rows = self._shelves.registries.file_layers
+        return self._instance.keep(rows.add(layer, self._instance.owner, at))
+
+    def add_scheme(self, scheme: str, handler: ResourceHandler) -> Registration:
+        """Have ``scheme://…`` read, and written if the handler can, by the tools for files."""
+        return self.add_path_form(scheme_form(scheme), handler)
+
+    def add_path_form(self, parse: ParseReference, handler: ResourceHandler) -> Registration:
+        """Have every path that ``parse`` gives a reference for read and written by ``handler``."""
+        rows = self._shelves.registries.references
+        reference = Reference(parse=parse, handler=handler)
+        return self._instance.keep(rows.add(reference, self._instance.owner))
+
     def add_section(self, name: str, text: Section | str) -> Registration:
         """Have one more section of the system prompt; it must be stable between turns."""
         section: Section = (lambda: text) if isinstance(text, str) else text
@@ -381,6 +404,12 @@ class ExtensionAPI:
         """Tell everybody an event of the extension's own: listeners, JSON mode and RPC."""
         await self._shelves.events.emit(name, data)
         await self._link.session.tell(ExtensionEvent(name=name, data=data))
+
+    def feed(self, *, size: int = 1000) -> Feed:
+        """Everything that there is and that happens from now on, as data and in order."""
+        feed = Feed(self._link.session, size=size)
+        self._instance.keep(feed.close)
+        return feed
 
     # Models --------------------------------------------------------------------------------------
 

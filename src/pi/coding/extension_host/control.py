@@ -155,6 +155,10 @@ class SessionActs(Protocol):
         """The network, as the settings say."""
         ...
 
+    def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
+        """Have ``listener`` called with every public event; gives what ends that."""
+        ...
+
     async def tell(self, event: Any) -> None:
         """Tell a public event."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from pi.base.records import Record, field
 from pi.coding.extension_host.manifest import read_manifest
@@ -25,11 +26,13 @@ class Candidate(Record):
     """A file, or a folder with ``__init__.py``."""
     target: str = ""
     """``package.module:function`` of an installed distribution, where there is no path."""
+    factory: Any = None
+    """The function itself, of a program that embeds pi."""
 
     @property
     def where(self) -> str:
-        """What to call it in a message."""
-        return str(self.path) if self.path is not None else self.target
+        """What to call it in a message; no two have the same."""
+        return str(self.path) if self.path is not None else self.target or self.source.path
 
 
 class Found(Record):
@@ -46,8 +49,18 @@ class Wanted(Record):
     discover: bool = True
     """Whether they are looked for; explicit ones are always taken."""
     paths: tuple[str, ...] = ()
+    inline: tuple[Any, ...] = ()
+    """Functions ``extension(pi)`` of a program that embeds pi."""
     flags: dict[str, bool | str] = field(default_factory=dict)
     """Options that only extensions know."""
+
+
+def inline(factories: Sequence[Any]) -> Iterator[Candidate]:
+    """Those that a program which embeds pi brings along."""
+    for number, factory in enumerate(factories, 1):
+        name = getattr(factory, "__name__", "extension")
+        source = SourceInfo(path=f"<inline:{number}:{name}>", source="inline", scope="temporary")
+        yield Candidate(name=name, rank="explicit", source=source, factory=factory)
 
 
 def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -14,6 +15,8 @@ from pi.coding.extension_host.event_names import ALIASES, EVENTS, NAMES
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.order import At, Owner, Rows
 from pi.coding.extension_host.watchdog import Watchdog
+
+log = logging.getLogger(__name__)
 
 Q = TypeVar("Q", bound=Question)
 
@@ -86,13 +89,20 @@ class Hooks:
             except DECISIONS:
                 raise
             except (Exception, SystemExit) as problem:
-                self._failed(hook.owner, NAMES[type(question)], problem)
-                question = question.after_failure(
-                    problem if isinstance(problem, Exception) else RuntimeError("it wanted to exit")
-                )
+                question = self._after_failure(question, hook, problem)
             if question.settled:
                 break
         return question
+
+    def _after_failure(self, question: Q, hook: Hook, problem: BaseException) -> Q:
+        """``question`` after a handler failed: reported, unless the question itself tells it."""
+        told = problem if isinstance(problem, Exception) else RuntimeError("It wanted to exit.")
+        after = question.after_failure(told)
+        if after is question:
+            self._failed(hook.owner, NAMES[type(question)], problem)
+        else:
+            log.warning("%s failed", hook.owner.path, exc_info=problem)
+        return after
 
     async def call(self, hook: Hook, event: object) -> Any:
         """What a handler gives; ``HandlerTimeout`` if it takes too long."""

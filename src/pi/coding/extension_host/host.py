@@ -36,11 +36,12 @@ from pi.coding.extension_host.policy import HostPolicy
 from pi.coding.extension_host.prompt_options import tagged
 from pi.coding.extension_host.provider_watch import watched
 from pi.coding.extension_host.providers import Providers
+from pi.coding.extension_host.references import referring
 from pi.coding.extension_host.registries import Registries
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
-from pi.coding.extension_host.tools import ExtensionTool, wrapped
+from pi.coding.extension_host.tools import ExtensionTool, annotated, wrapped
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.watchdog import Watchdog
 
@@ -166,7 +167,11 @@ class ExtensionHost:
 
     def dressed(self, tool: AgentTool) -> AgentTool:
         """``tool`` inside everything that extensions have wrapped around it."""
-        return wrapped(tool, self.registries.tool_wraps.values)
+        registries = self.registries
+        tool = referring(tool, registries.references.values)
+        if len(registries.file_layers):
+            tool = annotated(tool)
+        return wrapped(tool, registries.tool_wraps.values)
 
     def tools(self) -> dict[str, ExtensionTool]:
         """The tools of extensions, by name."""

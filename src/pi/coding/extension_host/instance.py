@@ -20,7 +20,7 @@ from pi.coding.extension_host.shared import SharedThings
 from pi.coding.resources.source import SourceInfo
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shelves:
     """What all extensions of a session share."""
 
@@ -37,7 +37,7 @@ class Shelves:
     failed: Failed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """One extension, from the call of its function to the end of its session."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
+from zlib import crc32
 
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.finding import Candidate
@@ -26,6 +26,8 @@ def factory_of(candidate: Candidate) -> Factory:
 
     Whatever importing raises is raised, and nothing of it is left behind.
     """
+    if candidate.factory is not None:
+        return candidate.factory  # type: ignore[no-any-return]
     if candidate.path is None:
         name, _, function = candidate.target.partition(":")
         module = importlib.import_module(name)
@@ -51,9 +53,9 @@ def forget(candidate: Candidate) -> None:
 
 def module_name(path: Path) -> str:
     """A name that no other extension has."""
-    digest = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    number = crc32(str(path.resolve()).encode("utf-8", "surrogateescape"))
     stem = "".join(letter if letter.isalnum() else "_" for letter in path.stem)
-    return f"{PREFIX}{stem}_{digest[:12]}"
+    return f"{PREFIX}{stem}_{number:08x}"
 
 
 def _module(path: Path) -> ModuleType:

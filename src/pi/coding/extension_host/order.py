@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import count
+from operator import attrgetter
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from pi.base.records import Record
 
 T = TypeVar("T")
 
@@ -18,8 +20,7 @@ _PLACES: dict[At, int] = {"first": 0, "normal": 1, "last": 2}
 RANKS: tuple[Rank, ...] = ("bundled", "package", "user", "project", "explicit")
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Record):
     """Whose a registration is, and where it stands among those of others."""
 
     name: str
@@ -29,13 +30,15 @@ class Owner:
     """In the order of loading."""
 
 
-@dataclass(frozen=True, order=True)
 class Row(Generic[T]):
     """Something that is registered."""
 
-    place: tuple[int, int, int, int]
-    value: T = field(compare=False)
-    owner: Owner = field(compare=False)
+    __slots__ = ("owner", "place", "value")
+
+    def __init__(self, place: tuple[int, int, int, int], value: T, owner: Owner) -> None:
+        self.place = place
+        self.value = value
+        self.owner = owner
 
 
 class Rows(Generic[T]):
@@ -51,7 +54,7 @@ class Rows(Generic[T]):
         """Put ``value`` where it belongs; gives what takes it away again."""
         place = (_PLACES[at], RANKS.index(owner.rank), owner.number, next(self._numbers))
         row = Row(place, value, owner)
-        insort(self._rows, row)
+        insort(self._rows, row, key=attrgetter("place"))
         self._tell()
 
         def remove() -> None:

@@ -12,7 +12,9 @@ from pi.coding.extension_host.commands import Commands
 from pi.coding.extension_host.flags import ExtensionFlag
 from pi.coding.extension_host.model_wraps import Wrapped
 from pi.coding.extension_host.order import At, Names, Owner, Rows
+from pi.coding.extension_host.references import Reference
 from pi.coding.extension_host.tools import ExtensionTool, Wrapping
+from pi.coding.files.layers import FileLayer
 
 ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
 View: TypeAlias = str | Callable[..., Any]
@@ -56,6 +58,8 @@ class Registries:
         self.model_wraps: Rows[Wrapped] = Rows()
         self.policies: Rows[RankedPolicy] = Rows(policies_changed)
         self.strategies: Names[Strategy] = Names()
+        self.file_layers: Rows[FileLayer] = Rows(tools_changed)
+        self.references: Rows[Reference] = Rows(tools_changed)
         self.redactors: Rows[Redactor] = Rows()
         self.services: Names[object] = Names()
         self.input_modes: Names[Any] = Names()

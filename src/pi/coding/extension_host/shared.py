@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pi.base.clock import Clock
@@ -13,14 +12,14 @@ from pi.coding.extension_host.scope import Report, Scope
 T = TypeVar("T")
 
 
-@dataclass
 class _Thing:
     """Something that is shared, with the lifetime that it was made in."""
 
-    scope: Scope
-    made: asyncio.Future[Any]
-    users: int = 0
-    lingering: asyncio.Task[None] | None = field(default=None)
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.users = 0
+        self.lingering: asyncio.Task[None] | None = None
 
 
 class SharedThings:
@@ -42,7 +41,7 @@ class SharedThings:
         thing = self._things.get(key)
         if thing is None:
             scope = Scope(user.clock, name=f"shared {key}", report=report)
-            thing = _Thing(scope, asyncio.get_running_loop().create_future())
+            thing = _Thing(scope)
             self._things[key] = thing
             await self._make(key, thing, make)
         if thing.lingering is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -93,6 +92,8 @@ def open_store(place: StorePlace, name: str, session: HostedSession, agent_dir: 
         return SessionStore(session, name)
     folder = agent_dir / "extension-data" / name
     if place == "project":
-        project = hashlib.sha256(str(session.cwd).encode()).hexdigest()[:16]
+        import hashlib  # most sessions store nothing
+
+        project = hashlib.sha256(str(session.cwd).encode("utf-8", "replace")).hexdigest()[:16]
         return FileStore(folder / f"{project}.json", session.clock)
     return FileStore(folder / "global.json", session.clock)

@@ -11,9 +11,10 @@ from pi.agent.schema_check import object_schema
 from pi.agent.tool import AgentTool, ToolContext, ToolResult
 from pi.agent.tool_forms import as_result
 from pi.agent.validation import validator
-from pi.ai.messages import Json
-from pi.base.records import Record
+from pi.ai.messages import Json, Text
+from pi.base.records import Record, replace
 from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.files.layers import writing_for
 from pi.coding.prompt.sections import ToolNote
 from pi.coding.resources.source import SourceInfo
 
@@ -64,6 +65,26 @@ def wrapped(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
         if wrapping.name == tool.name:
             tool = _around(tool, wrapping)
     return tool
+
+
+def annotated(tool: AgentTool) -> AgentTool:
+    """``tool``, with what file layers remark on its writes after what it says itself."""
+    if tool.touches is None:
+        return tool
+
+    async def run(params: Any, ctx: ToolContext) -> ToolResult:
+        with writing_for(ctx.call_id) as writing:
+            result = as_result(await tool.run(params, ctx))
+        notes = tuple(Text(text=note) for each in writing.written for note in each.notes)
+        details: Json = {}
+        for each in writing.written:
+            details |= each.details
+        if details:
+            known = result.details if isinstance(result.details, dict) else {}
+            result = replace(result, details=known | details)
+        return replace(result, content=result.content + notes) if notes else result
+
+    return dataclasses.replace(tool, run=run)
 
 
 def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:

@@ -15,6 +15,7 @@ from pi.agent.env import FileInfo
 from pi.agent.error_codes import FileError, FileErrorCode, FileFailed
 from pi.base.files import FileProblem, replace_file
 from pi.base.tasks import finish_although_cancelled
+from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 from pi.coding.files.lookalikes import existing
 from pi.coding.files.node_errors import cause_of
 from pi.coding.files.references import System, expanded, without_mention
@@ -47,8 +48,17 @@ class LocalFiles:
     ``cwd`` is asked every time: a session may move. Work on the disk happens in threads.
     """
 
-    def __init__(self, cwd: Callable[[], Path], *, home: str, system: System = "posix") -> None:
+    def __init__(
+        self,
+        cwd: Callable[[], Path],
+        *,
+        home: str,
+        system: System = "posix",
+        layers: Callable[[], Sequence[FileLayer]] = tuple,
+    ) -> None:
         self._cwd = cwd
+        self._layers = layers
+        """What stands around every write, as it is now."""
         self._home = home
         self._system = system
 
@@ -84,8 +94,10 @@ class LocalFiles:
         An existing file keeps its mode and owner; a failure leaves it as it was. Once begun this
         is finished, although the caller is cancelled meanwhile.
         """
-        work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
-        await finish_although_cancelled(work)
+        if layers := self._layers():
+            await self._write_through(layers, path, data)
+        else:
+            await self._write(path, data)
 
     async def stat(self, path: str) -> FileInfo:
         """What a file or folder is."""
@@ -110,6 +122,19 @@ class LocalFiles:
     async def real_path(self, path: str) -> str:
         """The absolute path with every link followed; the file itself may be missing."""
         return await _on_disk(path, "follow", lambda: self.real(path))
+
+    async def _write(self, path: str, data: bytes) -> None:
+        work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
+        await finish_although_cancelled(work)
+
+    async def _write_through(self, layers: Sequence[FileLayer], path: str, data: bytes) -> None:
+        async def write(change: FileChange) -> FileWritten:
+            await self._write(str(change.path), change.after)
+            return FileWritten()
+
+        target = self.resolve(path)
+        before = await self.read_file(path) if target.is_file() else None
+        await write_through(layers, FileChange(path=target, before=before, after=data), write)
 
     def _absolute(self, reference: str) -> Path:
         path = expanded(reference, home=self._home, system=self._system)

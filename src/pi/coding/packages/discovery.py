@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pi.base.records import Record, replace
+from pi.coding.packages.confined import inside
 from pi.coding.packages.contents import THEIRS, Offered, contents_of, offered_by
 from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries
 from pi.coding.packages.errors import BadSource
@@ -156,15 +157,18 @@ def _foreign(name: str) -> bool:
 
 
 def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:
+    shelf = layer.shelf
     for entry in layer.entries:
         try:
-            source = entry.parsed(layer.shelf.base)
+            source = entry.parsed(shelf.base)
         except BadSource as problem:
             warn(problem.message)
             continue
-        yield Configured(
-            entry=entry, source=source, scope=layer.shelf.scope, root=layer.shelf.target(source)
-        )
+        root = shelf.target(source)
+        if isinstance(source, LocalSource) or inside(shelf.base, root):
+            yield Configured(entry=entry, source=source, scope=shelf.scope, root=root)
+        else:
+            warn(f"{root} is a link that leads out of {shelf.base} and is not used")
 
 
 def _offered(configured: Configured, warn: Warn) -> Offered:

@@ -32,10 +32,10 @@ async def bring(
     target = shelf.target(source)
     must_be_inside(shelf.base, target)
     installed = _version(target)
-    exact = _EXACT.fullmatch(source.version) is not None
-    if update and installed and source.pinned and (not exact or installed == source.version):
+    named = source.version.removeprefix("v") if _EXACT.fullmatch(source.version) else ""
+    if update and installed and source.pinned and named in ("", installed):
         return Outcome(change="pinned", before=installed, after=installed)
-    wanted = source.version if exact else await _latest(source, programs, work)
+    wanted = named or await _latest(source, programs, work)
     nothing = settled(
         installed, wanted, pinned=source.pinned, newer=is_newer(wanted, installed), force=force
     )

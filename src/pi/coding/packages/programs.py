@@ -123,8 +123,8 @@ def _output(program: str, doing: str, finished: Finished) -> str:
 
 
 def _last_words(said: str) -> str:
-    """The lines that a program marks as errors, or its last one."""
+    """The first lines that a program marks as errors, or its last one."""
     lines = [line for line in map(str.strip, said.splitlines()) if line]
     marked = [_REASON.sub("", line) for line in lines if _REASON.match(line)]
-    text = without_password("; ".join(marked or lines[-1:]))
+    text = without_password("; ".join(marked[:2] or lines[-1:]))
     return text[:_TOLD] or "it gave no reason"

@@ -12,21 +12,20 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.packages.errors import BadSource
 
-_NPM = re.compile(
-    r"(?P<name>(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@(?P<version>[^\s@/:-][^@/:]*))?",
-    re.IGNORECASE | re.ASCII,
+# Patterns are compiled when first used: a session without packages needs none.
+_NPM = (
+    r"(?ai)(?P<name>(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@(?P<version>[^\s@/:-][^@/:]*))?"
 )
-_PYPI = re.compile(
-    r"(?P<name>[a-z0-9](?:[\w.-]*[a-z0-9])?)(?P<extras>\[[\w.,-]+\])?(?:==(?P<version>[\w.!+-]+))?",
-    re.IGNORECASE | re.ASCII,
+_PYPI = (
+    r"(?ai)(?P<name>[a-z0-9](?:[\w.-]*[a-z0-9])?)(?P<extras>\[[\w.,-]+\])?"
+    r"(?:==(?P<version>[\w.!+-]+))?"
 )
-_SCHEMES = ("https", "http", "ssh", "git", "file")
-_URL = re.compile(rf"(?:{'|'.join(_SCHEMES)})://", re.IGNORECASE)
-_SCP = re.compile(r"(?P<user>\w[\w.-]*)@(?P<host>[\w.-]+):(?P<path>[^/].*)", re.ASCII)
-_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.IGNORECASE | re.ASCII)
-_WITH_REF = re.compile(r"(?P<path>.*[^/])@(?P<ref>[^@]+)")
-_REF = re.compile(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]+")
-_UNFIT = re.compile(r"[\\:\x00-\x1f\x7f]")
+_URL = r"(?i)(?:https?|ssh|git|file)://"
+_SCP = r"(?a)(?P<user>\w[\w.-]*)@(?P<host>[\w.-]+):(?P<path>[^/].*)"
+_HOST = r"(?ai)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
+_WITH_REF = r"(?P<path>.*[^/])@(?P<ref>[^@]+)"
+_REF = r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]+"
+_UNFIT = r"[\\:\x00-\x1f\x7f]"
 """What no part of a path that becomes a folder may hold."""
 
 
@@ -124,7 +123,7 @@ def parse_source(text: str, base: Path) -> Source:
             return _pypi(text, rest)
         case "git" if not rest.startswith("//"):
             return _git(text, rest)
-    if _URL.match(text) or _SCP.fullmatch(text):
+    if re.match(_URL, text) or re.fullmatch(_SCP, text):
         return _git(text, text)
     try:
         return LocalSource(path=Path(os.path.normpath(base / Path(text).expanduser())))
@@ -152,14 +151,14 @@ def without_password(text: str) -> str:
 
 
 def _npm(text: str, rest: str) -> NpmSource:
-    found = _NPM.fullmatch(rest)
+    found = re.fullmatch(_NPM, rest)
     if found is None:
         raise _bad(text, "npm packages are npm:name or npm:@owner/name, with or without @version")
     return NpmSource(name=found["name"], version=(found["version"] or "").strip())
 
 
 def _pypi(text: str, rest: str) -> PypiSource:
-    found = _PYPI.fullmatch(rest.replace(" ", ""))
+    found = re.fullmatch(_PYPI, rest.replace(" ", ""))
     if found is None:
         raise _bad(text, "packages of the Python index are pypi:name or pypi:name==version")
     return PypiSource(
@@ -170,11 +169,11 @@ def _pypi(text: str, rest: str) -> PypiSource:
 
 
 def _git(text: str, rest: str) -> GitSource:
-    if (scp := _SCP.fullmatch(rest)) is not None:
+    if (scp := re.fullmatch(_SCP, rest)) is not None:
         path, ref = _split_ref(scp["path"])
         url = f"{scp['user']}@{scp['host']}:{path}"
         return _repository(text, url, scp["host"], path, ref)
-    if not _URL.match(rest):
+    if not re.match(_URL, rest):
         host, _, path = rest.partition("/")
         path, ref = _split_ref(path)
         if "/" not in path.strip("/"):
@@ -198,19 +197,19 @@ def _git(text: str, rest: str) -> GitSource:
 
 
 def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSource:
-    if not _HOST.fullmatch(host):
+    if not re.fullmatch(_HOST, host):
         raise _bad(text, f'"{host}" is no name of a host')
-    if ref and not _REF.fullmatch(ref):
+    if ref and not re.fullmatch(_REF, ref):
         raise _bad(text, f'"{ref}" is no name of a branch, tag or commit')
     parts = path.strip("/").removesuffix(".git").split("/")
-    if any(part in ("", ".", "..", ".git") or _UNFIT.search(part) for part in parts):
+    if any(part in ("", ".", "..", ".git") or re.search(_UNFIT, part) for part in parts):
         raise _bad(text, "its path cannot be the name of a folder")
     return GitSource(url=url, place=(host.lower(), *parts), ref=ref)
 
 
 def _split_ref(path: str) -> tuple[str, str]:
     """What stands behind the last ``@`` of a path is a ref, slashes included."""
-    found = _WITH_REF.fullmatch(path)
+    found = re.fullmatch(_WITH_REF, path)
     return (found["path"], found["ref"]) if found else (path, "")
 
 

@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,9 +66,13 @@ def tidy(base: Path) -> None:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder with everything in it, also what is read-only; a link goes alone."""
+    if not os.path.lexists(folder):
+        return
     if folder.is_symlink():
         folder.unlink()
-    elif folder.exists():
+    elif sys.version_info >= (3, 12):
+        shutil.rmtree(folder, onexc=_make_writable)
+    else:
         shutil.rmtree(folder, onerror=_make_writable)
     if os.path.lexists(folder):
         log.warning("could not remove %s", folder)

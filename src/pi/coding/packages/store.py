@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from pi.base.clock import Clock
@@ -35,6 +36,7 @@ from pi.coding.packages.source import (
     Source,
     parse_source,
     stored_form,
+    without_password,
 )
 from pi.coding.packages.staging import remove_tree, staging, tidy
 from pi.coding.resources.source import Warn
@@ -81,7 +83,7 @@ class PackageStore:
             listed = self._listed()
             places = find(listed, source, text, self.shelf.base)
             if not places:
-                raise NoMatchingPackage(text)
+                raise NoMatchingPackage(without_password(text))
             entry = read_entry(listed[places[0]])
             if entry is not None:
                 source = entry.parsed(self.shelf.base)
@@ -146,25 +148,23 @@ class PackageStore:
             self._file.change({("packages",): after or None})
 
     async def _bring(self, source: Source, *, update: bool, force: bool = False) -> Outcome:
-        if isinstance(source, LocalSource):
-            return _in_place(source)
-        shelf, programs = self.shelf, self._programs
-        with staging(shelf.base) as work:
-            match source:
-                case GitSource():
-                    done = await git.bring(
-                        source, shelf, programs, work, update=update, force=force
-                    )
-                case NpmSource():
-                    done = await npm.bring(
-                        source, shelf, programs, work, update=update, force=force
-                    )
-                case PypiSource():
-                    done = await pypi.bring(
-                        source, shelf, programs, work, update=update, force=force
-                    )
-        if shelf.scope == "project":
-            _keep_out_of_history(shelf, shelf.target(source))
+        match source:
+            case LocalSource():
+                return _in_place(source)
+            case GitSource():
+                bring = partial(git.bring, source)
+            case NpmSource():
+                bring = partial(npm.bring, source)
+            case PypiSource():
+                bring = partial(pypi.bring, source)
+        shelf = self.shelf
+        try:
+            with staging(shelf.base) as work:
+                done = await bring(shelf, self._programs, work, update=update, force=force)
+            if shelf.scope == "project":
+                _keep_out_of_history(shelf, shelf.target(source))
+        except OSError as problem:
+            raise InstallFailed(f"Cannot install below {shelf.base}: {problem}") from problem
         return done
 
     async def _drop(self, source: Source) -> None:

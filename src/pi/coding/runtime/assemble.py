@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from pi.agent.agent import Agent
-from pi.agent.repetition import Repetition
 from pi.agent.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import AssistantMessage
@@ -32,6 +31,7 @@ from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.accounts import Accounts
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.asking import Asking, credential_store
+from pi.coding.runtime.circles import repetition_policy
 from pi.coding.runtime.compaction import (
     Compacting,
     compaction_options,
@@ -179,14 +179,14 @@ class _Build:
             commands=self._extensions,
             whole_prompt=self._parts.whole_prompt,
         )
-        around, _ = compaction_surroundings(core, summaries, self._hand_off)
+        around = compaction_surroundings(core, summaries, self._hand_off)
         compactor = Compactor(around)
         self._idle_compaction = IdleCompaction(core, compactor, around)
         self._policies = (
             CompactionPolicy(compactor, around),
             retry,
             Interrupting(core),
-            Repetition(),
+            repetition_policy(self._workspace.settings),
         )
         self._arrange_policies()
         core.agent.subscribe(self._idle_compaction.hear)
@@ -271,6 +271,7 @@ class _Build:
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
             image_limits=lambda: known(image_limits, ImageLimits()),
+            file_layers=lambda: self._extensions.host.registries.file_layers.values,
             tools=lambda: known(lambda core: core.toolbox.active_names, ()),
         )
 

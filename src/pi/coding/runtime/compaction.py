@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from pi.ai.models.model import Model
 from pi.coding.compaction.compactor import Compactor
@@ -13,20 +13,37 @@ from pi.coding.compaction.strategies.shake import ShakeStrategy
 from pi.coding.compaction.strategies.strategy import Strategy
 from pi.coding.compaction.strategies.summary import SummaryStrategy
 from pi.coding.compaction.surroundings import Surroundings, Wish
+from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.summaries import Summaries
 from pi.coding.session.entries import Entry
 
 
+class Strategies(Mapping[str, Strategy]):
+    """Those of pi, and those of extensions as they are now; these win."""
+
+    def __init__(self, host: ExtensionHost) -> None:
+        self._own: dict[str, Strategy] = {
+            "context-full": SummaryStrategy(),
+            "shake": ShakeStrategy(),
+        }
+        self._added = host.registries.strategies
+
+    def __getitem__(self, name: str) -> Strategy:
+        return self._added.get(name) or self._own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._own, **self._added.winners()})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
 def compaction_surroundings(
     core: Core, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
-) -> tuple[Surroundings, dict[str, Strategy]]:
-    """What a compaction of this session works with, and where strategies are added."""
-    strategies: dict[str, Strategy] = {
-        "context-full": SummaryStrategy(),
-        "shake": ShakeStrategy(),
-    }
-    around = Surroundings(
+) -> Surroundings:
+    """What a compaction of this session works with."""
+    return Surroundings(
         conversation=lambda: core.conversation,
         add=core.add,
         bus=core.bus,
@@ -37,9 +54,8 @@ def compaction_surroundings(
         fallbacks=lambda: _fallbacks(core),
         ask=lambda model, reason: summaries.ask(model, "compaction", reason),
         hand_off=hand_off,
-        strategies=strategies,
+        strategies=Strategies(core.extensions),
     )
-    return around, strategies
 
 
 def compaction_options(core: Core) -> CompactionOptions:

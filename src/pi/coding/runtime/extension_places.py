@@ -26,6 +26,7 @@ class ExtensionPlaces:
         self._settings = settings
         self.foreign: list[str] = []
         """Files that need the original."""
+        self._told = False
 
     def own(self, cwd: Path) -> Iterator[Candidate]:
         """Those that need no trust: installed ones, the person's, and those of the command line."""
@@ -36,6 +37,7 @@ class ExtensionPlaces:
             listed = Selection.of(self._listed(), self._machine.agent_dir)
             yield from self._taken(finding.find(_places(folder, listed), "user", report, listed))
         yield from self._taken(finding.explicit(self._wanted.paths, cwd, report))
+        yield from finding.inline(self._wanted.inline)
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
         """Those of a trusted project."""
@@ -47,6 +49,15 @@ class ExtensionPlaces:
         listed = Selection.of(_texts(raw), base)
         found = finding.find(_places(folder, listed), "project", self._warn, listed)
         yield from self._taken(found)
+
+    def tell_foreign(self) -> None:
+        """Say once, in one line, how many extensions only the original can run."""
+        if self.foreign and not self._told:
+            self._told = True
+            self._machine.report(
+                f"{len(self.foreign)} of the extensions here are written for the original pi"
+                " and stay unused; /extensions lists them."
+            )
 
     def _taken(self, found: Found) -> tuple[Candidate, ...]:
         self.foreign += [path for path in found.foreign if path not in self.foreign]

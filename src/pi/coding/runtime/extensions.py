@@ -16,8 +16,10 @@ from pi.coding.extension_host.failures import ExtensionFailed, words
 from pi.coding.extension_host.host import ExtensionHost, ExtensionInfo, forget
 from pi.coding.extension_host.registries import View, ViewKind
 from pi.coding.extension_host.run_events import MessageUpdateEvent
+from pi.coding.extension_host.session_events import SessionInfoChangedEvent
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import SessionInfoChanged
 from pi.coding.runtime.extension_bridge import ExtensionBridge
 from pi.coding.runtime.extension_places import ExtensionPlaces
 from pi.coding.runtime.workspace import Workspace
@@ -56,6 +58,7 @@ class Extensions:
     async def load_project(self, workspace: Workspace) -> None:
         """Load what a trusted project brings."""
         await self.host.load(self._places.of_project(workspace))
+        self._places.tell_foreign()
 
     async def load(self) -> None:
         """Load everything for the session that is there now."""
@@ -157,6 +160,8 @@ class Extensions:
     async def _hear(self, event: object) -> None:
         if isinstance(event, AgentStart):
             self._follow_tokens(wanted=self.host.hooks.heard(MessageUpdateEvent))
+        elif isinstance(event, SessionInfoChanged):
+            await self.host.hooks.tell(SessionInfoChangedEvent(name=event.name or None))
         await self.host.listening.hear(event)
 
     def _follow_tokens(self, *, wanted: bool) -> None:

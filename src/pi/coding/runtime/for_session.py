@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
+from pi.coding.files.layers import FileLayer
 from pi.coding.tools.images import ImageLimits
 
 
@@ -18,5 +19,7 @@ class ForSession(Record):
     """A place for a long output, or none when nothing is kept."""
     image_limits: Callable[[], ImageLimits] = ImageLimits
     """What the model takes."""
+    file_layers: Callable[[], Sequence[FileLayer]] = tuple
+    """What stands around every write."""
     tools: Callable[[], Collection[str]] = tuple
     """Names of the tools that are on."""

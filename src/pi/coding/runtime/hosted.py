@@ -199,6 +199,10 @@ class Hosted:
             self._services = make_services(self.environ, self.clock, Network(proxy=proxy))
         return self._services.http
 
+    def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
+        """Have ``listener`` called with every public event; gives what ends that."""
+        return self._core.agent.subscribe(listener)
+
     async def tell(self, event: Any) -> None:
         """Tell a public event."""
         await self._core.tell(event)
@@ -227,7 +231,7 @@ class Hosted:
             except AgentBusy:  # somebody else was faster
                 await self._core.agent.follow_up(message)
 
-        self._begin(run())
+        self._begin(run)
 
     def prompt(
         self, text: str, images: Sequence[Image], *, expand: bool, meta: Mapping[str, Any] | None
@@ -239,7 +243,7 @@ class Hosted:
                 text, images, source="extension", streaming="followUp", expand=expand
             )
 
-        self._begin(run())
+        self._begin(run)
 
     async def queue(self, message: Any, *, follow_up: bool) -> None:
         """Have a message delivered in the run that is under way."""
@@ -364,12 +368,12 @@ class Hosted:
 
     # ----------------------------------------------------------------------------------------------
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
         """Begin a run that nobody waits for; whoever wants to can wait until it has settled."""
 
         async def run() -> None:
             try:
-                await work
+                await work()
             except PiError as problem:
                 self._core.host.report(f"An extension could not begin a run: {words(problem)}")
 

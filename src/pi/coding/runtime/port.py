@@ -62,11 +62,15 @@ class PromptPort(Protocol):
         """Say something and wait until the agent is idle again."""
         ...
 
-    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
+    async def steer(
+        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
+    ) -> None:
         """Have it delivered after the tools of the current turn."""
         ...
 
-    async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
+    async def follow_up(
+        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
+    ) -> None:
         """Have it delivered when the agent would stop."""
         ...
 

@@ -112,15 +112,17 @@ class Prompting:
         await _call(accepted)
         return await core.agent.prompt((message, *more))
 
-    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
+    async def steer(
+        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
+    ) -> None:
         """Have it delivered after the tools of the current turn."""
-        self._must_not_be_command(text)
-        await self._core.agent.steer(self.expanded(text), images)
+        await self._queue(text, images, source, "steer")
 
-    async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
+    async def follow_up(
+        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
+    ) -> None:
         """Have it delivered when the agent would stop."""
-        self._must_not_be_command(text)
-        await self._core.agent.follow_up(self.expanded(text), images)
+        await self._queue(text, images, source, "followUp")
 
     async def clear_queue(self) -> Queues:
         """Take back what was queued."""
@@ -133,6 +135,18 @@ class Prompting:
         skills = [found.skill for found in resources.skills]
         told = expand_skill(text, skills)
         return told if told != text else expand_prompt(text, resources.prompts)
+
+    async def _queue(
+        self, text: str, images: Sequence[Image], source: InputSource, streaming: Streaming
+    ) -> None:
+        """Queue what somebody says, as handlers have changed it, unless they took care of it."""
+        self._must_not_be_command(text)
+        said = Input(text=text, images=tuple(images), source=source, streaming=streaming)
+        given = await self._core.bus.ask(said)
+        if not given.handled:
+            agent = self._core.agent
+            queue = agent.steer if streaming == "steer" else agent.follow_up
+            await queue(self.expanded(given.text), given.images)
 
     async def prepare(self) -> None:
         """Everything that must hold when a run begins: prompt, tools, what the log says of them."""

@@ -61,7 +61,7 @@ class Workspace(Record):
     settings: Settings
     environment: Environment
     """What pi sees here, the ``.env`` file of a trusted project included."""
-    packages: Found
+    packages: Found = Found()
     """What installed packages bring; nothing of it has run."""
     resources: Resources
     files: LocalFiles
@@ -112,10 +112,8 @@ async def open_workspace(
         environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
     if trust.trusted and discovered:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
-    packages = find_packages(layers_of(settings, host.agent_dir, cwd))
-    resources = discover(options.resources, _where(cwd, host, trust, settings, packages))
-    _tell_notices(cwd, host, trust, settings, (*packages.warnings, *resources.warnings), resources)
-    files = LocalFiles(lambda: cwd, home=str(host.home))
+    packages, resources = _discover(cwd, host, options, trust, settings)
+    files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
     shell = _shell(cwd, host, settings, environment, session)
     jobs = TaskScope()
     place = Workplace(
@@ -132,6 +130,7 @@ async def open_workspace(
         trust=trust,
         settings=settings,
         environment=environment,
+        packages=packages,
         resources=resources,
         files=files,
         shell=shell,
@@ -155,14 +154,39 @@ def reread(
     and commands that run in the background run on.
     """
     workspace.settings.load()
-    where = replace(
-        _where(workspace.cwd, host, workspace.trust, workspace.settings),
-        extra=skills,
-        extra_prompts=prompts,
+    packages, resources = _discover(
+        workspace.cwd,
+        host,
+        options,
+        workspace.trust,
+        workspace.settings,
+        skills=skills,
+        prompts=prompts,
     )
-    resources = discover(options.resources, where)
-    _tell_notices(workspace.cwd, host, workspace.trust, workspace.settings, resources)
-    return replace(workspace, resources=resources)
+    return replace(workspace, packages=packages, resources=resources)
+
+
+def _discover(
+    cwd: Path,
+    host: Host,
+    options: SessionOptions,
+    trust: Trust,
+    settings: Settings,
+    *,
+    skills: tuple[Place, ...] = (),
+    prompts: tuple[Place, ...] = (),
+) -> tuple[Found, Resources]:
+    """Look everywhere, and tell what is wrong; ``skills`` and ``prompts`` come behind packages."""
+    packages = find_packages(layers_of(settings, host.agent_dir, cwd))
+    where = replace(
+        _where(cwd, host, trust, settings),
+        extra=packages.places("skills") + skills,
+        extra_prompts=packages.places("prompts") + prompts,
+    )
+    found = discover(options.resources, where)
+    resources = replace(found, warnings=packages.warnings + found.warnings)
+    _tell_notices(cwd, host, trust, settings, resources)
+    return packages, resources
 
 
 def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundings:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
@@ -23,15 +22,11 @@ DRAFT_SECONDS = 0.5
 """How long a draft may be newer than its file."""
 
 
-def run(start: Start) -> int:
-    """Run the application on the terminal of the process; the exit code."""
-    from pi.tui.process_terminal import ProcessTerminal  # POSIX; not when tests bring their own
+async def run(start: Start) -> str:
+    """Run the application on the terminal of the process; gives what to tell when it is over."""
+    from pi.tui.process_terminal import ProcessTerminal  # POSIX; tests bring their own terminal
 
-    terminal = ProcessTerminal(env=start.environ)
-    hint = asyncio.run(App(start, terminal).run())
-    if hint:
-        sys.stdout.write(f"{hint}\n")
-    return 0
+    return await App(start, ProcessTerminal(env=start.environ)).run()
 
 
 class App:
@@ -89,7 +84,7 @@ class App:
         from pi.modes.interactive.session_view import SessionView
 
         self._view = SessionView(self._start, self._frame, self._tasks, quit=self.quit)
-        self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=str(os.getpid()))
+        self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=os.urandom(4).hex())
         if not self._frame.composer.text and (text := self._drafts.left_behind()):
             self._frame.composer.set_text(text)
             self._view.screen.notify("The draft of a session that ended early is back.")

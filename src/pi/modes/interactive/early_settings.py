@@ -27,6 +27,8 @@ class EarlySettings(Record):
 
     theme: str | None = None
     tui_mode: Literal["regular", "fullscreen"] = "regular"
+    fullscreen_exit_output: Literal["transcript", "resume-hint"] = "transcript"
+    fullscreen_scrollbar: Literal["auto", "always", "hidden"] = "auto"
     default_thinking_level: str = "medium"
     editor_padding_x: Annotated[int, Meta(ge=0, le=3)] = 0
     autocomplete_max_visible: Annotated[int, Meta(ge=3, le=20)] = 5

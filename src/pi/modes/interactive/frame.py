@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
@@ -17,6 +18,7 @@ from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import ThemeChoice, built_in
 from pi.modes.interactive.theme_file import BadTheme
 from pi.tui.capabilities import Capabilities, detect
+from pi.tui.component import Component
 from pi.tui.containers import Container
 from pi.tui.input.actions import platform_of
 from pi.tui.input.keymap import Keymap
@@ -24,6 +26,9 @@ from pi.tui.style import ColourDepth
 from pi.tui.terminal import Terminal
 from pi.tui.tui import TUI
 from pi.tui.widgets.spacer import Spacer
+
+if TYPE_CHECKING:
+    from pi.modes.interactive.fullscreen import Fullscreen
 
 
 class Frame:
@@ -80,9 +85,21 @@ class Frame:
         self.footer = Footer(self.theme)
         self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
         self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
-        for part in (self.above, self.passing, Spacer(1), self.slot.component, self.footer):
+        self.fullscreen: Fullscreen | None = None
+        """Only when the whole screen is ours."""
+        for part in (self._top(values), self.passing, Spacer(1), self.slot.component, self.footer):
             self.tui.add_child(part)
         self.tui.set_focus(self.composer.prompt)
+
+    def _top(self, values: EarlySettings) -> Component:
+        if values.tui_mode == "regular":
+            return self.above
+        from pi.modes.interactive.fullscreen import Fullscreen  # most people never use it
+
+        self.fullscreen = Fullscreen(
+            self.tui, self.keymap, self.above, values, is_typing=lambda: not self.slot.is_taken
+        )
+        return self.fullscreen.view
 
     def _choose_theme(self, wanted: str | None) -> None:
         try:

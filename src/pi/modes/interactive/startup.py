@@ -38,8 +38,12 @@ class Opened(Record):
     """What the person should know about how it began."""
     messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
     """What to say at once, one after the other."""
-    resume_hint: Callable[[], str] = lambda: ""
-    """How to come back to it, told at the end; empty if there is nothing to come back to."""
+    command: str = ""
+    """A command to run at once, e.g. to choose another session."""
+    begin: Callable[[], Awaitable[None]] | None = None
+    """Tells everybody that the session is there, once the screen is."""
+    leave: Callable[[], str] = lambda: ""
+    """Called when the session is closed; gives how to come back to it, or nothing."""
 
 
 OpenSession: TypeAlias = Callable[[Opening], Awaitable[Opened]]

@@ -26,6 +26,8 @@ _SIXTEEN: dict[str, int | None] = {
 """Colours on terminals with sixteen, which people choose themselves; all others are grey."""
 
 _GREY = 8
+_BLUE, _BRIGHT_BLUE = 4, 12
+"""The first is hardly to be read on black."""
 
 _PLAIN: dict[str, Style] = {
     "accent": Style(bold=True),
@@ -168,6 +170,12 @@ class Theme:
             self._made[key] = painter(_joined(self._style(token), attributes), self.depth)
         return self._made[key]
 
+    @property
+    def _is_dark(self) -> bool:
+        """Whether it is made for dark terminals, by what stands behind words of the person."""
+        behind = self.palette.colours.get("userMessageBg")
+        return not isinstance(behind, str) or sum(bytes.fromhex(behind[1:])) < 3 * 128
+
     def _style(self, token: str) -> Style:
         colour = self.palette.colours.get(token)
         if token in BACKGROUNDS:
@@ -177,15 +185,16 @@ class Theme:
         if self.depth == ColourDepth.NONE:
             return _PLAIN.get(token, Style())
         if self.depth == ColourDepth.BASIC:
-            return Style(colour=_of_sixteen(token, colour))
+            return Style(colour=_of_sixteen(token, colour, on_dark=self._is_dark))
         return Style(colour=colour)
 
 
-def _of_sixteen(token: str, colour: Colour | None) -> Colour | None:
+def _of_sixteen(token: str, colour: Colour | None, *, on_dark: bool) -> Colour | None:
     """A colour of the sixteen by what the token means; a shade picked for thousands says little."""
     if colour is None or (isinstance(colour, int) and colour < 16):
         return colour
-    return _SIXTEEN.get(token, _GREY)
+    chosen = _SIXTEEN.get(token, _GREY)
+    return _BRIGHT_BLUE if chosen == _BLUE and on_dark else chosen
 
 
 def _joined(base: Style, more: Style) -> Style:

@@ -36,13 +36,13 @@ def _command(*names: str) -> Callable[[Handler], Handler]:
 
 @_command("steer")
 async def _steer(port: SessionPort, request: Request) -> Any:
-    await port.prompts.steer(request.text("message"), request.images())
+    await port.prompts.steer(request.text("message"), request.images(), source="rpc")
     return UNSET
 
 
 @_command("follow_up")
 async def _follow_up(port: SessionPort, request: Request) -> Any:
-    await port.prompts.follow_up(request.text("message"), request.images())
+    await port.prompts.follow_up(request.text("message"), request.images(), source="rpc")
     return UNSET
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.reference import Named, commands, hotkeys
+from pi.modes.interactive.dialogs.reference import Named, command_table, key_tables
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
 
 
 def test_every_action_that_has_a_key_is_listed() -> None:
     keymap = Keymap()
-    text = hotkeys(keymap)
+    text = key_tables(keymap)
     assert [a.id for a in ACTIONS if keymap.keys(a.id) and a.description not in text] == []
 
 
 def test_a_key_that_the_person_chose_is_the_one_that_is_shown() -> None:
-    text = hotkeys(Keymap({"app.tools.expand": ("f5",), "app.message.copy": ()}))
+    text = key_tables(Keymap({"app.tools.expand": ("f5",), "app.message.copy": ()}))
     assert "| `F5` | show more or less of tools |" in text
     assert "copy the last answer" not in text
 
 
 def test_commands_are_listed_with_their_hints() -> None:
     rows = [Named(name="name", hint="[name]", description="set | show"), Named(name="quit")]
-    assert commands(rows) == (
-        "### Commands\n\n"
+    assert command_table(rows) == (
+        "## Commands\n\n"
         "| Command | What it does |\n"
         "| --- | --- |\n"
         "| `/name [name]` | set \\| show |\n"

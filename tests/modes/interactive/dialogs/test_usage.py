@@ -31,12 +31,12 @@ def test_totals_course_and_models_are_shown() -> None:
         "",
         " Usage",
         " 3 requests · ↑ 300 · ↓ 70 · cache R 0 W 0 · $1.75",
-        " window      █████░░░░░░░░░░░░░░░ 25 % of 200k",
-        " read        ███",
-        " written     ▃█▅",
-        " cost        ▅█▃",
-        " ████████████████████ p/m  2× · 250 · $1.50",
-        " ███░░░░░░░░░░░░░░░░░ p/n  1× · 120 · $0.2500",
+        " window   ████░░░░░░░░░░ 25 % of 200k",
+        " read     ███",
+        " written  ▃█▅",
+        " cost     ▅█▃",
+        " ██████████████ p/m  2× · 250 · $1.50",
+        " ██░░░░░░░░░░░░ p/n  1× · 120 · $0.2500",
         "",
     ]
 
@@ -47,7 +47,7 @@ def test_nothing_used_is_told_as_such() -> None:
 
 def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:
     context = ContextUsage(tokens=None, context_window=200_000, percent=None)
-    assert " window      ? of 200k (known after the next answer)" in drawn([answer(1)], context)
+    assert " window   ? of 200k (known after the next answer)" in drawn([answer(1)], context)
 
 
 def test_rows_fit_narrow_screens() -> None:

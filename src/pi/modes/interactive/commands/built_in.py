@@ -7,17 +7,15 @@ commands of extensions, skills and templates, in this order, and else takes it a
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
+from importlib import import_module
 from typing import Any
 
 from pi.base.fuzzy import rank
 from pi.coding.models.patterns import full_name
-from pi.modes.interactive.commands import conversation, models, passing_on, preferences, reporting
-from pi.modes.interactive.commands.row import CommandRow
-from pi.modes.interactive.dialogs.reference import Named, commands
+from pi.modes.interactive.commands.row import CommandRow, Complete, Handler
 from pi.modes.interactive.ui import Ui
 from pi.tui.completion.commands import Command, CompleteArguments
 from pi.tui.completion.provider import Suggestion
-from pi.tui.widgets.markdown.widget import Markdown
 
 
 def _model_names(ui: Ui) -> Sequence[str]:
@@ -28,55 +26,79 @@ def _levels(ui: Ui) -> Sequence[str]:
     return ui.port.models.levels()
 
 
+def _providers(ui: Ui) -> Sequence[str]:
+    return list(dict.fromkeys(model.provider for model in ui.port.models.known()))
+
+
 def _theme_names(ui: Ui) -> Sequence[str]:
     return ui.themes.names
 
 
-async def _help(ui: Ui, arguments: str) -> None:
-    listed = [
-        Named(name=row.name, hint=row.hint, description=row.description)
-        for row in BUILT_IN
-        if row.listed
-    ]
-    ui.say(Markdown(commands(listed), theme=ui.theme.markdown))
-    ui.notify("Keys are listed by /hotkeys.")
+def _row(
+    name: str,
+    hint: str,
+    description: str,
+    handler: str,
+    *,
+    complete: Complete | None = None,
+    listed: bool = True,
+) -> CommandRow:
+    return CommandRow(
+        name=name,
+        hint=hint,
+        description=description,
+        run=_loaded(handler),
+        complete=complete,
+        listed=listed,
+    )
+
+
+def _loaded(handler: str) -> Handler:
+    """Runs ``module.function`` of this package, which is imported only then.
+
+    Dialogs are many, and most sessions open few of them.
+    """
+    module, name = handler.split(".")
+
+    async def run(ui: Ui, arguments: str) -> None:
+        found: Handler = getattr(import_module(f"{__package__}.{module}"), name)
+        await found(ui, arguments)
+
+    return run
 
 
 # One row is one line, so that the table can be read.
 # fmt: off
-BUILT_IN: tuple[CommandRow, ...] = tuple(
-    CommandRow(name=name, hint=hint, description=description, run=run, **more)
-    for name, hint, description, run, more in (
-        ("settings", "", "change settings", preferences.settings, {}),
-        ("theme", "[name]", "choose a theme", preferences.theme, {"complete": _theme_names}),
-        ("model", "[provider/model]", "choose the model", models.model, {"complete": _model_names}),
-        ("tree", "", "go to another point of the session", conversation.tree, {}),
-        ("thinking", "[level]", "choose how much it thinks", models.thinking, {"complete": _levels}),
-        ("scoped-models", "", "choose the models to cycle through", models.scoped_models, {}),
-        ("export", "[path]", "write a page, or .jsonl, .md, .txt", passing_on.export, {}),
-        ("import", "<path>", "take in a session file and go on", conversation.take_in, {}),
-        ("share", "", "share as a private gist", passing_on.share, {}),
-        ("bug", "[description]", "put together a bug report", reporting.bug, {}),
-        ("copy", "", "copy the last answer", passing_on.copy, {}),
-        ("dump", "", "copy the whole session as text", passing_on.dump, {}),
-        ("name", "[name]", "name the session, or show its name", conversation.name, {}),
-        ("session", "", "show what the session is", conversation.session, {}),
-        ("usage", "", "show tokens and cost", conversation.usage, {}),
-        ("changelog", "", "show what has changed", preferences.changelog, {}),
-        ("hotkeys", "", "show all keys", preferences.hotkeys, {}),
-        ("help", "", "show all commands", _help, {}),
-        ("fork", "", "go on from a message in a new session", conversation.fork, {}),
-        ("clone", "", "go on in a copy of this session", conversation.clone, {}),
-        ("trust", "", "decide about this folder", preferences.trust, {}),
-        ("login", "[provider]", "log in, or store a key", models.login, {}),
-        ("logout", "[provider]", "forget a login or a key", models.logout, {}),
-        ("new", "", "begin a new session", conversation.new, {}),
-        ("compact", "[instructions]", "shorten the conversation now", conversation.compact, {}),
-        ("resume", "", "go on with another session", conversation.resume, {}),
-        ("reload", "", "read settings, skills, keys, themes again", preferences.reload, {}),
-        ("quit", "", "leave", preferences.quit, {}),
-        ("debug", "", "write what is shown to a file", reporting.debug, {"listed": False}),
-    )
+BUILT_IN: tuple[CommandRow, ...] = (
+    _row("settings", "", "change settings", "preferences.settings"),
+    _row("theme", "[name]", "choose a theme", "preferences.theme", complete=_theme_names),
+    _row("model", "[provider/model]", "choose the model", "models.model", complete=_model_names),
+    _row("tree", "", "go to another point of the session", "conversation.tree"),
+    _row("thinking", "[level]", "choose how much it thinks", "models.thinking", complete=_levels),
+    _row("scoped-models", "", "choose the models to cycle through", "models.scoped_models"),
+    _row("export", "[path]", "write a page, or .jsonl, .md, .txt", "passing_on.export"),
+    _row("import", "<path>", "take in a session file and go on", "conversation.take_in"),
+    _row("share", "", "share as a private gist", "passing_on.share"),
+    _row("bug", "[description]", "put together a bug report", "reporting.bug"),
+    _row("copy", "", "copy the last answer", "passing_on.copy"),
+    _row("dump", "", "copy the whole session as text", "passing_on.dump"),
+    _row("name", "[name]", "name the session, or show its name", "conversation.name"),
+    _row("session", "", "show what the session is", "conversation.session"),
+    _row("usage", "", "show tokens and cost", "conversation.usage"),
+    _row("changelog", "", "show what has changed", "preferences.changelog"),
+    _row("hotkeys", "", "show all keys", "preferences.hotkeys"),
+    _row("help", "", "show all commands", "preferences.help"),
+    _row("fork", "", "go on from a message in a new session", "conversation.fork"),
+    _row("clone", "", "go on in a copy of this session", "conversation.clone"),
+    _row("trust", "", "decide about this folder", "preferences.trust"),
+    _row("login", "[provider]", "log in, or store a key", "models.login", complete=_providers),
+    _row("logout", "[provider]", "forget a login or a key", "models.logout"),
+    _row("new", "", "begin a new session", "conversation.new"),
+    _row("compact", "[instructions]", "shorten the conversation now", "conversation.compact"),
+    _row("resume", "", "go on with another session", "conversation.resume"),
+    _row("reload", "", "read settings, skills, keys, themes again", "preferences.reload"),
+    _row("quit", "", "leave", "preferences.quit"),
+    _row("debug", "", "write what is shown to a file", "reporting.debug", listed=False),
 )
 # fmt: on
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pi.base.errors import PiError
 from pi.coding.runtime.results import Replaced
 from pi.coding.session.catalog import SessionCatalog
-from pi.coding.session.facts import read_header
 from pi.coding.session.importing import unquoted
 from pi.coding.session.naming import SESSIONS
 from pi.modes.interactive.dialogs.fork import pick_fork_point
-from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.dialogs.session_info import session_info
-from pi.modes.interactive.dialogs.sessions.dialog import pick_session
+from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_session
+from pi.modes.interactive.dialogs.sessions.missing_folder import may_go_on
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
 from pi.modes.interactive.dialogs.usage import UsageView, usage_of
@@ -57,8 +54,16 @@ async def new(ui: Ui, arguments: str) -> None:
 
 async def resume(ui: Ui, arguments: str) -> None:
     """Go on with another session; its folder may be gone."""
-    path = await pick_session(ui, _catalog(ui))
-    if path is None or not await _may_go_on(ui, path):
+    facts = ui.port.facts
+    where = Where(
+        host=ui.host,
+        catalog=_catalog(ui),
+        cwd=facts.header.cwd,
+        current=facts.file,
+        rename_current=facts.rename,
+    )
+    path = await pick_session(ui, where)
+    if path is None or not await may_go_on(ui, path, facts.header.cwd):
         return
     _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
 
@@ -114,20 +119,5 @@ def _replaced(ui: Ui, result: Replaced, text: str) -> None:
 def _catalog(ui: Ui) -> SessionCatalog:
     """All sessions that are kept where this one is; usually that is the agent's folder."""
     usual, file = ui.host.agent_dir / SESSIONS, ui.port.facts.file
-    is_usual = file is None or file.parent.parent == usual
-    return SessionCatalog(
-        ui.host.agent_dir, custom=None if is_usual or file is None else file.parent
-    )
-
-
-async def _may_go_on(ui: Ui, path: Path) -> bool:
-    stored = (read_header(path) or {}).get("cwd")
-    if not isinstance(stored, str) or not stored or Path(stored).is_dir():
-        return True
-    return await confirm(
-        ui,
-        "The folder of this session is gone",
-        f"{stored} does not exist any more. Go on here, in {ui.port.facts.header.cwd}?",
-        yes="Go on here",
-        no="Leave it",
-    )
+    custom = file.parent if file is not None and file.parent.parent != usual else None
+    return SessionCatalog(ui.host.agent_dir, custom=custom)

@@ -8,7 +8,8 @@ from pi.base.errors import PiError
 from pi.base.files import read_if_exists
 from pi.coding.runtime.host import Host
 from pi.coding.trust.store import TrustStore
-from pi.modes.interactive.dialogs.reference import hotkeys as key_tables
+from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.dialogs.reference import Named, command_table, key_tables
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
 from pi.modes.interactive.dialogs.themes import pick_theme
 from pi.modes.interactive.dialogs.trust import ask_lasting_trust
@@ -40,6 +41,17 @@ async def theme(ui: Ui, arguments: str) -> None:
 async def hotkeys(ui: Ui, arguments: str) -> None:
     """Show all keys."""
     ui.say(Markdown(key_tables(ui.keymap), theme=ui.theme.markdown))
+
+
+async def help(ui: Ui, arguments: str) -> None:
+    """Show all commands."""
+    listed = [
+        Named(name=row.name, hint=row.hint, description=row.description)
+        for row in BUILT_IN
+        if row.listed
+    ]
+    ui.say(Markdown(command_table(listed), theme=ui.theme.markdown))
+    ui.notify("Keys are listed by /hotkeys.")
 
 
 async def changelog(ui: Ui, arguments: str) -> None:

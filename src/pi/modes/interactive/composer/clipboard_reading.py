@@ -47,15 +47,15 @@ async def read_clipboard(ask: Ask, *, system: str, env: Mapping[str, str]) -> Im
     return None
 
 
-def asker(env: Mapping[str, str], cwd: Path) -> Ask:
-    """Runs clipboard programs for real."""
+def asker(env: Mapping[str, str], cwd: Path, *, seconds: float = SECONDS) -> Ask:
+    """Runs clipboard programs for real, each for at most ``seconds``."""
 
     async def ask(command: Sequence[str]) -> bytes:
         try:
-            done = await run(command, cwd=cwd, env=env, timeout=SECONDS, max_output=MOST_BYTES)
+            done = await run(command, cwd=cwd, env=env, timeout=seconds, max_output=MOST_BYTES)
         except SpawnFailed:
             return b""
-        return done.output if done.ok and not done.truncated else b""
+        return done.output if done.ok and not (done.truncated or done.timed_out) else b""
 
     return ask
 

@@ -15,11 +15,3 @@ def spread(left: str, right: str, width: int) -> str:
     if not right or room < _LEAST:
         return truncate_to_width(left, width, "…")
     return f"{truncate_to_width(left, room, '…', pad=True)}  {right}"
-
-
-def aligned(cells: tuple[str, ...], widths: tuple[int, ...]) -> str:
-    """Cells side by side, each as wide as its column."""
-    return "  ".join(
-        truncate_to_width(cell, width, "…", pad=True)
-        for cell, width in zip(cells, widths, strict=True)
-    ).rstrip()

@@ -39,7 +39,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
             "Fork from a message",
             inside,
             message="The new session goes on before it; its text comes into the editor.",
-            hints=lambda: hints(ui.keymap, *CHOOSING),
+            hints=lambda: hints(ui, *CHOOSING),
         )
 
     return await ui.show(build)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.base.terminal_text import one_line
+from pi.base.terminal_text import one_line, sanitise
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
-from pi.tui.input.keymap import Keymap
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.wrap import wrap_text
 
 Hints = Callable[[], str]
 
-LEAST_ROWS = 5
+LOW = 16
+"""Rows of a screen below which every row counts."""
+LEAST_ROWS = 3
+AROUND_A_LIST = 9
+"""Rows that a dialog has beside its list."""
 
 
 class Panel:
-    """A component with a title above and hints below; keys go to what is inside."""
+    """A component with a title above and hints below; keys go to what is inside.
+
+    Title and message may come from anybody: they are sanitised.
+    """
 
     def __init__(
         self,
@@ -32,7 +38,7 @@ class Panel:
         self.inside = inside
         self._theme = theme
         self._title = one_line(title)
-        self._message = message
+        self._message = sanitise(message)
         self._hints = hints
         self._focused = False
 
@@ -70,7 +76,8 @@ class Panel:
             title = truncate_to_width(self._title, room, "…")
             rows.append(f" {self._theme.paint('accent', bold=True)(title)}")
         muted = self._theme.paint("muted")
-        rows += [f" {muted(line)}" for line in wrap_text(self._message, room) if self._message]
+        if self._message:
+            rows += [f" {muted(line)}" for line in wrap_text(self._message, room)]
         rows += ["", *self.inside.render(width)]
         if hints := self._hints():
             dim = self._theme.paint("dim")
@@ -78,12 +85,14 @@ class Panel:
         return [truncate_to_width(row, width, "") for row in [*rows, border]]
 
 
-def hints(keymap: Keymap, *actions: tuple[str, str]) -> str:
-    """``enter choose · escape cancel``: the first key of each action and what it does here.
+def hints(ui: Ui, *actions: tuple[str, str]) -> str:
+    """``Enter choose · Escape cancel``: the first key of each action and what it does here.
 
-    Actions without a key are left out.
+    Actions without a key are left out. On a low screen there are no hints: the list needs the room.
     """
-    found = ((keymap.keys(action), what) for action, what in actions)
+    if ui.rows < LOW:
+        return ""
+    found = ((ui.keymap.keys(action), what) for action, what in actions)
     return " · ".join(f"{shown_key(keys[0])} {what}" for keys, what in found if keys)
 
 
@@ -93,5 +102,5 @@ def shown_key(key: str) -> str:
 
 
 def list_rows(ui: Ui) -> int:
-    """How many rows of a list a dialog shows: half of the screen."""
-    return max(LEAST_ROWS, ui.rows // 2)
+    """How many rows of a list a dialog shows: half of the screen, if it is not very low."""
+    return max(LEAST_ROWS, min(ui.rows // 2, ui.rows - AROUND_A_LIST))

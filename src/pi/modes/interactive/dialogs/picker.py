@@ -85,11 +85,6 @@ class Picker(Generic[T]):
         return self._field.get_value()
 
     @property
-    def items(self) -> Sequence[T]:
-        """What is listed."""
-        return self._items
-
-    @property
     def selected(self) -> T | None:
         """The selected item; none in an empty list."""
         return self._items[self._selection.index] if self._items else None

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line
 from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
 from pi.modes.interactive.dialogs.text_editor import TextEditor
 from pi.modes.interactive.ui import Ui
@@ -98,7 +99,7 @@ async def ask_text(
     def build(done: Callable[[str | None], None]) -> Component:
         field = Input(
             prompt=" > ",
-            placeholder=placeholder,
+            placeholder=one_line(placeholder),
             masked=masked,
             placeholder_paint=ui.theme.paint("dim"),
             keymap=ui.keymap,
@@ -115,7 +116,6 @@ async def edit_text(
     ui: Ui, title: str, prefill: str = "", *, message: str = "", timeout: float | None = None
 ) -> str | None:
     """A text of several lines; the person may take it to their own editor."""
-
     async with TaskScope() as tasks:
 
         def build(done: Callable[[str | None], None]) -> Component:
@@ -142,4 +142,4 @@ def left_to_the_caller(name: str, error: BaseException) -> None:
 
 
 def _panel(ui: Ui, title: str, inside: Component, message: str, *actions: tuple[str, str]) -> Panel:
-    return Panel(ui.theme, title, inside, message=message, hints=lambda: hints(ui.keymap, *actions))
+    return Panel(ui.theme, title, inside, message=message, hints=lambda: hints(ui, *actions))

@@ -26,7 +26,7 @@ class Named(Record):
     description: str = ""
 
 
-def hotkeys(keymap: Keymap) -> str:
+def key_tables(keymap: Keymap) -> str:
     """Every key that does something, as Markdown."""
     parts = []
     for place, title in _PLACES.items():
@@ -36,23 +36,23 @@ def hotkeys(keymap: Keymap) -> str:
             if action.place == place and keymap.keys(action.id)
         ]
         if rows:
-            parts.append(f"### {title}\n\n{_table(('Key', 'What it does'), rows)}")
+            parts.append(f"## {title}\n\n{_table(('Key', 'What it does'), rows)}")
     prefixes = [
         ("`/`", "commands"),
         ("`@`", "files"),
         ("`!`", "run a command; the model sees its output"),
         ("`!!`", "run a command that the model does not see"),
     ]
-    parts.append(f"### At the beginning\n\n{_table(('Typed', 'What it does'), prefixes)}")
+    parts.append(f"## At the beginning\n\n{_table(('Typed', 'What it does'), prefixes)}")
     return "\n\n".join(parts)
 
 
-def commands(rows: Iterable[Named]) -> str:
+def command_table(rows: Iterable[Named]) -> str:
     """Every command, as Markdown."""
     listed = [
         (f"`/{row.name}{' ' + row.hint if row.hint else ''}`", row.description) for row in rows
     ]
-    return f"### Commands\n\n{_table(('Command', 'What it does'), listed)}"
+    return f"## Commands\n\n{_table(('Command', 'What it does'), listed)}"
 
 
 def _table(head: tuple[str, str], rows: Iterable[tuple[str, str]]) -> str:

@@ -12,7 +12,7 @@ from pi.modes.interactive.dialogs.usage import tokens
 def session_info(state: SessionState, stats: SessionStats, *, cache_warming: str) -> str:
     """Markdown with one line per fact."""
     lines = (f"- **{name}**: {value}" for name, value in _facts(state, stats, cache_warming))
-    return "### Session\n" + "\n".join(lines)
+    return "## Session\n" + "\n".join(lines)
 
 
 def _facts(

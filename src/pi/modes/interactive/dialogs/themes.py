@@ -44,7 +44,7 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
             on_move=lambda theme: _preview(ui, theme.name),
         )
         inside.select(lambda theme: theme.name == before)
-        return Panel(ui.theme, "Theme", inside, hints=lambda: hints(ui.keymap, *CHOOSING))
+        return Panel(ui.theme, "Theme", inside, hints=lambda: hints(ui, *CHOOSING))
 
     picked: PickedTheme | None = None
     try:

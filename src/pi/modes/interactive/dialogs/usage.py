@@ -12,8 +12,11 @@ from pi.coding.session.entries import Entry, MessageEntry
 from pi.modes.interactive.dialogs.charts import bar, sparkline
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.wrap import wrap_text
 
-_LABEL, _BAR = 12, 20
+_LABEL = 9
+"""Columns of the words before charts."""
+_LEAST_BAR, _MOST_BAR = 4, 20
 
 
 class SessionUsage(Record):
@@ -51,10 +54,12 @@ class UsageView:
     def render(self, width: int) -> list[str]:
         """Totals, the window, one column per answer, one bar per model."""
         room = max(width - 2, 1)
-        rows = ["", *self._totals(), *self._window(), *self._course(room), *self._models(), ""]
+        bars = min(max(room // 4, _LEAST_BAR), _MOST_BAR)
+        rows = ["", *self._totals(room), *self._window(bars)]
+        rows += [*self._course(room), *self._models(bars), ""]
         return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
 
-    def _totals(self) -> list[str]:
+    def _totals(self, width: int) -> list[str]:
         spent = self._usage.totals.all
         usage = spent.usage
         heading = self._theme.paint("accent", bold=True)("Usage")
@@ -65,16 +70,16 @@ class UsageView:
             f"cache R {tokens(usage.cache_read)} W {tokens(usage.cache_write)}",
             dollars(spent),
         )
-        return [heading, " · ".join(parts)]
+        return [heading, *wrap_text(" · ".join(parts), width)]
 
-    def _window(self) -> list[str]:
+    def _window(self, bars: int) -> list[str]:
         context = self._usage.context
         if context is None:
             return []
         size = tokens(context.context_window)
         if context.percent is None or context.tokens is None:
             return [self._line("window", f"? of {size} (known after the next answer)")]
-        told = f"{bar(context.percent / 100, _BAR)} {context.percent:.0f} % of {size}"
+        told = f"{bar(context.percent / 100, bars)} {context.percent:.0f} % of {size}"
         return [self._line("window", told)]
 
     def _course(self, width: int) -> list[str]:
@@ -90,14 +95,14 @@ class UsageView:
             rows.append(self._line("cost", sparkline(costs, room)))
         return rows
 
-    def _models(self) -> list[str]:
+    def _models(self, bars: int) -> list[str]:
         rows = sorted(self._usage.totals.rows, key=_weight, reverse=True)
         if not rows:
             return ["Nothing was asked yet."]
         most = _weight(rows[0]) or 1
         muted = self._theme.paint("muted")
         return [
-            f"{bar(_weight(row) / most, _BAR)} {row.what}  "
+            f"{bar(_weight(row) / most, bars)} {row.what}  "
             + muted(f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}")
             for row in rows
         ]

@@ -37,6 +37,8 @@ class Activity:
     """Knows what is being done. ``label`` is what to show; nothing while all is quiet."""
 
     def __init__(self, clock: Clock, *, interrupt_key: Callable[[], str]) -> None:
+        self.on_work: Callable[[], None] = lambda: None
+        """Called when work of others begins, changes or ends."""
         self._clock = clock
         self._interrupt_key = interrupt_key
         self._began: float | None = None
@@ -112,14 +114,17 @@ class Activity:
         """Show a label as long as something goes on; what is given changes it."""
         work = (self._clock.monotonic(), [label])
         self._work.append(work)
+        self.on_work()
 
         def relabel(label: str) -> None:
             work[1][0] = label
+            self.on_work()
 
         try:
             yield relabel
         finally:
             self._work.remove(work)
+            self.on_work()
 
     def label(self) -> str:
         """The spinner and the words, for this moment; empty while all is quiet."""
@@ -142,7 +147,7 @@ class Activity:
             return began, words[0]
         if self._compacting is not None:
             return self._compacting, "Compacting"
-        return self._began or now, self._words(now)
+        return now if self._began is None else self._began, self._words(now)
 
     def _words(self, now: float) -> str:
         if self._retry is not None:

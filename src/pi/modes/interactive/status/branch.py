@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-POLL_SECONDS = 4.0
-
 AskGit = Callable[[Path], Awaitable[str]]
 """Runs ``git`` for the branch of a folder; empty if there is none or no git."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from pi.ai.messages import Image
-from pi.modes.interactive.transcript.block import Block
+from pi.modes.interactive.transcript.block import Block, clipped, more_rows
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.pictures import Pictures
 from pi.tui.text.slicing import pad_to_width
@@ -14,38 +15,61 @@ from pi.tui.widgets.markdown.widget import Markdown
 
 Kind: TypeAlias = Literal["text", "thinking"]
 
+USER_ROWS = 40
+"""Rows of what the person said that are shown unless everything is."""
+
 _BAR = "▌"
+_SKILL = re.compile(
+    r'\A<skill name="([^"]+)" location="[^"]*">\n.*?\n</skill>(?:\n\n(.*))?\Z', re.S
+)
+_FILE = re.compile(r'<file name="([^"]+)">(?:\n.*?\n)?</file>', re.S)
 
 
 class UserBlock(Block):
-    """What the person said, as it was typed."""
+    """What the person said, as it was typed; what was put in for them is folded."""
 
     def __init__(self, look: Look, text: str, images: Sequence[Image] = ()) -> None:
         super().__init__(look)
         self._images = images
         self._pictures = Pictures(look)
-        self._markdown = Markdown(
-            text,
-            0,
-            0,
-            look.theme.markdown_in("userMessageText"),
-            has_hyperlinks=look.has_hyperlinks,
-            keeps_list_markers=True,
-            keeps_backslashes=True,
-        )
+        self._whole = self._markdown(text)
+        self._short = self._markdown(as_typed(text))
 
     def invalidate(self) -> None:
         """Draw anew next time."""
         super().invalidate()
-        self._markdown.invalidate()
+        self._whole.invalidate()
+        self._short.invalidate()
 
     def draw(self, width: int) -> list[str]:
         """The text behind a bar, on a background where there are colours enough."""
-        theme = self.look.theme
+        theme, inside = self.look.theme, max(width - 3, 1)
         bar, background = theme.paint("accent")(_BAR), theme.paint("userMessageBg")
-        rows = self._markdown.render(max(width - 3, 1))
+        if self.look.is_expanded:
+            rows = self._whole.render(inside)
+        else:
+            rows = self._short.render(inside)
+            if (hidden := len(rows) - USER_ROWS) > 1:
+                rows = [*rows[:USER_ROWS], *clipped([more_rows(hidden, self.look)], inside)]
         shown = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
         return shown + self._pictures.rows(self._images, width)
+
+    def _markdown(self, text: str) -> Markdown:
+        return Markdown(
+            text,
+            0,
+            0,
+            self.look.theme.markdown_in("userMessageText"),
+            has_hyperlinks=self.look.has_hyperlinks,
+            keeps_list_markers=True,
+            keeps_backslashes=True,
+        )
+
+
+def as_typed(text: str) -> str:
+    """A message with what the person wrote in place of skills and files that were put in."""
+    text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
+    return _FILE.sub(lambda found: f"@{found[1]}", text)
 
 
 class CustomBlock(Block):

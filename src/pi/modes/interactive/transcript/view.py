@@ -33,10 +33,13 @@ class TranscriptView:
         """Take note of something that the session tells."""
         self._feed.hear(event)
 
-    def load(self, messages: Sequence[SessionMessage]) -> None:
-        """Show another conversation in the place of this one."""
+    def clear(self) -> None:
+        """Show nothing, because another conversation follows."""
         self._blocks.clear()
         self._feed = Feed(self.look, self._blocks.add_child)
+
+    def load(self, messages: Sequence[SessionMessage]) -> None:
+        """Show a conversation of before, the end of it if it is long."""
         shown = [message for message in messages if not isinstance(message, SystemMessage)]
         hidden = len(shown) - MOST_LOADED
         if hidden > 0:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.coding.session.catalog import SessionCatalog
-from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, pick_session
+from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, Where, pick_session
 from pi.testing import FakeClock, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.fake_screen import FakeScreen
@@ -25,7 +25,14 @@ async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[
         if not words.startswith("gamma"):
             await session.sessions.new()
     screen = FakeScreen(tmp_path, session, stage.host)
-    task = asyncio.create_task(pick_session(screen, SessionCatalog(stage.agent_dir)))
+    where = Where(
+        host=stage.host,
+        catalog=SessionCatalog(stage.agent_dir),
+        cwd=str(stage.cwd),
+        current=session.session_file,
+        rename_current=session.facts.rename,
+    )
+    task = asyncio.create_task(pick_session(screen, where))
     await screen.shown()
     try:
         yield screen, task

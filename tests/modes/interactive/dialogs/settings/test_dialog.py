@@ -81,3 +81,30 @@ async def test_a_nested_setting_keeps_its_neighbours(tmp_path: Path) -> None:
     assert stored(tmp_path) == {"compaction": {"keepRecentTokens": 5, "enabled": False}}
     await screen.press("escape")
     await task
+
+
+async def test_a_project_that_says_otherwise_is_told_of(tmp_path: Path) -> None:
+    screen = opened(tmp_path)
+    screen.port.settings.override({"quietStartup": False})
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("quiet start")
+    await screen.press("enter", "escape")
+    await task
+    assert stored(tmp_path) == {"quietStartup": True}
+    assert screen.notices == [
+        ("warning", "quietStartup is kept, but this project or run says otherwise.")
+    ]
+
+
+async def test_a_theme_is_shown_at_once_and_one_that_is_not_there_is_not_stored(
+    tmp_path: Path,
+) -> None:
+    screen = opened(tmp_path)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("screen: theme")
+    await screen.press("enter", *"light", "enter")
+    assert screen.themes.current == "light"
+    await screen.press("enter", "ctrl+u", *"nowhere", "enter", "escape")
+    await task
+    assert stored(tmp_path) == {"theme": "light"}
+    assert screen.notices[-1][0] == "error"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.agent_session import AgentSession
 from pi.modes.interactive.dialogs.tree.dialog import ALREADY_THERE, walk_tree
 from pi.testing import says
@@ -107,6 +108,41 @@ async def test_a_summary_is_kept_at_the_new_place(tmp_path: Path) -> None:
         await screen.closed()
         await walk
         assert kinds(session)[-1] == "branch_summary"
+
+
+async def test_a_summary_is_written_as_the_person_wants_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *(says(text) for text in ("One", "Two", "## Notes")))
+    session = await stage.open()
+    await session.prompts.prompt("first question")
+    await session.prompts.prompt("second question")
+    screen = FakeScreen(tmp_path, session, stage.host)
+    walk = asyncio.create_task(walk_tree(screen))
+    await screen.press("up", "up", "enter", "down", "down", "enter", *"only names", "enter")
+    await walk
+    assert "only names" in str(stage.provider.requests[-1].messages)
+    await session.close()
+
+
+async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
+    tmp_path: Path,
+) -> None:
+    busy = ProviderUnavailable("503: busy", status=503)  # which is waited for before a retry
+    stage = Stage(tmp_path, says("One"), says("Two"), busy)
+    session = await stage.open()
+    await session.prompts.prompt("first question")
+    await session.prompts.prompt("second question")
+    before = session.facts.leaf_id
+    screen = FakeScreen(tmp_path, session, stage.host)
+    walk = asyncio.create_task(walk_tree(screen))
+    await screen.press("up", "up", "enter", "down", "enter")
+    await screen.until(lambda text: "Summarizing the branch" in text)
+    await screen.press("escape")
+    await screen.until(lambda text: "Session Tree" in text)
+    assert session.facts.leaf_id == before
+    assert screen.notices == [("info", "The summary was stopped.")]
+    await screen.press("escape")
+    await walk
+    await session.close()
 
 
 async def test_the_question_is_left_out_if_the_settings_say_so(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def _picked(ui: Ui, title: str, accounts: Sequence[Account]) -> Account | 
             on_pick=done,
             on_cancel=lambda: done(None),
         )
-        return Panel(ui.theme, title, inside, hints=lambda: hints(ui.keymap, *CHOOSING))
+        return Panel(ui.theme, title, inside, hints=lambda: hints(ui, *CHOOSING))
 
     return await ui.show(build)
 
@@ -99,23 +99,33 @@ async def _way(ui: Ui, account: Account) -> Way | None:
 
 
 async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
-    provider, accounts = account.provider, ui.port.accounts
+    provider = account.provider
     async with TaskScope(report=left_to_the_caller) as tasks:
+
+        def give_up() -> None:
+            doing.cancel()
+
+        def open_page(url: str) -> None:
+            tasks.start(open_outside(url, ui.host), name="browser")
+
+        def copy(text: str) -> None:
+            tasks.start(_copied(ui, text), name="copy")
+
         conversation = LoginConversation(
             ui.theme,
             ui.keymap,
-            on_cancel=lambda: _ignored(doing.cancel()),
-            on_page=lambda url: _ignored(tasks.start(open_outside(url, ui.host), name="browser")),
-            on_copy=lambda text: _ignored(tasks.start(ui.clipboard.copy(text), name="copy")),
+            on_cancel=give_up,
+            on_page=open_page,
+            on_copy=copy,
             request_render=ui.request_render,
         )
-        work = accounts.log_in if way == "login" else accounts.store_key
+        work = ui.port.accounts.log_in if way == "login" else ui.port.accounts.store_key
         doing = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
 
         def build(done: Callable[[None], None]) -> Component:
             doing.add_done_callback(lambda _: done(None))
             title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
-            return Panel(ui.theme, title, conversation, hints=lambda: hints(ui.keymap, *_KEYS))
+            return Panel(ui.theme, title, conversation, hints=lambda: hints(ui, *_KEYS))
 
         await ui.show(build)
         if doing.cancelled():
@@ -125,5 +135,8 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
     return True
 
 
-def _ignored(_: object) -> None:
-    """The scope looks after the task."""
+async def _copied(ui: Ui, text: str) -> None:
+    try:
+        await ui.clipboard.copy(text)
+    except PiError as problem:
+        ui.notify(problem.explain(), "error")

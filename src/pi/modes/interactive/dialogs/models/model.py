@@ -35,7 +35,7 @@ async def pick_model(ui: Ui) -> PickedModel | None:
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         inside = ModelChoice(ui, known, done).picker
-        return Panel(ui.theme, "Model", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+        return Panel(ui.theme, "Model", inside, hints=lambda: hints(ui, *_KEYS))
 
     return await ui.show(build)
 

@@ -42,7 +42,7 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
 
     def build(done: Callable[[PickedScope | None], None]) -> Component:
         inside = ScopeChoice(ui, scope, done).picker
-        return Panel(ui.theme, "Scoped models", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+        return Panel(ui.theme, "Scoped models", inside, hints=lambda: hints(ui, *_KEYS))
 
     return await ui.show(build)
 

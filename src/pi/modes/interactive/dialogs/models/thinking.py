@@ -41,7 +41,7 @@ async def pick_thinking(ui: Ui) -> PickedLevel | None:
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
         inside = LevelList(ui, levels, now, done)
-        return Panel(ui.theme, "Thinking level", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+        return Panel(ui.theme, "Thinking level", inside, hints=lambda: hints(ui, *_KEYS))
 
     return await ui.show(build)
 

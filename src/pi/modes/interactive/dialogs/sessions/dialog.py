@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from pi.base.errors import PiError
+from pi.base.records import Record
 from pi.base.tasks import TaskScope
+from pi.coding.runtime.host import Host
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.renaming import rename_session
 from pi.coding.session.search import search_texts
@@ -35,10 +37,22 @@ _KEYS = (
 )
 
 
-async def pick_session(ui: Ui, catalog: SessionCatalog) -> Path | None:
+class Where(Record):
+    """What the list is about; it can be shown before there is a session."""
+
+    host: Host
+    catalog: SessionCatalog
+    cwd: str
+    current: Path | None = None
+    """The file of the session that is open."""
+    rename_current: Callable[[str], Awaitable[None]] | None = None
+    """Renames that session, whose file nobody else may write."""
+
+
+async def pick_session(ui: Ui, where: Where) -> Path | None:
     """The file of the session that the person chooses; sessions are renamed and deleted there."""
     async with TaskScope() as tasks:
-        browsing = _Browsing(ui, catalog, tasks)
+        browsing = _Browsing(ui, where, tasks)
         await browsing.load()
         return await ui.show(browsing.build)
 
@@ -46,9 +60,9 @@ async def pick_session(ui: Ui, catalog: SessionCatalog) -> Path | None:
 class _Browsing:
     """The dialog while it is open: what files say, and the work on them."""
 
-    def __init__(self, ui: Ui, catalog: SessionCatalog, tasks: TaskScope) -> None:
+    def __init__(self, ui: Ui, where: Where, tasks: TaskScope) -> None:
         self._ui = ui
-        self._catalog = catalog
+        self._where = where
         self._tasks = tasks
         self._everywhere = False
         self._sessions: list[ListedSession] = []
@@ -57,11 +71,11 @@ class _Browsing:
 
     async def load(self) -> None:
         """Read which sessions there are."""
-        cwd = self._ui.port.facts.header.cwd
+        catalog, cwd = self._where.catalog, self._where.cwd
         if self._everywhere:
-            self._sessions = await asyncio.to_thread(self._catalog.everywhere)
+            self._sessions = await asyncio.to_thread(catalog.everywhere)
         else:
-            self._sessions = await asyncio.to_thread(self._catalog.of_project, cwd)
+            self._sessions = await asyncio.to_thread(catalog.of_project, cwd)
         self._offer()
 
     def build(self, done: Callable[[Path | None], None]) -> Component:
@@ -74,11 +88,12 @@ class _Browsing:
             change_scope=self._change_scope,
             search=self._look_inside,
         )
-        self._selector = SessionSelector(self._ui, acts, current=self._ui.port.facts.file)
+        self._selector = SessionSelector(
+            self._ui, acts, host=self._where.host, current=self._where.current
+        )
         self._offer()
-        keymap = self._ui.keymap
         return Panel(
-            self._ui.theme, "Resume Session", self._selector, hints=lambda: hints(keymap, *_KEYS)
+            self._ui.theme, "Resume Session", self._selector, hints=lambda: hints(self._ui, *_KEYS)
         )
 
     def _offer(self) -> None:
@@ -98,23 +113,23 @@ class _Browsing:
             self._search = self._tasks.start(self._find(query), name="search sessions")
 
     async def _find(self, query: str) -> None:
-        await self._ui.host.clock.sleep(PAUSE)
+        await self._where.host.clock.sleep(PAUSE)
         passages = await asyncio.to_thread(search_texts, query, list(self._sessions))
         if self._selector is not None:
             self._selector.found(passages)
             self._ui.request_render()
 
     async def _rename(self, path: Path, name: str) -> None:
-        if path == self._ui.port.facts.file:
-            await self._ui.port.facts.rename(name)
+        where, host = self._where, self._where.host
+        if path == where.current and where.rename_current is not None:
+            await where.rename_current(name)
         else:
-            host = self._ui.host
             stamps = Stamps(host.clock, host.random_bytes)
             await asyncio.to_thread(rename_session, path, name, stamps)
         await self.load()
 
     async def _delete(self, path: Path) -> None:
-        host = self._ui.host
+        host = self._where.host
         await Trash(host.agent_dir, host.environ, host.clock).delete(path)
         self._ui.notify("The session is in the trash.")
         await self.load()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
+from pi.coding.runtime.host import Host
 from pi.coding.session.catalog import ListedSession
 from pi.coding.session.search import Passage
 from pi.modes.interactive.dialogs.columns import spread
@@ -45,8 +46,9 @@ class SessionSelector:
     Whoever owns it gives it the sessions and, later, the passages that were found inside them.
     """
 
-    def __init__(self, ui: Ui, acts: Acts, *, current: Path | None) -> None:
+    def __init__(self, ui: Ui, acts: Acts, *, host: Host, current: Path | None) -> None:
         self._ui = ui
+        self._host = host
         self._acts = acts
         self._current = current
         self._sessions: Sequence[ListedSession] = ()
@@ -145,7 +147,7 @@ class SessionSelector:
         return [self._ui.theme.paint("muted")(text)]
 
     def _draw(self, row: Listed, width: int, *, selected: bool) -> str:
-        theme, facts, host = self._ui.theme, row.session.facts, self._ui.host
+        theme, facts, host = self._ui.theme, row.session.facts, self._host
         mark = "● " if row.session.path == self._current else ""
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
         when = age(facts.active_ms, host.clock.now_ms())

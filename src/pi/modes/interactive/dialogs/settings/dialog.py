@@ -85,22 +85,27 @@ class _Editing:
             self._write(setting.name, value)
         except PiError as problem:
             self._ui.notify(problem.explain(), "error")
+        else:
+            self._check(setting.name, value)
         self._list.set_value(setting.name, self._shown(setting))
         if setting.group in _SEEN:
             self._ui.refresh()
 
     def _write(self, name: str, value: object) -> None:
         port = self._ui.port
-        match name, value:
-            case "steeringMode", str(mode):  # which the queue of the session has to know, too
-                port.set_queue_modes(steering=mode)
-            case "followUpMode", str(mode):
-                port.set_queue_modes(follow_up=mode)
-            case "theme", str() | None as theme:  # one that is not there is not stored
-                self._ui.themes.use(theme)
-                port.settings.set({name: theme})
-            case _:
-                port.settings.set({name: value})
+        if name == "theme":  # one that is not there is not stored
+            self._ui.themes.use(value if isinstance(value, str) else None)
+        port.settings.set({name: value})
+        values = port.settings.values
+        if name == "steeringMode":  # the queue of the session has to know it, too
+            port.set_queue_modes(steering=values.steering_mode)
+        elif name == "followUpMode":
+            port.set_queue_modes(follow_up=values.follow_up_mode)
+
+    def _check(self, name: str, value: object) -> None:
+        """Tell if somebody else has the last word, as a project may."""
+        if value is not None and value_at(self._ui.port.settings.raw, name.split(".")) != value:
+            self._ui.notify(f"{name} is kept, but this project or run says otherwise.", "warning")
 
     def _shown(self, setting: Setting) -> str:
         return shown(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))

@@ -9,7 +9,7 @@ from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.runtime.results import Navigated
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import Panel, hints
 from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
 from pi.modes.interactive.dialogs.tree.nodes import read_tree
 from pi.modes.interactive.dialogs.tree.selector import TreeSelector
@@ -19,6 +19,8 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
 ALREADY_THERE = "Already at this point"
+LEAST_ROWS = 5
+"""Rows that are listed, and otherwise as many as half of the screen has."""
 
 _KEYS = (
     ("tui.select.confirm", "go there"),
@@ -73,17 +75,20 @@ async def pick_entry(ui: Ui, selected: str | None = None) -> str | None:
             view.replace(read_tree(facts))
             ui.request_render()
 
+        def start_keeping(id: str, label: str) -> None:
+            tasks.start(keep(id, label), name="label")
+
         def build(done: Callable[[str | None], None]) -> Component:
             inside = TreeSelector(
                 view,
                 ui.theme,
                 ui.keymap,
-                rows=list_rows(ui),
+                rows=max(LEAST_ROWS, ui.rows // 2),
                 on_pick=done,
                 on_cancel=lambda: done(None),
-                on_label=lambda id, label: _started(tasks.start(keep(id, label), name="label")),
+                on_label=start_keeping,
             )
-            return Panel(ui.theme, "Session Tree", inside, hints=lambda: hints(ui.keymap, *_KEYS))
+            return Panel(ui.theme, "Session Tree", inside, hints=lambda: hints(ui, *_KEYS))
 
         return await ui.show(build)
 
@@ -136,7 +141,3 @@ async def _go_to(ui: Ui, id: str, summary: Summary) -> Navigated | None:
         return await tree.go_to(id)
     work = tree.go_to(id, summarize=True, instructions=summary.instructions)
     return await wait_for(ui, "Summarizing the branch…", work, on_cancel=tree.abort)
-
-
-def _started(_: object) -> None:
-    """The scope looks after the task."""

@@ -28,7 +28,7 @@ _ALSO: dict[str, Mode] = {
     "alt+l": "labeled-only",
     "alt+a": "all",
 }
-"""Further keys that have always gone to a filter."""
+"""Further keys that go to a filter, unless the person gave them to something else in the tree."""
 
 
 class TreeSelector:
@@ -65,7 +65,7 @@ class TreeSelector:
         if self._label is not None:
             self._label.handle_input(data)
         elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
-            self._view.search(self._view.query + one_line_keeping_blanks(printable_text(data)))
+            self._view.search(self._view.query + _typed(printable_text(data)))
 
     def invalidate(self) -> None:
         """Nothing is remembered."""
@@ -117,7 +117,7 @@ class TreeSelector:
     def _filtered(self, data: str) -> bool:
         actions = self._keymap.actions(data)
         modes = [_FILTERS[action] for action in actions if action in _FILTERS]
-        if not actions:
+        if not any(action.startswith("app.tree.") for action in actions):
             modes = [mode for key, mode in _ALSO.items() if matches_key(data, key)]
         if modes:
             self._view.filter(modes[0])
@@ -173,6 +173,6 @@ class TreeSelector:
         self._label.set_value(node.label)
 
 
-def one_line_keeping_blanks(text: str) -> str:
+def _typed(text: str) -> str:
     """Typed text for a search field: a blank stays one, for the next word."""
     return " " if text == " " else one_line(text)

@@ -21,7 +21,8 @@ def generic_view(call: Call, look: Look, width: int) -> Shown:
     else:
         title, rows = muted(one_line(" ".join(pairs))), []
     if call.state == "failed":
-        return Shown(title, [*rows, *failure(call, look, width)])
+        head = folded_head(rows, len(rows), look, width)
+        return Shown(title, [*head, *failure(call, look, width)])
     lines = painted(call.text, look.theme.paint("toolOutput"))
     body = folded_head([*rows, *lines], ROWS, look, width)
     return Shown(title, body)

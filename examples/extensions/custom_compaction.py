@@ -1,0 +1,37 @@
+"""``"compaction": {"strategy": "first-lines"}``: a summary without asking any model."""
+
+from __future__ import annotations
+
+from pi.extension import (
+    CompactionResult,
+    Declined,
+    ExtensionAPI,
+    Text,
+    UserMessage,
+    Work,
+)
+
+
+class FirstLines:
+    """Keeps the first line of everything that the person said."""
+
+    async def compact(self, work: Work) -> CompactionResult | Declined:
+        """A summary, or a reason why another strategy should be tried."""
+        if work.preparation is None:
+            return Declined(why=work.why_not)
+        said = []
+        for item in work.items:
+            if isinstance(item.message, UserMessage):
+                content = item.message.content
+                parts = (Text(text=content),) if isinstance(content, str) else content
+                said += [p.text.partition("\n")[0] for p in parts if isinstance(p, Text)]
+        return CompactionResult(
+            summary="The user asked:\n" + "\n".join(f"- {line}" for line in said),
+            first_kept_id=work.preparation.first_kept_id,
+            tokens_before=work.tokens,
+        )
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Offer the strategy; the setting chooses it."""
+    pi.add_compaction("first-lines", FirstLines())

@@ -1,0 +1,32 @@
+"""Keep the work tree in a git stash before every prompt; ``/checkpoints`` lists them."""
+
+from __future__ import annotations
+
+from pi.extension import (
+    BeforeAgentStartEvent,
+    CommandContext,
+    Custom,
+    ExtensionAPI,
+    ExtensionContext,
+)
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Make checkpoints, and remember them in the session."""
+
+    @pi.on("before_agent_start")
+    async def keep(event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+        made = await pi.exec(["git", "stash", "create", event.prompt[:60]], timeout=10)
+        commit = made.stdout.strip()
+        if made.code == 0 and commit:
+            await pi.append_entry("checkpoint", {"commit": commit, "prompt": event.prompt})
+
+    @pi.command("checkpoints")
+    async def checkpoints(args: str, ctx: CommandContext) -> None:
+        """List what can be gone back to with git stash apply."""
+        kept = [
+            f"{entry.data['commit'][:10]} {entry.data['prompt']}"
+            for entry in ctx.session_manager.get_branch()
+            if isinstance(entry, Custom) and entry.custom_type == "checkpoint" and entry.data
+        ]
+        ctx.ui.notify("\n".join(kept) or "No checkpoints yet.")

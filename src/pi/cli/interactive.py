@@ -1,0 +1,183 @@
+"""The interactive mode: the screen first, the session behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.clock import SystemClock
+from pi.cli.arguments import Arguments
+from pi.cli.signals import Signalled, until_signal
+from pi.modes.interactive import app
+from pi.modes.interactive.startup import Opened, Opening, Start
+
+if TYPE_CHECKING:  # nothing of this is loaded before the first frame
+    from pi.cli.session_choice import SessionChoice
+    from pi.coding.runtime.assemble import Assembled
+    from pi.coding.runtime.host import Host
+    from pi.coding.trust.trust import Choice
+    from pi.modes.interactive.ui import Commands, Ui
+
+HINT = "To resume this session: pi --session {id}"
+
+
+def run(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    *,
+    when_ready: Callable[[], None] = lambda: None,
+) -> int:
+    """Talk with the person until they leave; the exit code.
+
+    ``when_ready`` is called once everything is loaded.
+    """
+    if arguments.switch("offline"):
+        environ = {**environ, "PI_OFFLINE": "1"}
+    home = Path(environ.get("HOME") or Path.home())
+    start = Start(
+        open=lambda opening: _open(arguments, environ, opening, when_ready),
+        commands=_commands,
+        ask_trust=_ask_trust,
+        environ=environ,
+        cwd=Path.cwd(),
+        home=home,
+        agent_dir=_agent_directory(environ, home),
+        clock=SystemClock(),
+        verbose=arguments.switch("verbose"),
+        system=sys.platform,
+    )
+    try:
+        hint = asyncio.run(until_signal(app.run(start)))
+    except Signalled as ended:
+        return 128 + ended.number
+    if hint:
+        sys.stdout.write(f"{hint}\n")
+    return 0
+
+
+async def _open(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    opening: Opening,
+    when_ready: Callable[[], None],
+) -> Opened:
+    # Not at the top: all of it takes longer than the first frame may.
+    from pi.cli.configured import named_session_dir
+    from pi.cli.first_message import assembled_prompts
+    from pi.cli.session_choice import SessionChoice
+    from pi.cli.wishes import session_options, warnings
+    from pi.coding.runtime.assemble import Parts, assemble
+    from pi.coding.runtime.host import Host
+
+    cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
+    for warning in warnings(arguments):
+        opening.report(warning)
+    prompts = assembled_prompts(arguments.messages, arguments.files, "", cwd=cwd, home=host.home)
+
+    async def assembled(answers: Sequence[bool]) -> tuple[Assembled, SessionChoice]:
+        choice = SessionChoice(
+            arguments,
+            host.environ,
+            agent_dir=host.agent_dir,
+            confirm=_confirming(answers),
+            report=opening.report,
+        )
+        parts = Parts(
+            open_log=choice.open,
+            session_dir=named_session_dir(arguments, host, cwd),
+            persistent=not arguments.switch("no_session"),
+            ask_trust=opening.ask_trust,
+            mode="tui",
+        )
+        return await assemble(cwd, host, session_options(arguments), parts), choice
+
+    built, choice = await _confirmed(assembled, opening)
+    when_ready()
+    return Opened(
+        port=built.session,
+        host=host,
+        lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
+        note=built.note,
+        messages=tuple((prompt.text, prompt.images) for prompt in prompts),
+        command="resume" if arguments.switch("resume") else "",
+        begin=built.session.start,
+        leave=lambda: _leave(built, choice, host),
+    )
+
+
+class _Unanswered(Exception):
+    """The person has to be asked first."""
+
+
+def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
+    """Gives the answers that are known, one after the other; then the person has to be asked."""
+    known = iter(answers)
+
+    def confirm(question: str) -> bool:
+        for answer in known:
+            return answer
+        raise _Unanswered(question)
+
+    return confirm
+
+
+async def _confirmed(
+    assembled: Callable[[Sequence[bool]], Awaitable[tuple[Assembled, SessionChoice]]],
+    opening: Opening,
+) -> tuple[Assembled, SessionChoice]:
+    """What is assembled; a question on the way is asked on the screen, and then it starts over."""
+    try:
+        return await assembled(())
+    except _Unanswered as unanswered:
+        from pi.modes.interactive.dialogs.questions import confirm
+
+        title, _, question = str(unanswered).partition("\n")
+        answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
+        return await assembled([answer])
+
+
+def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
+    """Let ``--continue`` find the session again, and say how else to come back to it."""
+    facts = built.session.facts
+    choice.remember(facts.file, built.session.cwd, host.clock)
+    return HINT.format(id=facts.header.id) if facts.file is not None and facts.is_saved else ""
+
+
+def _lines(built: Assembled, *, verbose: bool) -> list[str]:
+    """What the person reads at the start: everything, or a line."""
+    if verbose:
+        from pi.cli.introduction import introduction
+
+        return list(introduction(built))
+    from pi import __version__
+
+    resources = built.workspace.resources
+    parts = [f"pi {__version__}"]
+    parts += [Path(file.path).name for file in resources.context.files]
+    for number, what in (
+        (len(resources.skills), "skill"),
+        (len(resources.prompts), "prompt template"),
+    ):
+        if number:
+            parts.append(f"{number} {what}{'s' * (number != 1)}")
+    return [" · ".join([*parts, "/help for commands"])]
+
+
+def _commands(ui: Ui) -> Commands:
+    from pi.modes.interactive.commands.built_in import BuiltInCommands
+
+    return BuiltInCommands(ui)
+
+
+async def _ask_trust(ui: Ui, folder: Path) -> Choice | None:
+    from pi.modes.interactive.dialogs.trust import ask_trust
+
+    return await ask_trust(ui, folder)
+
+
+def _agent_directory(environ: Mapping[str, str], home: Path) -> Path:
+    """Where ``pi.ai.factory.agent_directory`` says, without what that module loads."""
+    return Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent").expanduser()

@@ -1,0 +1,107 @@
+"""Texts that are no files but can be read like files: ``rule://name``, ``archive.zip:inner``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.base.records import Record
+from pi.coding.files.layers import FileWritten
+from pi.coding.shell.truncation import keep_head
+
+
+class ResourceRef(Record):
+    """Something that a path names."""
+
+    text: str
+    """The path, as it was written."""
+    rest: str
+    """What the handler needs of it."""
+
+
+class ResourceWindow(Record):
+    """The lines that are wanted; a handler may give more."""
+
+    offset: int = 1
+    limit: int | None = None
+
+
+class Resource(Record):
+    """What a reference leads to."""
+
+    text: str
+    media_type: str = "text/plain"
+
+
+class ResourceHandler(Protocol):
+    """Reads; one with ``write(ref, text)`` can be written, too."""
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        """The text; ``ToolFailed`` with what there is instead, if there is no such thing."""
+        ...
+
+
+ParseReference: TypeAlias = Callable[[str], ResourceRef | None]
+"""What a path means; ``None`` if it is somebody else's."""
+
+
+class Reference(Record):
+    """One way to write references, and who answers them."""
+
+    parse: Any
+    handler: Any
+
+
+def scheme_form(scheme: str) -> ParseReference:
+    """The references that begin with ``scheme://``."""
+    prefix = f"{scheme}://"
+
+    def parse(text: str) -> ResourceRef | None:
+        if not text.startswith(prefix):
+            return None
+        return ResourceRef(text=text, rest=text.removeprefix(prefix))
+
+    return parse
+
+
+def referring(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
+    """``read`` and ``write``, for references too; any other tool as it is."""
+    if not references or tool.name not in ("read", "write"):
+        return tool
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        for reference in reversed(references):  # later ranks first
+            ref = reference.parse(params.path)
+            if ref is not None:
+                act = _read if tool.name == "read" else _written
+                return await act(reference.handler, ref, params)
+        return await tool.run(params, ctx)
+
+    return dataclasses.replace(tool, run=run)
+
+
+async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    offset = int(params.offset) if params.offset else 1
+    limit = int(params.limit) if params.limit else None
+    found: Resource = await handler.read(ref, ResourceWindow(offset=offset, limit=limit))
+    lines = found.text.split("\n")
+    first = max(offset, 1) - 1
+    wanted = "\n".join(lines[first : None if limit is None else first + limit])
+    data = wanted.encode("utf-8", "replace")
+    cut = keep_head(data, total_lines=wanted.count("\n") + 1, total_bytes=len(data))
+    last = first + cut.output_lines
+    if last >= len(lines) or not cut.content:
+        return ToolResult.of(cut.content)
+    notice = f"[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1} to go on.]"
+    return ToolResult.of(f"{cut.content}\n\n{notice}")
+
+
+async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    write = getattr(handler, "write", None)
+    if write is None:
+        raise ToolFailed(f"{ref.text} can only be read.")
+    written = await write(ref, params.content)
+    notes = written.notes if isinstance(written, FileWritten) else ()
+    return ToolResult.of("\n".join((f"Successfully wrote to {ref.text}", *notes)))

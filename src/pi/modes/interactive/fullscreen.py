@@ -1,0 +1,94 @@
+"""The whole screen for us: the transcript scrolls above the editor, with keys and the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.modes.interactive.early_settings import EarlySettings
+from pi.tui.component import Component
+from pi.tui.fullscreen.display import FullscreenDisplay
+from pi.tui.fullscreen.keys import ScrollKeys, SearchBar
+from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.input.keymap import Keymap
+from pi.tui.input_pump import InputDecision
+from pi.tui.overlays import OverlayHandle
+from pi.tui.placement import OverlayOptions
+from pi.tui.text.ansi import strip_sequences
+from pi.tui.tui import TUI
+
+_PROMPT = "▌"
+"""What every row begins with that the person has said."""
+
+
+class Fullscreen:
+    """The scrolled transcript. ``is_typing`` tells whether the keys are the editor's now."""
+
+    def __init__(
+        self,
+        tui: TUI,
+        keymap: Keymap,
+        content: Component,
+        settings: EarlySettings,
+        *,
+        is_typing: Callable[[], bool],
+    ) -> None:
+        self.on_select: Callable[[str], None] = lambda text: None
+        """Gets what was marked with the mouse."""
+        self._tui = tui
+        self._is_typing = is_typing
+        self.view = ScrollView(
+            _Prompts(content),
+            follow="end",
+            primary=True,
+            scrollbar=settings.fullscreen_scrollbar,
+            on_select=lambda text: self.on_select(text),
+        )
+        self._keys = ScrollKeys(self.view, keymap, open_search=self._open_search)
+        self._search: OverlayHandle | None = None
+        self._bar = SearchBar(self.view, keymap, close=self._close_search)
+        tui.add_input_listener(self._listen)
+        if isinstance(tui.display, FullscreenDisplay):
+            keeps = settings.fullscreen_exit_output == "transcript"
+            tui.display.exit_rows = content.render if keeps else None
+
+    def _listen(self, data: str) -> InputDecision | None:
+        if self._search is not None or not self._is_typing():
+            return None
+        decision = self._keys(data)
+        if decision is not None:
+            self._tui.request_render()
+        return decision
+
+    def _open_search(self) -> None:
+        options = OverlayOptions(width="100%", anchor="top-left")
+        self._search = self._tui.show_overlay(self._bar, options)
+
+    def _close_search(self) -> None:
+        if self._search is not None:
+            self._search.hide()
+            self._search = None
+
+
+class _Prompts:
+    """A component that knows on which rows the person begins to speak."""
+
+    def __init__(self, content: Component) -> None:
+        self._content = content
+        self._rows: list[str] = []
+
+    @property
+    def children(self) -> tuple[Component, ...]:
+        return (self._content,)
+
+    @property
+    def anchors(self) -> list[int]:
+        spoken = [strip_sequences(row).startswith(_PROMPT) for row in self._rows]
+        pairs = zip([False, *spoken], spoken, strict=False)
+        return [number for number, (before, now) in enumerate(pairs) if now and not before]
+
+    def invalidate(self) -> None:
+        self._content.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        self._rows = self._content.render(width)
+        return self._rows

@@ -1,0 +1,52 @@
+"""The world around the screen: the clipboard, pictures, git."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pi.base.processes import SpawnFailed, run
+from pi.modes.interactive.startup import Start
+from pi.modes.interactive.status.branch import AskGit
+from pi.tui.clipboard import Clipboard, runner
+from pi.tui.images.detect import has_placeholders
+from pi.tui.images.graphics import Graphics
+from pi.tui.tui import TUI
+
+GIT_SECONDS = 5.0
+
+
+def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
+    """The clipboard that the person uses; ``write`` sends to their terminal."""
+    import shutil  # slow to load, and needed when something is copied
+
+    return Clipboard(
+        system=start.system,
+        env=start.environ,
+        find=lambda name: shutil.which(name, path=start.environ.get("PATH")),
+        run=runner(start.environ, start.cwd),
+        write=write,
+    )
+
+
+def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
+    """What draws pictures on the terminal; nothing if it shows none."""
+    protocol = tui.capabilities.images
+    if protocol is None:
+        return None
+    placeholders = has_placeholders(tui.capabilities, environ)
+    return Graphics(protocol, write=tui.terminal.write, has_placeholders=placeholders)
+
+
+def asking_git(environ: Mapping[str, str]) -> AskGit:
+    """Asks git itself for a branch."""
+
+    async def ask(cwd: Path) -> str:
+        command = ["git", "symbolic-ref", "--short", "--quiet", "HEAD"]
+        try:
+            done = await run(command, cwd=cwd, env=environ, timeout=GIT_SECONDS, max_output=1024)
+        except SpawnFailed:  # no git
+            return ""
+        return done.output.decode("utf-8", "replace").strip()
+
+    return ask

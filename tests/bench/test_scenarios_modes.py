@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import MockProcess
+from bench.scenarios.catalog import SCENARIOS
+from bench.scenarios.modes import SCENARIOS as MODES
+from bench.scenarios.modes import asking, client, linear, pi
+from bench.trial import observe
+
+
+def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
+    assert set(MODES) <= set(SCENARIOS)
+    assert [scenario.name for scenario in MODES if len(scenario.name) > 15] == []
+
+
+def test_the_real_program_asks_the_mock_server_and_prints_what_it_says(
+    server: MockProcess,
+) -> None:
+    seen = observe(asking("text", "echo-20"), server)
+
+    assert seen.run.output.startswith(b"The quick brown fox")
+    assert len(seen.exchanges) == 1
+
+
+def test_the_floor_runs_every_tool_that_is_asked_for(server: MockProcess) -> None:
+    words = (sys.executable, "bench/floors/tool_calls.py", "{port}", "tools-3")
+
+    assert len(observe(words, server).exchanges) == 4
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (sys.executable, "bench/floors/rpc_echo.py"),
+        pi("--mode", "rpc", "--model", "mock/echo-1"),
+    ],
+)
+def test_a_client_tells_times_and_memory(command: tuple[str, ...], server: MockProcess) -> None:
+    first, prompt, memory = map(float, observe(client(*command).words, server).run.output.split())
+
+    assert first > prompt > 0
+    assert memory > 1
+
+
+def test_json_mode_tells_what_its_last_thousand_deltas_cost(server: MockProcess) -> None:
+    seen = observe(linear(2000).words, server)
+
+    assert 0 < float(seen.run.output) <= seen.run.cpu * 1e3
+
+
+def test_the_launcher_of_pi_can_be_run(root: Path) -> None:
+    assert (root / "bench/programs/modes/pi.sh").stat().st_mode & 0o111

@@ -1,0 +1,79 @@
+"""A whole session with extensions that are functions of the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import Step
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.extension_host.no_ui import NoUI
+from pi.coding.runtime.agent_session import AgentSession
+from tests.coding.runtime.stage import Stage
+
+Extension = Callable[[ExtensionAPI], Any]
+
+
+class Play:
+    """A session that runs, and what stands around it."""
+
+    def __init__(self, stage: Stage, session: AgentSession) -> None:
+        self.stage = stage
+        self.session = session
+
+    @property
+    def host(self) -> ExtensionHost:
+        """The host of the extensions."""
+        return self.session.extensions.host
+
+    @property
+    def failures(self) -> list[str]:
+        """What extensions failed at, as clients are told."""
+        kinds = [event for event in self.stage.told if type(event).__name__ == "ExtensionFailed"]
+        return [f"{event.event}: {event.error}" for event in kinds]
+
+    def told(self, name: str) -> list[Any]:
+        """The public events of one kind."""
+        return [event for event in self.stage.told if type(event).__name__ == name]
+
+
+@asynccontextmanager
+async def playing(
+    tmp_path: Path, *extensions: Extension, steps: tuple[Step, ...] = (), **options: Any
+) -> AsyncIterator[Play]:
+    """A session with these extensions and this script, started."""
+    stage = Stage(tmp_path, *steps)
+    wanted = Wanted(discover=False, inline=extensions, **options.pop("wanted", {}))
+    session = await stage.open(extensions=wanted, **options)
+    try:
+        await session.start()
+        yield Play(stage, session)
+    finally:
+        await session.close()
+
+
+class FakeUI(NoUI):
+    """A person who answers every question the same way, and remembers what they saw."""
+
+    has_ui = True
+
+    def __init__(self, *, agrees: bool = True) -> None:
+        self.agrees = agrees
+        self.seen: list[tuple[str, ...]] = []
+
+    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
+        """Their opinion."""
+        self.seen.append(("confirm", title, message))
+        return self.agrees
+
+    def notify(self, message: str, kind: Any = None) -> None:
+        """They read it."""
+        self.seen.append(("notify", message))
+
+    def set_status(self, key: str, text: str | None) -> None:
+        """They see it."""
+        self.seen.append(("status", key, str(text)))

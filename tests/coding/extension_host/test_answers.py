@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Text
+from pi.coding.extension_host.answers import (
+    Block,
+    BoundaryAnswer,
+    Cancel,
+    ToolResultAnswer,
+    as_answer,
+    as_custom_message,
+    as_draft,
+)
+from pi.coding.session.entries import Custom, CustomMessageEntry
+from pi.coding.session.messages import CustomMessage
+
+
+def test_an_answer_may_be_a_record_or_a_dict_of_its_fields() -> None:
+    assert as_answer(Block, {"reason": "no"}) == Block(reason="no")
+    assert as_answer(Cancel, Cancel()) == Cancel(cancel=True)
+    assert as_answer(BoundaryAnswer, {"continue": True}) == BoundaryAnswer(continue_=True)
+    assert as_answer(ToolResultAnswer, {"content": [Text(text="a")]}) == ToolResultAnswer(
+        content=(Text(text="a"),)
+    )
+
+
+def test_anything_else_is_refused_with_what_is_wanted() -> None:
+    with pytest.raises(TypeError, match="must give Block, a dict of its fields or None, not str"):
+        as_answer(Block, "no")
+    with pytest.raises(TypeError, match="because"):
+        as_answer(Block, {"because": "no"})
+
+
+def test_a_draft_may_be_in_the_form_of_session_files() -> None:
+    assert as_draft({"type": "custom", "customType": "x", "data": 1}) == Custom(
+        custom_type="x", data=1
+    )
+    entry = CustomMessageEntry(custom_type="x", content="hi")
+    assert as_draft(entry) is entry
+
+
+def test_what_is_said_gets_the_time_unless_it_has_one() -> None:
+    said = {"custom_type": "x", "content": [Text(text="hi")]}
+
+    assert as_custom_message(said, now_ms=5) == CustomMessage(
+        custom_type="x", content=(Text(text="hi"),), timestamp=5
+    )
+    old = CustomMessage(custom_type="x", content="hi", timestamp=3)
+    assert as_custom_message(old, now_ms=5) == old

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.providers.faux import Reply, says
+from pi.ai.request import Call
+from pi.coding.compaction.events import CompactionResult
+from pi.coding.extension_host.api import ExtensionAPI
+from tests.coding.extension_host.stage import Play, playing
+
+SMALL = {"compaction": {"keepRecentTokens": 1, "reserveTokens": 100}}
+
+
+def always(call: Call) -> Reply:
+    return says("## Goal\nTo know more.\n## Next Steps\nAsk.")
+
+
+async def talk(play: Play) -> None:
+    for _ in range(3):
+        await play.session.prompt("tell me something " * 20)
+
+
+async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
+    heard: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("session_before_compact")
+        async def mine(event: Any, ctx: Any) -> Any:
+            assert (event.custom_instructions, event.reason) == ("short", "manual")
+            assert event.branch_entries
+            result = CompactionResult(
+                summary="mine",
+                first_kept_id=event.preparation.first_kept_id,
+                tokens_before=event.preparation.tokens_before,
+            )
+            return {"compaction": result}
+
+        pi.on("session_compact", lambda event, ctx: heard.append(event))
+
+    steps = (says("one"), says("two"), says("three"))
+    async with playing(tmp_path, extension, steps=steps, settings=SMALL) as play:
+        await talk(play)
+        result = await play.session.compact("short")
+
+    assert result.summary == "mine"
+    assert [(each.compaction_entry.summary, each.from_extension) for each in heard] == [
+        ("mine", True)
+    ]
+
+
+async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
+    heard: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.on("session_before_compact", lambda event, ctx: {"cancel": True})
+        pi.on("session_compact_failed", lambda event, ctx: heard.append(event.aborted))
+
+    steps = (says("one"), says("two"), says("three"))
+    async with playing(tmp_path, extension, steps=steps, settings=SMALL) as play:
+        await talk(play)
+        with pytest.raises(Exception, match="cancelled"):
+            await play.session.compact()
+
+    assert heard == [True]
+
+
+async def test_a_summary_is_told_more(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.on("session_compacting", lambda event, ctx: {"context": ["open task: 42"]})
+
+    async with playing(tmp_path, extension, steps=(always,), settings=SMALL) as play:
+        await talk(play)
+        await play.session.compact()
+        asked = str(play.stage.provider.requests[3:])
+
+    assert "open task: 42" in asked
+
+
+async def test_a_move_in_the_tree_may_be_cancelled_and_is_told(tmp_path: Path) -> None:
+    heard: list[Any] = []
+    wanted = [{"cancel": True}, {"label": "here"}]
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.on("session_before_tree", lambda event, ctx: wanted.pop(0))
+        pi.on("session_tree", lambda event, ctx: heard.append(event.old_leaf_id))
+
+    async with playing(tmp_path, extension, steps=(says("one"),)) as play:
+        await play.session.prompt("hello")
+        leaf = play.session.facts.leaf_id
+        (person,) = play.session.facts.fork_points()
+
+        assert (await play.session.tree.go_to(person.entry_id)).cancelled
+        assert not (await play.session.tree.go_to(person.entry_id)).cancelled
+        labels = play.host._must_have_session().log.labels
+
+    assert heard == [leaf]
+    assert labels[person.entry_id].label == "here"
+
+
+async def test_an_extension_of_the_person_decides_about_trust(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("project_trust")
+        def trust(event: Any, ctx: Any) -> Any:
+            asked.append(event.cwd)
+            return {"trusted": "yes"}
+
+    (tmp_path / "home/project").mkdir(parents=True)
+    (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
+    async with playing(tmp_path, extension) as play:
+        assert play.host._must_have_session().trusted
+        assert asked == [str(play.stage.cwd)]

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.extension_host.commands import Commands, ExtensionCommand
+from pi.coding.extension_host.order import Owner
+from pi.coding.resources.source import SourceInfo
+
+
+def command(name: str, owner: Owner) -> ExtensionCommand:
+    return ExtensionCommand(
+        name=name,
+        handler=lambda arguments, ctx: None,
+        source=SourceInfo(path=owner.path),
+        context=None,
+        owner=owner,
+    )
+
+
+def registered(*names: tuple[str, str]) -> Commands:
+    commands = Commands()
+    for number, (name, rank) in enumerate(names):
+        owner = Owner(name=f"o{number}", path=f"/{number}.py", rank=rank, number=number)  # type: ignore[arg-type]
+        commands.add(command(name, owner), owner)
+    return commands
+
+
+def test_a_command_is_found_with_its_arguments() -> None:
+    commands = registered(("hi", "user"))
+
+    found = commands.find("/hi  there you ")
+    assert found is not None
+    assert (found[0].name, found[1]) == ("hi", "there you")
+    assert [commands.find(text) for text in ("hi", "/hiya", "/ hi")] == [None, None, None]
+
+
+@pytest.mark.trap(268)
+def test_those_that_share_a_name_are_numbered_and_the_nearest_one_has_the_name() -> None:
+    commands = registered(("hi", "explicit"), ("hi", "user"))
+
+    assert [(name, each.owner.path) for name, each in commands.listed()] == [
+        ("hi:1", "/1.py"),
+        ("hi:2", "/0.py"),
+    ]
+    found = [commands.find(text) for text in ("/hi", "/hi:1", "/hi:2")]
+    assert [each[0].owner.path for each in found if each] == ["/0.py", "/1.py", "/0.py"]
+
+
+@pytest.mark.trap(268)
+def test_built_in_commands_win() -> None:
+    commands = registered(("model", "explicit"), ("hi", "user"))
+
+    assert commands.find("/model x") is None
+    assert [name for name, _ in commands.listed()] == ["hi"]
+    assert [(name, owner.path) for name, owner in commands.hidden()] == [("model", "/0.py")]

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pi.coding.extension_host.extension_events import EventBus, ExtensionEvent
+from pi.coding.extension_host.order import Owner
+
+ME = Owner(name="me", path="/me.py")
+
+
+async def test_whoever_listens_to_a_name_hears_what_is_emitted_under_it() -> None:
+    failures: list[str] = []
+    heard: list[Any] = []
+    bus = EventBus(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
+
+    async def slow(data: Any) -> None:
+        heard.append(("slow", data))
+
+    def broken(data: Any) -> None:
+        raise ValueError("no")
+
+    end = bus.on("a", slow, ME)
+    bus.on("a", broken, ME)
+    await bus.emit("a", 1)
+    end()
+    await bus.emit("a", 2)
+    await bus.emit("b", 3)
+
+    assert (heard, failures) == ([("slow", 1)], ["a: no", "a: no"])
+
+
+def test_an_event_of_an_extension_is_told_as_one_kind() -> None:
+    assert msgspec.json.encode(ExtensionEvent(name="x", data={"a": 1})) == (
+        b'{"type":"extension_event","name":"x","data":{"a":1}}'
+    )

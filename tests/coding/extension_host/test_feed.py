@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.feed import Feed, FeedItem
+from tests.coding.extension_host.stage import playing
+
+
+async def taken(feed: Feed) -> list[FeedItem]:
+    feed.close()
+    return [item async for item in feed]
+
+
+async def test_a_session_is_told_as_data_in_one_order(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        feed = apis[0].feed()
+        await play.session.prompt("hello")
+        (person,) = play.session.facts.fork_points()
+        await play.session.tree.go_to(person.entry_id)
+        await apis[0].publish("ping", 1)
+        items = await taken(feed)
+        entries = [entry.id for entry in play.host._must_have_session().log.entries()]
+
+    snapshot, *rest = items
+    assert snapshot.kind == "snapshot"
+    known = [entry["id"] for entry in snapshot.data["entries"]]
+    assert known + [item.data["id"] for item in rest if item.kind == "entry"] == entries
+    assert [item.seq for item in items] == list(range(1, len(items) + 1))
+    kinds = [
+        item.data.get("message", {}).get("role", item.data["type"])
+        for item in rest
+        if item.kind == "entry"
+    ]
+    assert kinds == ["system", "user", "assistant"]
+    assert rest[-2].kind == "leaf"
+    assert rest[-1].data == {"type": "extension_event", "name": "ping", "data": 1}
+    first_answer = next(
+        place
+        for place, item in enumerate(rest)
+        if item.kind == "entry" and item.data["message"]["role"] == "assistant"
+    )
+    assert rest[first_answer + 1].data["type"] == "message_end"
+
+
+async def test_a_reader_that_is_far_behind_begins_anew(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append, steps=(says("a b c d e f g h"),)) as play:
+        feed = apis[0].feed(size=5)
+        await play.session.prompt("hello")
+        items = await taken(feed)
+
+    assert items[0].kind == "snapshot"
+    assert len(items) <= 6
+
+
+async def test_a_feed_ends_with_the_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append) as play:
+        feed = apis[0].feed()
+        await play.session.new_session()
+
+        kinds = [item.kind async for item in feed]
+    assert kinds[0] == "snapshot"

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.extension_host.finding import explicit, find, inline
+from pi.coding.resources.selection import Selection
+from pi.coding.resources.source import Place, SourceInfo
+
+CODE = "def extension(pi): ...\n"
+
+
+def no_warning(text: str) -> None:
+    raise AssertionError(text)
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CODE)
+
+
+def test_files_and_packages_of_a_folder_are_extensions(tmp_path: Path) -> None:
+    write(tmp_path, "b.py", "a/__init__.py", "_private.py", "empty/notes.txt", ".hidden.py")
+
+    found = find([Place(path=tmp_path)], "user", no_warning)
+
+    assert [candidate.name for candidate in found.candidates] == ["a", "b"]
+    assert found.candidates[1].source == SourceInfo(
+        path=str(tmp_path / "b.py"), base_dir=str(tmp_path)
+    )
+
+
+def test_a_folder_may_name_its_extensions(tmp_path: Path) -> None:
+    write(tmp_path, "kit/src/one.py", "kit/src/two.py", "kit/other.py")
+    (tmp_path / "kit" / "pi.toml").write_text('extensions = ["src/*.py"]')
+
+    found = find([Place(path=tmp_path)], "user", no_warning)
+
+    assert [candidate.name for candidate in found.candidates] == ["one", "two"]
+
+
+def test_extensions_of_the_original_are_counted_and_no_error(tmp_path: Path) -> None:
+    write(tmp_path, "old.ts", "older/index.js", "new.py")
+
+    found = find([Place(path=tmp_path)], "user", no_warning)
+
+    assert [candidate.name for candidate in found.candidates] == ["new"]
+    assert found.foreign == (str(tmp_path / "old.ts"), str(tmp_path / "older/index.js"))
+
+
+def test_the_same_file_under_two_names_is_one_extension(tmp_path: Path) -> None:
+    write(tmp_path, "a/x.py")
+    (tmp_path / "link.py").symlink_to(tmp_path / "a/x.py")
+    warnings: list[str] = []
+
+    found = explicit(["a/x.py", "link.py", "a"], tmp_path, warnings.append)
+
+    assert [candidate.path for candidate in found.candidates] == [tmp_path / "a/x.py"]
+    assert found.candidates[0].source == SourceInfo(
+        path=str(tmp_path / "a/x.py"), source="cli", scope="temporary"
+    )
+    assert warnings == []
+
+
+def test_one_that_was_named_and_is_not_there_is_warned_of(tmp_path: Path) -> None:
+    warnings: list[str] = []
+
+    explicit(["nope.py"], tmp_path, warnings.append)
+    find([Place(path=tmp_path / "extensions")], "user", warnings.append)
+
+    assert warnings == [f"Extension {tmp_path / 'nope.py'} does not exist."]
+
+
+def test_a_list_may_leave_some_out(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "b.py")
+    listed = Selection.of(["!b*"], tmp_path)
+
+    found = find([Place(path=tmp_path)], "user", no_warning, listed)
+
+    assert [candidate.name for candidate in found.candidates] == ["a"]
+
+
+def test_functions_of_a_program_have_names_that_differ() -> None:
+    def mine(pi: object) -> None: ...
+
+    found = list(inline([mine, mine]))
+
+    assert [candidate.where for candidate in found] == ["<inline:1:mine>", "<inline:2:mine>"]
+    assert found[0].factory is mine

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.flags import ExtensionFlag, checked_flag, flag_value
+
+
+@pytest.mark.trap(269)
+@pytest.mark.parametrize(
+    "flag",
+    [
+        ExtensionFlag(name="x", kind="boolean", default="yes"),
+        ExtensionFlag(name="x", kind="string", default=True),
+        ExtensionFlag(name="x", kind="number"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_default_of_the_wrong_type_is_refused(flag: ExtensionFlag) -> None:
+    with pytest.raises(ExtensionError):
+        checked_flag(flag)
+
+
+def test_the_command_line_beats_the_default() -> None:
+    switch = checked_flag(ExtensionFlag(name="fast", kind="boolean", default=False))
+    text = checked_flag(ExtensionFlag(name="who", kind="string", default="me"))
+
+    assert [flag_value(switch, {}), flag_value(text, {})] == [False, "me"]
+    assert [flag_value(switch, {"fast": True}), flag_value(switch, {"fast": "no"})] == [True, False]
+    assert [flag_value(text, {"who": "you"}), flag_value(text, {"who": True})] == ["you", None]

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError, StaleSession
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.scope import Scope
+from pi.testing import FakeClock
+
+
+async def test_a_session_is_there_between_its_start_and_its_end() -> None:
+    scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
+    session: Any = object()
+    sessions: list[Any] = []
+    link = Link(scope, lambda: sessions[0] if sessions else None)
+
+    with pytest.raises(ExtensionError, match="no session yet"):
+        _ = link.session
+    sessions.append(session)
+    assert link.session is session
+    await scope.close()
+    with pytest.raises(StaleSession):
+        _ = link.session

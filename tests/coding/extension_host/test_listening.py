@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import calls, says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.event_names import EVENTS
+from tests.coding.extension_host.stage import playing
+
+ORDER = """
+    input before_agent_start agent_start turn_start message_start message_end message_start
+    message_end context context_with_system message_start message_update message_end
+    tool_execution_start tool_call tool_result tool_execution_end message_start message_end turn_end
+    turn_start context context_with_system message_start message_update message_end turn_end
+    agent_end agent_before_settle agent_settled
+"""
+"""compat/extension-api.md, "Observed order in one prompt"; the wire has its own test."""
+
+
+async def test_one_prompt_is_told_in_the_recorded_order(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        for name in EVENTS:
+
+            def hear(event: Any, ctx: Any, name: str = name) -> None:
+                if heard[-1:] != [name] or name != "message_update":
+                    heard.append(name)
+
+            pi.on(name, hear)
+
+    steps = (calls("ls", path="."), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        play.session.set_active_tools(["ls"])
+        heard.clear()
+        await play.session.prompt("go")
+
+        without_progress = [name for name in heard if name != "tool_execution_update"]
+    assert without_progress == ORDER.split()
+
+
+async def test_turns_are_counted_in_each_run(tmp_path: Path) -> None:
+    turns: list[tuple[int, int]] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.on("turn_start", lambda event, ctx: turns.append((event.turn_index, event.timestamp)))
+
+    steps = (calls("bash", command="true"), says("one"), says("two"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+        await play.session.prompt("again")
+
+    assert [index for index, _ in turns] == [0, 1, 0]
+    assert turns[0][1] == 1_700_000_000_000

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.ai.events import BlockEvent, TextDelta, TextStart, ThinkingDelta
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.mailbox import merged
+from tests.coding.extension_host.stage import playing
+
+deltas = st.builds(
+    lambda kind, index, text: kind(content_index=index, delta=text),
+    st.sampled_from([TextDelta, ThinkingDelta]),
+    st.integers(0, 2),
+    st.text(max_size=3),
+)
+
+
+@given(st.lists(deltas, max_size=20))
+def test_merging_loses_nothing_and_leaves_no_two_of_a_kind_side_by_side(
+    events: list[Any],
+) -> None:
+    waiting: list[BlockEvent] = []
+    for event in events:
+        merged(waiting, event)
+
+    def texts(events: list[Any]) -> dict[Any, str]:
+        joined: dict[Any, str] = {}
+        for event in events:
+            key = (type(event), event.content_index)
+            joined[key] = joined.get(key, "") + event.delta
+        return joined
+
+    assert texts(waiting) == texts(events)
+    kinds = [(type(event), event.content_index) for event in waiting]
+    assert all(one != other for one, other in pairwise(kinds))
+
+
+async def test_a_slow_handler_gets_merged_tokens_and_all_of_them_before_the_end(
+    tmp_path: Path,
+) -> None:
+    texts: list[str] = []
+    ends: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("message_update")
+        async def slow(event: Any, ctx: Any) -> None:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            delta = event.assistant_message_event
+            if isinstance(delta, TextDelta):
+                texts.append(delta.delta)
+
+        pi.on("agent_end", lambda event, ctx: ends.append("".join(texts)))
+
+    said = "one two three four five six seven eight"
+    async with playing(tmp_path, extension, steps=(says(said),)) as play:
+        await play.session.prompt("go")
+
+    assert ends == [said]
+    assert len(texts) < len(said.split())
+
+
+async def test_a_quick_handler_sees_every_token_and_the_answer_so_far(tmp_path: Path) -> None:
+    seen: list[str] = []
+    started: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("message_update")
+        def quick(event: Any, ctx: Any) -> None:
+            if isinstance(event.assistant_message_event, TextStart):
+                started.append(event)
+            if isinstance(event.assistant_message_event, TextDelta):
+                seen.append(event.message.content[0].text)
+
+        @pi.on("message_update")
+        def broken(event: Any, ctx: Any) -> None:
+            raise ValueError("no")
+
+    async with playing(tmp_path, extension, steps=(says("a b"),)) as play:
+        await play.session.prompt("go")
+        await asyncio.sleep(0)
+
+        assert set(play.failures) == {"message_update: no"}
+    assert (len(started), seen[-1]) == (1, "a b")

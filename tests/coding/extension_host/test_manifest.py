@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.manifest import (
+    API_VERSION,
+    Manifest,
+    check_version,
+    read_manifest,
+)
+
+BLOCK = """\
+# /// pi
+# name = "weather"
+# activate = ["command:weather"]
+# commands = { weather = "show the weather" }
+#
+# [flags.units]
+# type = "string"
+# ///
+raise RuntimeError("a manifest is read, never run")
+"""
+
+
+def test_a_file_has_its_manifest_in_a_comment(tmp_path: Path) -> None:
+    path = tmp_path / "weather.py"
+    path.write_text(BLOCK)
+
+    manifest = read_manifest(path)
+
+    assert manifest == Manifest(
+        name="weather",
+        activate=("command:weather",),
+        commands={"weather": "show the weather"},
+        flags={"units": {"type": "string"}},
+    )
+    assert (manifest.lazy, manifest.triggers("command")) == (True, ("weather",))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pi.toml", 'activate = ["event:input"]'),
+        ("pyproject.toml", '[tool.pi]\nactivate = ["event:input"]'),
+    ],
+)
+def test_a_folder_has_its_manifest_in_a_file(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+
+    assert read_manifest(tmp_path) == Manifest(activate=("event:input",))
+
+
+def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text("def extension(pi): ...\n")
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+
+    assert read_manifest(path) == read_manifest(tmp_path) == Manifest()
+    assert not Manifest().lazy
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("activate = [", "is no TOML"),
+        ("activate = 3", "cannot be used"),
+        ('activate = ["tuesday"]', "waits for 'tuesday', which never happens"),
+    ],
+)
+def test_a_broken_manifest_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "pi.toml").write_text(text)
+
+    with pytest.raises(ExtensionError, match=problem) as failed:
+        read_manifest(tmp_path)
+
+    assert str(tmp_path) in failed.value.message
+
+
+def test_another_version_of_the_api_is_explained() -> None:
+    check_version(Manifest(), "x")
+    with pytest.raises(ExtensionError) as newer:
+        check_version(Manifest(api=API_VERSION + 1), "x")
+    with pytest.raises(ExtensionError) as older:
+        check_version(Manifest(api=API_VERSION - 1), "x")
+
+    assert newer.value.explain() == (
+        "x needs version 2 of the extension API; this pi has version 1. Update pi."
+    )
+    assert older.value.hint == "Update the extension."

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.finding import Candidate, explicit
+from pi.coding.extension_host.modules import factory_of, forget, module_name
+from pi.coding.resources.source import SourceInfo
+
+
+def candidate(path: Path) -> Candidate:
+    (found,) = explicit([str(path)], path.parent, list[str]().append).candidates
+    return found
+
+
+def test_a_module_is_imported_once_until_it_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text("def extension(pi): ...\n")
+    one = candidate(path)
+
+    first = factory_of(one)
+    assert factory_of(one) is first
+
+    forget(one)
+    assert module_name(path) not in sys.modules
+    assert factory_of(one) is not first
+    forget(one)
+
+
+def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.py").write_text(f"def extension(pi): return {folder!r}\n")
+    both = [candidate(tmp_path / folder / "x.py") for folder in ("a", "b")]
+
+    assert [factory_of(each)(None) for each in both] == ["a", "b"]
+    for each in both:
+        forget(each)
+
+
+def test_a_package_may_import_its_own_modules(tmp_path: Path) -> None:
+    package = tmp_path / "kit"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import extension\n")
+    (package / "inner.py").write_text("def extension(pi): return 'inner'\n")
+    one = candidate(package)
+
+    assert factory_of(one)(None) == "inner"
+    forget(one)
+    assert not [name for name in sys.modules if name.startswith(module_name(package))]
+
+
+@pytest.mark.trap(262)
+@pytest.mark.parametrize("text", ["def extension(", "import nothing_like_this", "raise SystemExit"])
+def test_a_module_that_cannot_be_imported_leaves_nothing_behind(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(text)
+
+    with pytest.raises((SyntaxError, ImportError, SystemExit)):
+        factory_of(candidate(path))
+
+    assert module_name(path) not in sys.modules
+
+
+def test_a_file_without_the_function_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text("extension = 3\n")
+
+    with pytest.raises(ExtensionError) as failed:
+        factory_of(candidate(path))
+
+    assert failed.value.explain() == (
+        f"{path} has no function extension(pi). Write `def extension(pi): ...` in it."
+    )
+    forget(candidate(path))
+
+
+def test_an_installed_one_is_found_by_its_name() -> None:
+    source = SourceInfo(path="<x>")
+    one = Candidate(name="x", rank="package", source=source, target="json:dumps")
+
+    assert factory_of(one)([1]) == "[1]"
+    forget(one)
+    assert "json" in sys.modules

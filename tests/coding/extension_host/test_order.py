@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pi.coding.extension_host.order import Names, Owner, Rows
+
+
+def owner(name: str, rank: str = "user", number: int = 0) -> Owner:
+    return Owner(name=name, path=name, rank=rank, number=number)  # type: ignore[arg-type]
+
+
+def test_at_comes_before_rank_before_loading_before_registration() -> None:
+    rows: Rows[str] = Rows()
+    rows.add("last", owner("a", "bundled"), "last")
+    rows.add("explicit", owner("b", "explicit"))
+    rows.add("second user", owner("d", "user", 2))
+    rows.add("first user", owner("c", "user", 1))
+    rows.add("first user again", owner("c", "user", 1))
+    rows.add("bundled", owner("a", "bundled"))
+    rows.add("first", owner("b", "explicit"), "first")
+
+    assert rows.values == (
+        "first",
+        "bundled",
+        "first user",
+        "first user again",
+        "second user",
+        "explicit",
+        "last",
+    )
+
+
+def test_a_row_that_is_taken_away_is_gone_and_told() -> None:
+    changes: list[int] = []
+    rows: Rows[str] = Rows(lambda: changes.append(1))
+
+    remove = rows.add("a", owner("a"))
+    remove()
+
+    assert (rows.values, len(rows), len(changes)) == ((), 0, 2)
+
+
+def test_of_two_with_one_name_the_later_rank_counts_and_the_other_is_known() -> None:
+    names: Names[int] = Names()
+    user, bundled = owner("u", "user"), owner("b", "bundled")
+    remove = names.add("x", 1, user)
+    names.add("x", 2, bundled)
+
+    assert names.get("x") == 1
+    assert names.hidden() == [("x", bundled, user)]
+
+    remove()
+    assert (names.get("x"), names.get("y")) == (2, None)

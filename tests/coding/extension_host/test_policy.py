@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import (
+    AssistantMessage,
+    SystemMessage,
+    Text,
+    ToolResultMessage,
+    UserMessage,
+    blocks,
+)
+from pi.ai.providers.faux import calls, says
+from pi.base.records import replace
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.session.messages import CustomMessage
+from tests.coding.extension_host.stage import Play, playing
+
+
+def results(play: Play) -> list[ToolResultMessage]:
+    return [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+
+
+def words(message: Any) -> str:
+    return "".join(part.text for part in blocks(message.content) if isinstance(part, Text))
+
+
+@pytest.mark.trap(265)
+async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
+    tmp_path: Path,
+) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("tool_call")
+        def change(event: Any, ctx: Any) -> None:
+            event.input["command"] = "echo changed"
+
+    steps = (calls("bash", command="echo asked"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        assert [words(result) for result in results(play)] == ["changed\n"]
+        said = [m for m in play.session.messages if isinstance(m, AssistantMessage)]
+        assert said[0].tool_calls[0].arguments == {"command": "echo asked"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"block": True, "reason": "not here"}, "not here"),
+        ({"block": True}, "Tool execution was blocked"),
+    ],
+)
+async def test_a_blocked_call_does_not_run_and_the_model_is_told(
+    tmp_path: Path, answer: Any, told: str
+) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.on("tool_call", lambda event, ctx: answer)
+
+    steps = (calls("bash", command="touch made"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        assert [(words(each), each.is_error) for each in results(play)] == [(told, True)]
+        assert not (play.stage.cwd / "made").exists()
+
+
+@pytest.mark.trap(265)
+async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    def first(pi: ExtensionAPI) -> None:
+        @pi.on("tool_result")
+        async def mend(event: Any, ctx: Any) -> Any:
+            seen.append(event.is_error)
+            return {"content": [Text(text="mended")], "is_error": False}
+
+    def second(pi: ExtensionAPI) -> None:
+        @pi.on("tool_result")
+        def sign(event: Any, ctx: Any) -> Any:
+            seen.append(event.is_error)
+            return {"content": [*event.content, Text(text=" twice")], "details": {"z": 1}}
+
+    steps = (calls("bash", command="exit 3"), says("done"))
+    async with playing(tmp_path, first, second, steps=steps) as play:
+        await play.session.prompt("go")
+        (result,) = results(play)
+
+    assert (words(result), result.is_error, result.details) == ("mended twice", False, {"z": 1})
+    assert seen == [True, False]
+
+
+@pytest.mark.trap(266)
+async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("context")
+        def latest(event: Any, ctx: Any) -> Any:
+            assert not any(isinstance(each, SystemMessage) for each in event.messages)
+            return {"messages": event.messages[-1:]}
+
+        pi.on("context_with_system", lambda event, ctx: {"messages": event.messages[-1:]})
+
+    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
+        await play.session.prompt("first")
+        await play.session.prompt("second")
+        sent = play.stage.provider.requests[-1].messages
+        kept = [type(each).__name__ for each in play.session.messages]
+
+    assert [type(each) for each in sent] == [SystemMessage, UserMessage]
+    assert words(sent[-1]) == "second"
+    assert kept.count("UserMessage") == 2
+
+
+async def test_an_answer_is_changed_before_it_is_kept(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("message_end")
+        def reword(event: Any, ctx: Any) -> Any:
+            if not isinstance(event.message, AssistantMessage):
+                return None
+            return {"message": replace(event.message, content=(Text(text="better"),))}
+
+    async with playing(tmp_path, extension, steps=(says("good"),)) as play:
+        answer = await play.session.prompt("go")
+
+    assert answer is not None
+    assert words(answer) == "better"
+
+
+async def test_a_turn_may_be_followed_by_entries_and_another_turn(tmp_path: Path) -> None:
+    turns: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("turn_end")
+        def again(event: Any, ctx: Any) -> Any:
+            turns.append(event)
+            if event.turn_index:
+                return None
+            said = {"type": "custom_message", "customType": "x", "content": "go on"}
+            return {"entries": [said], "continue": True}
+
+    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
+        answer = await play.session.prompt("go")
+        sent = play.stage.provider.requests[-1].messages
+        ids = [entry.id for entry in play.host._must_have_session().log.branch()]
+
+    assert answer is not None
+    assert (words(answer), words(sent[-1]), [turn.turn_index for turn in turns]) == (
+        "two",
+        "go on",
+        [0, 1],
+    )
+    assert [turn.outcome for turn in turns] == ["completed", "completed"]
+    assert turns[0].message_entry_id in ids
+
+
+async def test_a_run_may_be_followed_by_another_before_the_agent_rests(tmp_path: Path) -> None:
+    settled: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("agent_before_settle")
+        def again(event: Any, ctx: Any) -> Any:
+            settled.append(words(event.context.context_messages[-1]))
+            said = {"type": "custom_message", "customType": "x", "content": "more"}
+            return {"entries": [said], "continue": True} if len(settled) == 1 else None
+
+    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
+        await play.session.prompt("go")
+
+        assert play.stage.order.count("agent_start") == 2
+    assert settled == ["one", "two"]
+
+
+async def test_another_prompt_holds_for_the_requests_of_one_run(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("before_agent_start")
+        def force(event: Any, ctx: Any) -> Any:
+            return {"system_prompt": "forced"} if event.prompt == "once" else None
+
+    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
+        await play.session.prompt("once")
+        await play.session.prompt("then")
+        prompts: list[Any] = [call.messages[0] for call in play.stage.provider.requests]
+        kept = [m for m in play.session.messages if isinstance(m, SystemMessage)]
+
+    assert prompts[0].content == "forced"
+    assert prompts[0].tools_added == prompts[1].tools_added
+    assert (prompts[1].content, kept[0].content) == ("", "")
+
+
+async def test_what_is_injected_follows_what_the_person_said(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("before_agent_start")
+        def inject(event: Any, ctx: Any) -> Any:
+            event.system_prompt_options.sections["mine"] = "only now"
+            return {"message": {"custom_type": "x", "content": "by the way"}}
+
+    async with playing(tmp_path, extension, steps=(says("one"),)) as play:
+        await play.session.prompt("hello")
+        system, person, custom, _ = play.session.messages
+
+    assert isinstance(system, SystemMessage)
+    assert (system.sections or {})["mine"] == "<mine>\nonly now\n</mine>"
+    assert (words(person), custom) == (
+        "hello",
+        CustomMessage(custom_type="x", content="by the way", timestamp=1_700_000_000_000),
+    )

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.processes import ExecResult
+from tests.coding.extension_host.stage import playing
+
+ECHO = "import sys, os; print(sys.stdin.read() + os.environ.get('MINE', ''), os.getcwd())"
+
+
+async def test_a_program_runs_to_its_end_with_what_it_is_given(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append) as play:
+        (pi,) = apis
+        argv = [sys.executable, "-c", ECHO]
+        result = await pi.exec(argv, stdin="in ", env={"MINE": "mine"}, timeout=20)
+        failed = await pi.exec([sys.executable, "-c", "raise SystemExit(3)"], cwd=tmp_path)
+
+    assert result == ExecResult(stdout=f"in mine {play.stage.cwd}\n", stderr="", code=0)
+    assert failed.code == 3
+
+
+async def test_one_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        argv = [sys.executable, "-c", "import time; time.sleep(60)"]
+        result = await apis[0].exec(argv, timeout=0.2)
+
+    assert (result.killed, result.code) == (True, None)
+
+
+async def test_a_child_to_talk_to_ends_with_the_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        child = await apis[0].spawn([sys.executable, "-c", "print(input(), flush=True); input()"])
+        await child.write(b"hello\n")
+        assert await child.output.readline() == b"hello\n"
+
+    ended = await child.wait()
+    assert not ended.ok

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.base.records import replace
+from pi.coding.extension_host.hooks import Hooks
+from pi.coding.extension_host.model_wraps import ModelRequest
+from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.provider_watch import watched
+from pi.coding.extension_host.watchdog import Watchdog
+from pi.testing import FakeClock
+
+ME = Owner(name="me", path="/me.py")
+MODEL = replace(FAUX_MODEL, headers={"X-Model": "1"})
+
+
+def new_hooks(failures: list[str]) -> Hooks:
+    return Hooks(
+        Watchdog(FakeClock()), lambda owner, event, problem: failures.append(f"{event}: {problem}")
+    )
+
+
+async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
+    hooks, told = new_hooks([]), []
+
+    def headers(event: Any, ctx: Any) -> None:
+        told.append("headers")
+        event.headers["X-Mine"] = "2"
+        event.headers["X-Model"] = None
+
+    def payload(event: Any, ctx: Any) -> Any:
+        told.append("payload")
+        return {**event.payload, "more": True}
+
+    hooks.on("before_provider_headers", headers, None, ME)
+    hooks.on("before_provider_request", payload, None, ME)
+    hooks.on("after_provider_response", lambda event, ctx: told.append(str(event.status)), None, ME)
+    options = watched(ModelRequest(model=MODEL, messages=()), hooks).options
+
+    assert options.on_payload is not None
+    assert options.on_response is not None
+    assert await options.on_payload({"a": 1}, MODEL) == {"a": 1, "more": True}
+    await options.on_response(200, {}, MODEL)
+
+    assert options.headers == {"X-Model": None, "X-Mine": "2"}
+    assert told == ["headers", "payload", "200"]
+
+
+async def test_the_hooks_of_whoever_asks_come_first() -> None:
+    hooks, told = new_hooks([]), []
+
+    async def on_payload(payload: Any, model: Any) -> Any:
+        return {"first": 1}
+
+    async def on_response(status: int, headers: Any, model: Any) -> None:
+        told.append(status)
+
+    hooks.on("before_provider_request", lambda event, ctx: told.append(event.payload), None, ME)
+    request = ModelRequest(model=MODEL, messages=())
+    asked = replace(
+        request,
+        options=replace(request.options, on_payload=on_payload, on_response=on_response),
+    )
+    options = watched(asked, hooks).options
+
+    assert options.on_payload is not None
+    assert options.on_response is not None
+    assert await options.on_payload({}, MODEL) == {"first": 1}
+    await options.on_response(429, {}, MODEL)
+    assert told == [{"first": 1}, 429]
+
+
+def test_where_nobody_listens_nothing_is_changed() -> None:
+    request = ModelRequest(model=MODEL, messages=())
+
+    assert watched(request, new_hooks([])) is request

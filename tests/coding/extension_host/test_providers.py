@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.providers.faux import FAUX_MODEL, FauxProvider, says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.providers import ConfiguredProvider, Providers, provider_from
+from tests.coding.extension_host.stage import playing
+
+ME = Owner(name="me", path="/me.py")
+MODEL = {"id": "m", "name": "M", "contextWindow": 1000, "maxTokens": 100}
+
+
+async def test_an_extension_may_answer_as_a_model_itself(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        async def answer(call: Any, builder: Any, flush: Any) -> None:
+            builder.start()
+            builder.text(0, f"echo: {call.messages[-1].content[0].text}")
+            flush()
+            builder.finish("stop")
+
+        pi.register_provider("echo", {"api": "echo", "models": [MODEL], "answer": answer})
+
+    async with playing(tmp_path, extension, model="echo/m") as play:
+        answer = await play.session.prompt("hello")
+
+        assert answer is not None
+        assert answer.content[0].text == "echo: hello"  # type: ignore[union-attr]
+        assert play.session.model is not None
+
+
+def test_a_provider_in_words_has_its_models_and_headers() -> None:
+    config = {
+        "base_url": "http://127.0.0.1:9/v1",
+        "api": "openai-completions",
+        "api_key": "$KEY",
+        "headers": {"X-A": "1"},
+        "models": [MODEL],
+    }
+
+    provider = provider_from("mine", config, {})
+    (model,) = provider.models()
+
+    assert (model.provider, model.base_url, model.headers) == (
+        "mine",
+        "http://127.0.0.1:9/v1",
+        {"X-A": "1"},
+    )
+    assert not provider.row.needs_key
+
+
+def test_without_models_a_provider_that_there_is_is_changed() -> None:
+    provider = provider_from("anthropic", {"base_url": "http://127.0.0.1:9"}, {})
+
+    assert {model.base_url for model in provider.models()} == {"http://127.0.0.1:9"}
+    assert isinstance(provider, ConfiguredProvider)
+
+
+def test_what_cannot_be_understood_is_explained() -> None:
+    with pytest.raises(ExtensionError, match="is missing"):
+        provider_from("x", None, {})
+    with pytest.raises(ExtensionError, match="baseUrl"):
+        provider_from("x", {"baseUrl": "a"}, {})
+
+
+class Collection:
+    """As much of a collection of models as providers need."""
+
+    def __init__(self, *providers: Any) -> None:
+        self.known = {provider.row.id: provider for provider in providers}
+
+    def get_provider(self, name: str) -> Any:
+        return self.known.get(name)
+
+    def register(self, provider: Any) -> None:
+        self.known[provider.row.id] = provider
+
+    def unregister(self, name: str) -> None:
+        self.known.pop(name, None)
+
+
+def test_providers_wait_for_models_and_give_back_what_they_replaced() -> None:
+    original = FauxProvider(says("a"))
+    mine, yours = FauxProvider(says("b")), FauxProvider(says("c"))
+    providers, models = Providers(), Collection(original)
+
+    remove = providers.add(mine, ME)
+    providers.connect(models)  # type: ignore[arg-type]
+    assert models.known["faux"] is mine
+
+    providers.add(yours, ME)
+    assert models.known["faux"] is yours
+    providers.remove("faux", ME)
+    remove()
+    assert models.known == {"faux": original}
+    assert FAUX_MODEL in original.models()

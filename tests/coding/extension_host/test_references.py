@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.agent.tool import ToolFailed
+from pi.ai.messages import Text, ToolResultMessage
+from pi.ai.providers.faux import Step, calls, says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.references import Resource, ResourceRef, ResourceWindow
+from pi.coding.files.layers import FileChange, FileWrite, FileWritten
+from tests.coding.extension_host.stage import Extension, playing
+
+
+async def outputs(tmp_path: Path, extension: Extension, *steps: Step) -> list[tuple[str, bool]]:
+    async with playing(tmp_path, extension, steps=(*steps, says("done"))) as play:
+        await play.session.prompt("go")
+        results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+    return [
+        ("".join(part.text for part in each.content if isinstance(part, Text)), each.is_error)
+        for each in results
+    ]
+
+
+class Rules:
+    """Texts by name, which can only be read."""
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        if ref.rest != "style":
+            raise ToolFailed(f"There is no rule {ref.rest}. Available: style")
+        return Resource(text="one\ntwo\nthree")
+
+
+async def test_a_scheme_is_read_like_a_file_and_only_read(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_scheme("rule", Rules())
+
+    assert await outputs(
+        tmp_path,
+        extension,
+        calls("read", path="rule://style"),
+        calls("read", path="rule://style", offset=2, limit=1),
+        calls("read", path="rule://other"),
+        calls("write", path="rule://style", content="x"),
+        calls("read", path="nope.txt"),
+    ) == [
+        ("one\ntwo\nthree", False),
+        ("two\n\n[Showing lines 2-2 of 3. Use offset=3 to go on.]", False),
+        ("There is no rule other. Available: style", True),
+        ("rule://style can only be read.", True),
+        (f"ENOENT: no such file or directory, access '{tmp_path}/home/project/nope.txt'", True),
+    ]
+
+
+async def test_a_form_of_paths_may_be_written_too(tmp_path: Path) -> None:
+    kept: dict[str, str] = {}
+
+    class Table:
+        async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+            return Resource(text=kept[ref.rest])
+
+        async def write(self, ref: ResourceRef, text: str) -> FileWritten:
+            kept[ref.rest] = text
+            return FileWritten(notes=("1 row",))
+
+    def parse(text: str) -> ResourceRef | None:
+        _, colon, key = text.partition(".db:")
+        return ResourceRef(text=text, rest=key) if colon else None
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_path_form(parse, Table())
+
+    told = await outputs(
+        tmp_path,
+        extension,
+        calls("write", path="x.db:key", content="value"),
+        calls("read", path="x.db:key"),
+    )
+
+    assert [text for text, _ in told] == ["Successfully wrote to x.db:key\n1 row", "value"]
+
+
+async def test_layers_of_files_remark_on_what_tools_write(tmp_path: Path) -> None:
+    changes: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        async def format(change: FileChange, write: FileWrite) -> FileWritten:
+            changes.append((change.path.name, change.before, change.call_id != ""))
+            await write(change)
+            return FileWritten(notes=("formatted",), details={"checked": True})
+
+        pi.wrap_files(format)
+
+    told = await outputs(
+        tmp_path,
+        extension,
+        calls("write", path="a.py", content="x = 1"),
+        calls("edit", path="a.py", edits=[{"oldText": "1", "newText": "2"}]),
+    )
+
+    assert [text for text, _ in told] == [
+        "Successfully wrote to a.pyformatted",
+        "Successfully replaced 1 block(s) in a.py.formatted",
+    ]
+    assert changes == [("a.py", None, True), ("a.py", b"x = 1", True)]
+
+
+async def test_a_path_may_be_guarded_whatever_tool_writes_it(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        async def guard(change: FileChange, write: FileWrite) -> FileWritten:
+            raise ToolFailed("The plan is not approved yet: nothing is written.")
+
+        pi.wrap_files(guard, at="first")
+
+    told = await outputs(tmp_path, extension, calls("write", path="a.py", content="x"))
+
+    assert told == [("The plan is not approved yet: nothing is written.", True)]
+    assert not (tmp_path / "home/project/a.py").exists()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.records import UNSET
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.registering import first_line
+from tests.coding.extension_host.stage import playing
+
+
+def test_a_function_describes_itself() -> None:
+    def documented() -> None:
+        """Do it.
+
+        Carefully.
+        """
+
+    assert (first_line(documented), first_line(lambda: None)) == ("Do it", "")
+
+
+async def test_a_command_that_cannot_be_called_is_refused(tmp_path: Path) -> None:
+    problems: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        refused: tuple[tuple[str, Any], ...] = (
+            ("a b", print),
+            ("", print),
+            ("x", lambda args: None),
+        )
+        for name, handler in refused:
+            with pytest.raises(ExtensionError) as failed:
+                pi.register_command(name, handler)
+            problems.append(failed.value.message)
+
+    async with playing(tmp_path, extension):
+        pass
+    assert problems[:2] == ["A command cannot be called 'a b'.", "A command cannot be called ''."]
+    assert problems[2].startswith("The command /x takes its arguments and a context")
+
+
+async def test_a_command_completes_its_arguments(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        async def cities(prefix: str) -> list[str]:
+            return [city for city in ("Berlin", "Bern") if city.startswith(prefix)]
+
+        @pi.command("go", completions=cities)
+        def go(args: str, ctx: Any) -> None:
+            """Go there."""
+
+        pi.command("stay")(lambda args, ctx: None)
+
+    async with playing(tmp_path, extension) as play:
+        complete = play.session.extensions.completions
+        assert await complete("go", "Berl") == ["Berlin"]
+        assert [await complete("stay", ""), await complete("nope", "")] == [(), ()]
+        listed = {each.name: each.description for each in play.session.facts.commands()}
+        assert listed == {"go": "Go there", "stay": UNSET}
+
+
+async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append) as play:
+        (pi,) = apis
+        for registration in (
+            pi.register_command("x", lambda args, ctx: None),
+            pi.register_flag("x"),
+            pi.register_shortcut("x", lambda ctx: None),
+            pi.add_section("x", "y"),
+            pi.provide("x", 1),
+            pi.on("input", lambda event, ctx: None),
+            pi.events.on("x", lambda data: None),
+        ):
+            registration.remove()
+
+        assert play.session.facts.commands() == []
+        assert (pi.get_flag("x"), pi.service("x"), play.host.sections()) == (None, None, {})
+
+
+async def test_what_outlives_a_session_reports_under_the_extensions_name(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        (pi,) = apis
+
+        async def make(scope: Any) -> str:
+            return "made"
+
+        assert await pi.shared(("test", tmp_path), make) == "made"

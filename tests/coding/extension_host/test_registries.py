@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pi.agent.policy import Policy
+from pi.coding.extension_host.flags import ExtensionFlag
+from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.registries import RankedPolicy, Registries
+
+
+def test_whoever_is_asked_first_is_told_apart_and_changes_are_told() -> None:
+    changes: list[str] = []
+    registries = Registries(
+        tools_changed=lambda: changes.append("tools"),
+        policies_changed=lambda: changes.append("policies"),
+    )
+    me = Owner(name="me", path="/me.py")
+    one, two = Policy(), Policy()
+    registries.policies.add(RankedPolicy(policy=one, at="last"), me, "last")
+    registries.policies.add(RankedPolicy(policy=two, at="first"), me, "first")
+
+    assert registries.policies_at("first") == [two]
+    assert registries.policies_at("normal") == []
+    assert registries.policies_at("last") == [one]
+    assert changes == ["policies", "policies"]
+
+
+def test_names_that_are_used_twice_are_known() -> None:
+    registries = Registries(tools_changed=lambda: None, policies_changed=lambda: None)
+    one = Owner(name="a", path="/a.py", rank="user")
+    two = Owner(name="b", path="/b.py", rank="explicit")
+    flag = ExtensionFlag(name="x", kind="boolean")
+    registries.flags.add("x", flag, one)
+    registries.flags.add("x", flag, two)
+
+    assert registries.hidden_names() == [("flag", "x", one, two)]

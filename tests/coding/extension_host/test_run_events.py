@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import AssistantMessage, Text, UserMessage
+from pi.coding.extension_host.answers import (
+    BeforeAgentStartAnswer,
+    Block,
+    BoundaryAnswer,
+    ContextAnswer,
+    InputAnswer,
+    MessageEndAnswer,
+    ToolResultAnswer,
+)
+from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.run_events import (
+    BeforeAgentStartEvent,
+    BeforeProviderRequestEvent,
+    BoundaryContext,
+    ContextEvent,
+    InputEvent,
+    MessageEndEvent,
+    MessageUpdateEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+    TurnEndEvent,
+)
+from pi.coding.session.entries import Custom
+
+ANSWER = AssistantMessage(api="a", provider="p", model="m")
+
+
+def test_what_was_said_changes_until_somebody_takes_care_of_it() -> None:
+    given = InputEvent(text="a").answered(InputAnswer(action="transform", text="b"))
+
+    assert given == InputEvent(text="b") == given.answered(InputAnswer(action="continue"))
+    assert given.answered(InputAnswer(action="handled")).settled
+
+
+def test_messages_of_all_handlers_are_added_and_the_last_prompt_counts() -> None:
+    event = BeforeAgentStartEvent(
+        prompt="x",
+        images=(),
+        system_prompt="s",
+        system_prompt_options=SystemPromptOptions(cwd="/"),
+    )
+    for answer in (
+        BeforeAgentStartAnswer(message={"custom_type": "a"}, system_prompt="1"),
+        BeforeAgentStartAnswer(message={"custom_type": "b"}),
+        BeforeAgentStartAnswer(system_prompt="2"),
+    ):
+        event = event.answered(answer)
+
+    assert event.messages == ({"custom_type": "a"}, {"custom_type": "b"})
+    assert event.replacement == "2"
+
+
+def test_entries_of_a_boundary_add_up_and_one_who_goes_on_is_enough() -> None:
+    first = {"type": "custom", "customType": "a"}
+    event = TurnEndEvent().answered(BoundaryAnswer(entries=(first,), continue_=True))
+    event = event.answered(BoundaryAnswer(entries=(Custom(custom_type="b"),)))
+
+    assert event.entries == (Custom(custom_type="a"), Custom(custom_type="b"))
+    assert event.continue_
+
+
+def test_a_call_is_blocked_by_the_first_who_blocks_it() -> None:
+    call = ToolCallEvent(tool_name="x", tool_call_id="1", input={})
+
+    assert call.answered(Block(block=False)) is call
+    assert call.answered(Block(reason="no")).settled
+
+
+def test_changes_of_a_result_add_up() -> None:
+    result = ToolResultEvent(tool_name="x", tool_call_id="1", input={}, content=())
+    result = result.answered(ToolResultAnswer(content=(Text(text="a"),)))
+    result = result.answered(ToolResultAnswer(is_error=True, details=None))
+
+    assert (result.content, result.is_error, result.details) == ((Text(text="a"),), True, None)
+
+
+def test_only_an_answer_can_take_the_place_of_an_answer() -> None:
+    person = UserMessage(content="x")
+
+    event = MessageEndEvent(message=ANSWER)
+    assert event.answered(MessageEndAnswer(message=ANSWER)) == event
+    with pytest.raises(TypeError):
+        MessageEndEvent(message=person).answered(MessageEndAnswer(message=ANSWER))
+    with pytest.raises(TypeError):
+        MessageEndEvent(message=ANSWER).answered(MessageEndAnswer(message=person))  # type: ignore[arg-type]
+
+
+def test_a_payload_is_replaced_only_by_a_payload() -> None:
+    event = BeforeProviderRequestEvent(payload={})
+
+    assert event.answered({"a": 1}).payload == {"a": 1}
+    with pytest.raises(TypeError):
+        event.answered([])  # type: ignore[arg-type]
+
+
+def test_the_last_list_of_messages_counts() -> None:
+    said = UserMessage(content="x")
+
+    assert ContextEvent(messages=()).answered(ContextAnswer(messages=(said,))).messages == (said,)
+
+
+def test_what_is_expensive_is_computed_when_it_is_read() -> None:
+    read: list[str] = []
+
+    def reading(name: str, value: object) -> object:
+        read.append(name)
+        return value
+
+    context = BoundaryContext(
+        entries=lambda: reading("entries", ()),  # type: ignore[arg-type, return-value]
+        messages=lambda: reading("messages", ()),  # type: ignore[arg-type, return-value]
+        convert=lambda messages: [],
+        pending=lambda: ("waiting",),
+    )
+    update = MessageUpdateEvent(None, lambda: reading("partial", ANSWER))  # type: ignore[arg-type, return-value]
+
+    assert read == []
+    assert (context.context_entries, context.pending_messages) == ((), ("waiting",))
+    assert (context.context_messages, context.llm_messages) == ((), [])
+    assert update.message is ANSWER
+    assert read == ["entries", "messages", "messages", "partial"]

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import AssistantMessage, Image, Text, UserMessage, blocks
+from pi.ai.providers.faux import calls, says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.sending import NextTurn
+from pi.coding.session.messages import CustomMessage
+from tests.coding.extension_host.stage import Play, playing
+
+
+def said(play: Play) -> list[str]:
+    texts = []
+    for message in play.session.messages:
+        if isinstance(message, UserMessage | AssistantMessage | CustomMessage):
+            parts = blocks(message.content)  # type: ignore[arg-type]
+            texts.append("".join(part.text for part in parts if isinstance(part, Text)))
+    return [text for text in texts if text]
+
+
+def speaker(*sent: Any, **how: Any) -> Any:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("say")
+        async def say(args: str, ctx: Any) -> None:
+            await pi.send_message({"custom_type": "x", "content": args}, **how)
+
+    return extension
+
+
+@pytest.mark.trap(267)
+async def test_what_is_only_recorded_starts_no_run(tmp_path: Path) -> None:
+    async with playing(tmp_path, speaker()) as play:
+        await play.session.prompt("/say noted")
+
+        assert said(play) == ["noted"]
+        assert play.stage.order == ["message_start", "message_end"]
+        assert play.stage.provider.requests == []
+
+
+async def test_a_message_may_begin_a_run_that_the_prompt_waits_for(tmp_path: Path) -> None:
+    async with playing(tmp_path, speaker(trigger_turn=True), steps=(says("fine"),)) as play:
+        await play.session.prompt("/say how are you?")
+
+        assert said(play) == ["how are you?", "fine"]
+
+
+async def test_a_message_for_the_next_turn_follows_what_the_person_says(tmp_path: Path) -> None:
+    extension = speaker(deliver_as="next_turn")
+    async with playing(tmp_path, extension, steps=(says("ok"), says("ok"))) as play:
+        await play.session.prompt("/say by the way")
+        await play.session.prompt("hello")
+        await play.session.prompt("again")
+
+        assert said(play) == ["hello", "by the way", "ok", "again", "ok"]
+
+
+@pytest.mark.parametrize("deliver_as", ["steer", "follow_up", None])
+async def test_during_a_run_a_message_waits_for_its_turn(tmp_path: Path, deliver_as: Any) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("tool_call")
+        async def remark(event: Any, ctx: Any) -> None:
+            message = {"custom_type": "x", "content": "a remark"}
+            await pi.send_message(message, deliver_as=deliver_as)
+
+    steps = (calls("bash", command="true"), says("one"), says("two"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        later = ["go", "one", "a remark", "two"]
+        assert said(play) == (later if deliver_as == "follow_up" else ["go", "a remark", "one"])
+
+
+async def test_an_extension_may_speak_as_the_person(tmp_path: Path) -> None:
+    picture = Image(data="AA==", mime_type="image/png")
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("ask")
+        async def ask(args: str, ctx: Any) -> None:
+            await pi.send_user_message([Text(text=f"/ask {args}"), picture])
+
+        @pi.on("tool_call")
+        async def busy(event: Any, ctx: Any) -> None:
+            with pytest.raises(ExtensionError, match="at work"):
+                await pi.send_user_message("x")
+            await pi.send_user_message("hurry", deliver_as="steer")
+
+    steps = (calls("bash", command="true"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("/ask me")
+
+        assert said(play) == ["/ask me", "hurry", "done"]
+        (first, *_) = [m for m in play.session.messages if isinstance(m, UserMessage)]
+        assert picture in first.content
+
+
+async def test_a_run_that_cannot_begin_is_told_and_harms_nobody(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("ask")
+        async def ask(args: str, ctx: Any) -> None:
+            await pi.send_user_message("hello")
+
+    async with playing(tmp_path, extension, model=None) as play:
+        play.session._core.has_model = False
+        await play.session.prompt("/ask")
+        await asyncio.sleep(0)
+
+        assert "could not begin a run: No API key" in play.stage.reports[-1]
+
+
+async def test_an_entry_is_kept_and_told(tmp_path: Path) -> None:
+    ids: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("keep")
+        async def keep(args: str, ctx: Any) -> None:
+            ids.append(await pi.append_entry("state", {"n": 1}))
+
+    async with playing(tmp_path, extension) as play:
+        await play.session.prompt("/keep")
+
+        (told,) = play.told("EntryAppended")
+        assert told.entry["id"] == ids[0]
+        assert told.entry["data"] == {"n": 1}
+        assert said(play) == []
+
+
+def test_what_waits_for_the_next_turn_waits_once() -> None:
+    waiting = NextTurn()
+    message = CustomMessage(custom_type="x", content="y")
+    waiting.add(message)
+
+    assert (waiting.take(), waiting.take()) == ((message,), ())

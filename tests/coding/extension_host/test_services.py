@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from tests.coding.extension_host.stage import playing
+
+
+async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    changes: list[int] = []
+    settings = {"weather": {"units": "metric", "days": "many"}}
+
+    async with playing(tmp_path, apis.append, settings=settings) as play:
+        (pi,) = apis
+        pi.settings.declare("weather.units", str, "imperial")
+        pi.settings.declare("weather.days", int, 3, "how many")
+        pi.settings.declare("weather.city", str, "Berlin")
+        listening = pi.settings.on_change(lambda: changes.append(1))
+        play.session.settings.override({"weather.days": 5})
+        listening.remove()
+        play.session.settings.override({"weather.days": 7})
+
+        names = ["weather.units", "weather.days", "weather.city", "weather.other"]
+        assert [pi.settings.get(name) for name in names] == ["metric", 7, "Berlin", None]
+        assert pi.settings.declared["weather.days"] == (int, 3, "how many")
+    assert changes == [1]
+
+
+async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        (pi,) = apis
+        assert await pi.auth.get("search", env=("NOPE", "LANG")) == "C.UTF-8"
+        assert await pi.auth.get("search") is None
+
+        await pi.auth.set("search", "$LANG")
+        assert await pi.auth.get("search", env=("HOME",)) == "C.UTF-8"
+        await pi.auth.set("search", "literal")
+        assert await pi.auth.get("search") == "literal"
+
+
+async def test_models_are_found_by_name(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        (pi,) = apis
+        model = pi.models.resolve("faux/faux")
+        assert model is not None
+        assert model in pi.models.available()
+        assert pi.models.resolve("nobody/none") is None
+        with pytest.raises(ExtensionError, match="nobody"):
+            pi.models.ask("hi", model="nobody/none")
+
+
+async def test_the_network_is_reached_through_the_clients_own_settings(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async def answer(reader: Any, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with server, playing(tmp_path, apis.append):
+        response = await apis[0].http.request(url, headers={"X-A": "1"})
+
+    assert (response.status, response.body) == (200, b"hello")

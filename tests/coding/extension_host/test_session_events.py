@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pi.coding.compaction.branches import Notes, TreeDecision, TreeMove
+from pi.coding.compaction.events import CompactDecision, CompactingAnswer
+from pi.coding.extension_host.answers import (
+    CacheWarmingAnswer,
+    Cancel,
+    ResourcesAnswer,
+    UserBashAnswer,
+)
+from pi.coding.extension_host.session_events import (
+    CacheWarmingDecisionEvent,
+    ProjectTrustEvent,
+    ResourcesDiscoverEvent,
+    SessionBeforeCompactEvent,
+    SessionBeforeForkEvent,
+    SessionBeforeTreeEvent,
+    SessionCompactingEvent,
+    UserBashEvent,
+)
+from pi.coding.shell.user_commands import BashResult
+from pi.coding.trust.trust import TrustAnswer
+
+MOVE = TreeMove(target_id="a", old_leaf_id="b", common_ancestor_id=None, entries=())
+
+
+def test_the_first_decided_opinion_about_trust_counts() -> None:
+    event = ProjectTrustEvent(cwd="/x").answered(TrustAnswer(trusted="undecided"))
+
+    assert not event.settled
+    assert event.answered(TrustAnswer(trusted="no")).settled
+
+
+def test_paths_of_resources_add_up() -> None:
+    event = ResourcesDiscoverEvent(cwd="/", reason="startup")
+    event = event.answered(ResourcesAnswer(skill_paths=("a",)))
+    event = event.answered(ResourcesAnswer(skill_paths=("b",), prompt_paths=("c",)))
+
+    assert event.found == ResourcesAnswer(skill_paths=("a", "b"), prompt_paths=("c",))
+
+
+def test_a_cancellation_is_final() -> None:
+    fork = SessionBeforeForkEvent(entry_id="a", position="at")
+
+    assert fork.answered(Cancel()).settled
+    assert not fork.answered(Cancel(cancel=False, skip_conversation_restore=True)).settled
+
+
+def test_a_compaction_may_be_cancelled_and_told_more() -> None:
+    event = SessionBeforeCompactEvent(
+        preparation=None,  # type: ignore[arg-type]
+        branch_entries=(),
+        custom_instructions="",
+        reason="manual",
+        will_retry=False,
+    )
+    compacting = SessionCompactingEvent(reason="manual")
+    compacting = compacting.answered(CompactingAnswer(prompt="a", context=("x",)))
+    compacting = compacting.answered(CompactingAnswer(context=("y",), preserve_data={"k": 1}))
+
+    assert event.answered(CompactDecision(cancel=True)).settled
+    assert compacting.added == CompactingAnswer(
+        prompt="a", context=("x", "y"), preserve_data={"k": 1}
+    )
+
+
+def test_answers_to_a_move_add_up() -> None:
+    event = SessionBeforeTreeEvent(preparation=MOVE)
+    event = event.answered(TreeDecision(label="l", summary={"summary": "s"}))  # type: ignore[arg-type]
+    event = event.answered(TreeDecision(custom_instructions="i"))
+
+    assert event.decision == TreeDecision(
+        label="l", summary=Notes(summary="s"), custom_instructions="i"
+    )
+    assert event.answered(TreeDecision(cancel=True)).settled
+
+
+def test_a_command_of_the_person_is_run_or_forbidden_by_the_first() -> None:
+    event = UserBashEvent(command="ls", exclude_from_context=False, cwd="/")
+    result = BashResult(output="x", exit_code=0)
+
+    assert event.answered(UserBashAnswer(result=result)).result == result
+    given = {"output": "x", "exit_code": 0}
+    assert event.answered(UserBashAnswer(result=given)).result == result  # type: ignore[arg-type]
+    assert event.after_failure(ValueError("no")).refused == "no"
+    assert event.after_failure(ValueError()).settled
+
+
+def test_the_last_opinion_about_warming_counts() -> None:
+    event = CacheWarmingDecisionEvent(
+        warm_cost=1, miss_cost=2, continuation_probability=0.5, action="warm"
+    )
+
+    assert event.answered(CacheWarmingAnswer(action="stop")).action == "stop"

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.shared import SharedThings
+from pi.testing import FakeClock
+
+
+class Room:
+    """Sessions that come and go, and what is shared between them."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.things = SharedThings()
+        self.story: list[str] = []
+
+    def session(self) -> Scope:
+        return Scope(self.clock, name="s", report=self._report)
+
+    async def take(self, user: Scope, linger: float = 0) -> Any:
+        async def make(scope: Scope) -> str:
+            self.story.append("made")
+            scope.on_close(lambda: self.story.append("closed"))
+            return "a server"
+
+        return await self.things.take("key", make, user=user, report=self._report, linger=linger)
+
+    def _report(self, what: str, problem: BaseException) -> None:
+        raise AssertionError(what) from problem
+
+
+async def test_something_shared_is_made_once_and_closed_after_its_last_user() -> None:
+    room = Room()
+    one, two = room.session(), room.session()
+
+    assert [await room.take(one), await room.take(two)] == ["a server", "a server"]
+    await one.close()
+    assert room.story == ["made"]
+    await two.close()
+    assert room.story == ["made", "closed"]
+
+
+async def test_it_may_linger_for_the_next_session() -> None:
+    room = Room()
+    one, two = room.session(), room.session()
+    await room.take(one, linger=10)
+    await one.close()
+    await room.clock.advance(5)
+
+    await room.take(two, linger=10)
+    await room.clock.advance(20)
+    assert room.story == ["made"]
+
+    await two.close()
+    await room.clock.advance(11)
+    assert room.story == ["made", "closed"]
+
+
+async def test_everything_ends_with_the_process() -> None:
+    room = Room()
+    session = room.session()
+    await room.take(session, linger=10)
+    await session.close()
+    await asyncio.sleep(0)
+
+    await room.things.close()
+    await asyncio.sleep(0)
+
+    assert room.story == ["made", "closed"]
+
+
+async def test_what_cannot_be_made_is_tried_again_by_the_next() -> None:
+    room = Room()
+    session = room.session()
+
+    async def broken(scope: Scope) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await room.things.take("key", broken, user=session, report=room._report, linger=0)
+
+    assert await room.take(session) == "a server"
+    await session.close()

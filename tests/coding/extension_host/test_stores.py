@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.ai.providers.faux import says
+from pi.base.errors import PiError
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.stores import FileStore
+from pi.testing import FakeClock
+from tests.coding.extension_host.stage import playing
+
+
+async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        store = apis[0].store("session")
+        await store.set("n", 1)
+        await play.session.prompt("hello")
+        await store.set("n", 2)
+        await store.set("m", None)
+        (person,) = play.session.facts.fork_points()
+        now = (store.get("n"), store.get("m", 3), store.get("k", 4))
+
+        await play.session.tree.go_to(person.entry_id)
+        assert (now, store.get("n")) == ((2, None, 4), 1)
+        await store.delete("n")
+        assert store.get("n", "gone") == "gone"
+
+
+async def test_what_is_stored_for_a_project_is_not_seen_elsewhere(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append):
+        (pi,) = apis
+        await pi.store("project").set("a", [1])
+        await pi.store("global").set("a", [2])
+
+        assert (pi.store("project").get("a"), pi.store("global").get("a")) == ([1], [2])
+        assert pi.store("project").get("b") is None
+
+
+async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    store = FileStore(path, FakeClock())
+    await store.set("a", 1)
+    await store.delete("a")
+    assert store.get("a") is None
+
+    path.write_text("[")
+    with pytest.raises(PiError, match=str(path)):
+        store.get("a")

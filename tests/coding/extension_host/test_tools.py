@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pi.agent.tool import AgentTool, ToolContext, ToolResult
+from pi.agent.tool_forms import make_tool, tool
+from pi.base.records import Record
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.tools import Wrapping, checked, wrapped
+
+CTX = ToolContext("1", lambda result: None)
+
+
+@tool
+async def greet(name: str) -> str:
+    """Greet somebody."""
+    return f"Hello, {name}!"
+
+
+async def run(tool: AgentTool, **arguments: Any) -> ToolResult:
+    result: ToolResult = await tool.run(tool.validate(arguments), CTX)
+    return result
+
+
+def wrap(prefix: str) -> Wrapping:
+    async def around(params: Any, ctx: ToolContext, inner: Any) -> ToolResult:
+        result: ToolResult = await inner(params)
+        return ToolResult.of(f"{prefix}({result.content[0].text})")  # type: ignore[union-attr]
+
+    return Wrapping(name="greet", run=around)
+
+
+async def test_the_first_wrap_is_outermost() -> None:
+    both = wrapped(greet, (wrap("a"), wrap("b")))
+
+    assert await run(both, name="Anna") == ToolResult.of("a(b(Hello, Anna!))")
+    assert wrapped(greet, (Wrapping(name="other", run=wrap("a").run),)) is greet
+
+
+class Loud(Record):
+    name: str
+    loud: bool = False
+
+
+async def test_a_wrap_may_take_other_parameters_and_describe_the_tool_anew() -> None:
+    async def around(params: Loud, ctx: ToolContext, inner: Any) -> ToolResult:
+        name = params.name.upper() if params.loud else params.name
+        result: ToolResult = await inner({"name": name})
+        return result
+
+    loud = Wrapping(name="greet", run=around, params=Loud, description="Shout.")
+    made = wrapped(greet, (loud,))
+
+    assert await run(made, name="Anna", loud=True) == ToolResult.of("Hello, ANNA!")
+    assert (made.description, sorted(made.parameters["properties"])) == ("Shout.", ["loud", "name"])
+
+
+async def test_the_schema_of_a_wrap_may_be_raw() -> None:
+    async def around(params: dict[str, Any], ctx: ToolContext, inner: Any) -> Any:
+        await asyncio.sleep(0)
+        return await inner({"name": params["who"]})
+
+    schema = {"type": "object", "properties": {"who": {"type": "string"}}}
+    made = wrapped(greet, (Wrapping(name="greet", run=around, params=schema),))
+
+    assert await run(made, who="Anna") == ToolResult.of("Hello, Anna!")
+
+
+@pytest.mark.trap(269)
+def test_a_tool_without_a_schema_is_refused() -> None:
+    bare = AgentTool(
+        name="x", description="", parameters={}, run=greet.run, validate=lambda given: given
+    )
+
+    with pytest.raises(ExtensionError, match="has no schema"):
+        checked(bare)
+    with pytest.raises(ExtensionError, match="is no tool"):
+        checked(greet.run)  # type: ignore[arg-type]
+    empty = {"type": "object", "properties": {}}
+    fine = make_tool(name="x", description="", params=empty, run=lambda a, ctx: "")
+    assert checked(fine) is fine

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from pi.coding.extension_host.failures import HandlerTimeout
+from pi.coding.extension_host.watchdog import Watchdog
+from pi.testing import FakeClock
+
+
+async def test_what_is_quick_gives_its_result() -> None:
+    watchdog = Watchdog(FakeClock())
+
+    async def work() -> int:
+        return 3
+
+    assert await watchdog.watch(work()) == 3
+    await watchdog.close()
+
+
+async def test_what_takes_too_long_is_cancelled_and_the_task_goes_on() -> None:
+    clock = FakeClock()
+    watchdog = Watchdog(clock, 30)
+    cancelled: list[bool] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(True)
+            raise
+
+    async def dispatch() -> str:
+        with pytest.raises(HandlerTimeout):
+            await watchdog.watch(work())
+        await asyncio.sleep(0)
+        return "went on"
+
+    task = asyncio.ensure_future(dispatch())
+    await clock.advance(29)
+    assert not cancelled
+    await clock.advance(2)
+
+    assert (await task, cancelled) == ("went on", [True])
+    await watchdog.close()
+
+
+async def test_who_swallows_the_cancellation_is_too_late_all_the_same() -> None:
+    clock = FakeClock()
+    watchdog = Watchdog(clock, 30)
+
+    async def work() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return "an answer"
+
+    task = asyncio.ensure_future(watchdog.watch(work()))
+    await clock.advance(31)
+
+    with pytest.raises(HandlerTimeout):
+        await task
+    await watchdog.close()
+
+
+async def test_the_clock_stands_still_while_a_dialog_is_open() -> None:
+    clock = FakeClock()
+    watchdog = Watchdog(clock, 30)
+    answered = asyncio.Event()
+
+    async def work() -> str:
+        with watchdog.dialog():
+            await answered.wait()
+        await clock.sleep(20)
+        return "done"
+
+    task = asyncio.ensure_future(watchdog.watch(work()))
+    await clock.advance(500)
+    answered.set()
+    await clock.advance(21)
+
+    assert await task == "done"
+    await watchdog.close()
+
+
+async def test_a_cancellation_from_elsewhere_passes_through() -> None:
+    watchdog = Watchdog(FakeClock())
+    task = asyncio.ensure_future(watchdog.watch(asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await watchdog.close()
+
+
+async def test_a_dialog_outside_of_a_handler_needs_no_clock() -> None:
+    with Watchdog(FakeClock()).dialog():
+        pass

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.packages.self_update import update_command
+
+SITE = "lib/python3.11/site-packages/pi/__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "module", "command"),
+    [
+        ("/home/me/.local/share/uv/tools/pi-harness", SITE, "uv tool upgrade pi-harness"),
+        ("/home/me/.local/share/pipx/venvs/pi-harness", SITE, "pipx upgrade pi-harness"),
+        ("/venv", SITE, "/venv/bin/python -m pip install --upgrade pi-harness"),
+        ("/venv", "/code/src/pi/__init__.py", "git -C /code/src/pi pull"),
+    ],
+)
+def test_pi_is_updated_by_what_installed_it(prefix: str, module: str, command: str) -> None:
+    found = update_command(
+        Path(prefix, module), prefix=Path(prefix), executable=Path("/venv/bin/python")
+    )
+
+    assert found == command

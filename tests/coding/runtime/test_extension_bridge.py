@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.providers.faux import says
+from pi.base.errors import PiError
+from pi.coding.extension_host.api import ExtensionAPI
+from tests.coding.extension_host.stage import playing
+
+SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n"
+
+
+async def test_input_is_changed_or_taken_care_of(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("input")
+        def given(event: Any, ctx: Any) -> Any:
+            seen.append((event.text, event.source, event.streaming_behavior))
+            if event.text == "mine":
+                return {"action": "handled"}
+            return {"action": "transform", "text": event.text.upper()}
+
+    async with playing(tmp_path, extension, steps=(says("ok"),)) as play:
+        assert await play.session.prompt("mine") is None
+        await play.session.prompts.prompt("hello", source="rpc")
+        (request,) = play.stage.provider.requests
+
+    assert request.messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
+    assert seen == [("mine", "interactive", None), ("hello", "rpc", None)]
+
+
+async def test_another_session_may_be_prevented(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("session_before_switch")
+        def stay(event: Any, ctx: Any) -> Any:
+            asked.append((event.reason, event.target_session_file))
+            return {"cancel": event.reason != "fork"}
+
+        @pi.on("session_before_fork")
+        async def fork(event: Any, ctx: Any) -> Any:
+            asked.append((event.position, event.entry_id))
+
+    async with playing(tmp_path, extension, steps=(says("ok"),)) as play:
+        assert (await play.session.new_session()).cancelled
+        assert (await play.session.switch_session("/x.jsonl")).cancelled
+        await play.session.prompt("hello")
+        leaf = play.session.facts.leaf_id
+        assert not (await play.session.sessions.clone()).cancelled
+
+    assert asked == [("new", None), ("resume", "/x.jsonl"), ("at", leaf), ("fork", None)]
+
+
+async def test_commands_of_the_person_are_run_or_forbidden_by_an_extension(
+    tmp_path: Path,
+) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("user_bash")
+        def guard(event: Any, ctx: Any) -> Any:
+            if event.command == "rm":
+                raise ValueError("not here")
+            if event.command == "ls":
+                return {"result": {"output": "nothing", "exit_code": 0}}
+            return None
+
+    async with playing(tmp_path, extension) as play:
+        assert (await play.session.shell.run("ls")).output == "nothing"
+        assert (await play.session.shell.run("echo hi")).output == "hi\n"
+        with pytest.raises(PiError, match="not here"):
+            await play.session.shell.run("rm")
+
+
+async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
+    reasons: list[str] = []
+    folder = tmp_path / "skills" / "tidy"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL)
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("resources_discover")
+        def more(event: Any, ctx: Any) -> Any:
+            reasons.append(event.reason)
+            return {"skill_paths": [str(tmp_path / "skills")]}
+
+    async with playing(tmp_path, extension) as play:
+        commands = [command.name for command in play.session.facts.commands()]
+        await play.session.extensions.reload()
+        assert commands == ["skill:tidy"]
+        assert commands == [command.name for command in play.session.facts.commands()]
+
+    assert reasons == ["startup", "reload"]

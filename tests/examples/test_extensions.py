@@ -1,0 +1,215 @@
+"""Every example of an extension, loaded from its file and used in a session."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import AssistantMessage, Text, ToolResultMessage
+from pi.ai.providers.faux import Step, calls, says
+from pi.coding.extension_host.finding import Wanted
+from pi.coding.runtime.agent_session import AgentSession
+from tests.coding.extension_host.stage import FakeUI, Play
+from tests.coding.runtime.stage import Stage
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "examples" / "extensions"
+EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
+class Screen(FakeUI):
+    """Also sees widgets and footers."""
+
+    def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
+        self.seen.append(("widget", key, str(lines)))
+
+    def set_footer(self, make: Any) -> None:
+        if make is not None:
+            self.seen.append(("footer", *make().render(80)))
+
+
+@asynccontextmanager
+async def using(
+    name: str, tmp_path: Path, *steps: Step, ui: FakeUI | None = None, **options: Any
+) -> AsyncIterator[Play]:
+    stage = Stage(tmp_path, *steps)
+    wanted = Wanted(discover=False, paths=(str(FOLDER / f"{name}.py"),))
+    session: AgentSession = await stage.open(extensions=wanted, **options)
+    try:
+        assert [info.problem for info in session.extensions.infos()] == [""]
+        session.extensions.attach(ui or FakeUI(), "rpc")
+        await session.start()
+        yield Play(stage, session)
+    finally:
+        await session.close()
+
+
+def results(play: Play) -> list[str]:
+    return [
+        "".join(part.text for part in message.content if isinstance(part, Text))
+        for message in play.session.messages
+        if isinstance(message, ToolResultMessage)
+    ]
+
+
+def repository(folder: Path) -> None:
+    """A repository with one commit."""
+    (folder / "a").write_text("1")
+    for words in (
+        ["init", "-q"],
+        ["config", "user.name", "x"],
+        ["config", "user.email", "x@y"],
+        ["add", "a"],
+        ["commit", "-qm", "one"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+def test_every_example_is_tested_here() -> None:
+    source = Path(__file__).read_text()
+
+    assert [name for name in EXAMPLES if f'using("{name}"' not in source.replace("\n", "")] == []
+    assert len(EXAMPLES) >= 12
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_import_only_what_is_promised(name: str) -> None:
+    tree = ast.parse((FOLDER / f"{name}.py").read_text())
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+    assert {module for module in modules if (module or "").startswith("pi")} == {"pi.extension"}
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+async def test_deletions_are_confirmed(tmp_path: Path, *, agrees: bool) -> None:
+    ui = FakeUI(agrees=agrees)
+    steps = (calls("bash", command="rm x"), says("ok"))
+    async with using("confirm_deletions", tmp_path, *steps, ui=ui) as play:
+        (play.stage.cwd / "x").write_text("")
+        await play.session.prompt("go")
+
+        assert (play.stage.cwd / "x").exists() is not agrees
+    assert ui.seen == [("confirm", "Delete?", "rm x")]
+
+
+async def test_input_is_transformed(tmp_path: Path) -> None:
+    async with using("input_transform", tmp_path, says("ok")) as play:
+        await play.session.prompt("?why")
+
+        said = play.session.facts.fork_points()
+    assert [each.text for each in said] == ["Answer in one sentence: why"]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+async def test_checkpoints_are_kept(tmp_path: Path) -> None:
+    ui = FakeUI()
+    async with using("git_checkpoint", tmp_path, says("ok"), ui=ui) as play:
+        cwd = play.stage.cwd
+        repository(cwd)
+        (cwd / "a").write_text("2")
+        await play.session.prompt("change it")
+        await play.session.prompt("/checkpoints")
+
+        assert play.failures == []
+    assert ui.seen[0][1].endswith(" change it")
+
+
+async def test_a_footer_is_drawn(tmp_path: Path) -> None:
+    ui = Screen()
+    async with using("custom_footer", tmp_path, ui=ui):
+        pass
+
+    assert ui.seen == [("footer", "faux, 0 % full")]
+
+
+async def test_a_tool_is_careful(tmp_path: Path) -> None:
+    steps = (calls("read", path=".env"), calls("read", path="a"), says("ok"))
+    async with using("tool_override", tmp_path, *steps) as play:
+        (play.stage.cwd / "a").write_text("hello")
+        await play.session.prompt("go")
+
+        assert results(play) == [
+            ".env holds secrets. Ask the user for what you need.",
+            "hello",
+        ]
+
+
+async def test_a_provider_answers(tmp_path: Path) -> None:
+    async with using("provider", tmp_path, model="parrot/echo") as play:
+        answer = await play.session.prompt("hello you")
+
+    assert isinstance(answer, AssistantMessage)
+    assert answer.content == (Text(text="hello you "),)
+
+
+async def test_tasks_are_kept_and_shown(tmp_path: Path) -> None:
+    ui = Screen()
+    async with using("todo", tmp_path, calls("todo", tasks=["a", "b"]), says("ok"), ui=ui) as play:
+        await play.session.prompt("plan")
+
+        assert results(play) == ["2 open tasks"]
+    assert ("widget", "todo", "['[ ] a', '[ ] b']") in ui.seen
+
+
+async def test_the_time_is_shown(tmp_path: Path) -> None:
+    ui = FakeUI()
+    async with using("status_widget", tmp_path, ui=ui) as play:
+        await play.stage.clock.advance(61)
+
+    assert ui.seen == [
+        ("status", "time", "0 min"),
+        ("status", "time", "1 min"),
+        ("status", "time", "None"),
+    ]
+
+
+async def test_a_conversation_is_compacted_without_a_model(tmp_path: Path) -> None:
+    settings = {"compaction": {"strategy": "first-lines", "keepRecentTokens": 1}}
+    steps = (says("one"), says("two"))
+    async with using("custom_compaction", tmp_path, *steps, settings=settings) as play:
+        await play.session.prompt("first thing\nwith more")
+        await play.session.prompt("second thing")
+        result = await play.session.compact()
+
+    assert result.summary.startswith("The user asked:\n- first thing\n")
+
+
+async def test_a_note_is_kept_and_drawn(tmp_path: Path) -> None:
+    async with using("message_renderer", tmp_path) as play:
+        await play.session.prompt("/note remember the milk")
+        (message,) = play.session.messages
+        view: Any = play.session.extensions.view("message", "note")
+
+        assert view(message, None, None).render(10) == ["-" * 10, "remember t", "-" * 10]
+
+
+async def test_an_answer_that_breaks_a_rule_is_cut(tmp_path: Path) -> None:
+    steps = (says("You're absolutely right, of course"), says("It is 4."))
+    async with using("stream_rule", tmp_path, *steps) as play:
+        answer = await play.session.prompt("2 + 2?")
+
+    assert isinstance(answer, AssistantMessage)
+    assert answer.content == (Text(text="It is 4."),)
+
+
+async def test_nothing_is_written_while_a_plan_is_made(tmp_path: Path) -> None:
+    ui = FakeUI()
+    steps = (calls("write", path="a", content="x"), says("planned"), says("done"))
+    async with using("plan_mode", tmp_path, *steps, ui=ui) as play:
+        tools = play.session.active_tools
+        await play.session.prompt("/plan")
+        assert play.session.active_tools == ("read", "grep", "find", "ls")
+        play.session.set_active_tools(tools)
+        await play.session.prompt("do it")
+        assert results(play) == ["The plan is not approved yet. Describe it; nothing is written."]
+        await play.session.prompt("/go")
+
+        assert play.session.active_tools == tools
+        assert play.failures == []

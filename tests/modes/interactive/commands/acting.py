@@ -1,0 +1,55 @@
+"""A session and a screen to run commands on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pi.ai.providers.faux import Step
+from pi.coding.runtime.agent_session import AgentSession
+from pi.modes.interactive.commands.built_in import BuiltInCommands
+from tests.coding.runtime.stage import Stage
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+class Acting:
+    """Runs commands as the application does."""
+
+    def __init__(self, stage: Stage, session: AgentSession, tmp_path: Path) -> None:
+        self.stage = stage
+        self.session = session
+        self.screen = FakeScreen(tmp_path, session, stage.host)
+        self.commands = BuiltInCommands(self.screen)
+
+    def start(self, line: str) -> asyncio.Task[None]:
+        """Run a command that asks something."""
+        name, _, arguments = line.removeprefix("/").partition(" ")
+        work = self.commands.find(name, arguments)
+        assert work is not None, line
+        return asyncio.create_task(work)
+
+    async def run(self, line: str, *keys: str) -> None:
+        """Run a command, type keys into what it shows, and wait for its end."""
+        task = self.start(line)
+        for key in keys:
+            await self.screen.press(key)
+        async with asyncio.timeout(10):
+            await task
+
+    @property
+    def told(self) -> str:
+        """What was told last."""
+        return self.screen.notices[-1][1]
+
+
+@asynccontextmanager
+async def acting(tmp_path: Path, *steps: Step, **options: bool) -> AsyncIterator[Acting]:
+    """A session with a script, and its screen."""
+    stage = Stage(tmp_path, *steps)
+    session = await stage.open(persistent=options.get("persistent", True))
+    try:
+        yield Acting(stage, session, tmp_path)
+    finally:
+        await session.close()

@@ -1,0 +1,170 @@
+"""Commands about the session."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import ToolExecutionStart
+from pi.base.errors import PiError
+from pi.base.records import UNSET
+from pi.coding.runtime.events import BeforeSwitch, SwitchDecision
+from pi.testing import calls, says
+from tests.coding.runtime.stage import kinds
+from tests.modes.interactive.commands.acting import acting
+
+
+async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        before = on.session.session_id
+        await on.run("/new")
+        assert on.session.session_id != before
+        assert (on.screen.reloads, on.told) == (1, "New session started")
+
+
+async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        on.stage.bus.on(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+        before = on.session.session_id
+        await on.run("/new")
+        assert on.session.session_id == before
+        assert on.screen.notices == [("warning", "An extension did not allow it.")]
+        assert on.screen.reloads == 0
+
+
+async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a"), says("b")) as on:
+        await on.session.prompts.prompt("first")
+        await on.session.prompts.prompt("second")
+        await on.run("/fork", "enter")
+        assert on.screen.editor_text == "second"
+        assert kinds(on.session).count("user") == 1
+        assert on.told == "Forked to a new session"
+
+
+async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        with pytest.raises(PiError, match="nothing to fork from"):
+            await on.run("/fork")
+
+
+async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) -> None:
+    async with acting(tmp_path, calls("bash", command="sleep 60")) as on:
+        started = on.stage.seen(on.session, ToolExecutionStart)
+        run = asyncio.create_task(on.session.prompts.prompt("go"))
+        await started.wait()
+        for command in ("/fork", "/clone"):
+            with pytest.raises(PiError, match="at work"):
+                await on.run(command)
+        await on.session.abort()
+        await run
+
+
+async def test_clone_goes_on_in_a_copy(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        before, entries = on.session.session_file, kinds(on.session)
+        await on.run("/clone")
+        assert on.session.session_file != before
+        assert kinds(on.session) == entries
+
+
+async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a"), says("b")) as on:
+        await on.session.prompts.prompt("alpha")
+        first = on.session.session_id
+        await on.session.sessions.new()
+        await on.session.prompts.prompt("beta")
+        task = on.start("/resume")
+        await on.screen.type("alpha")
+        await on.screen.press("enter")
+        await task
+        assert on.session.session_id == first
+        assert on.told == "Resumed session"
+
+
+@pytest.mark.trap(218)
+async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a"), says("b")) as on:
+        gone = on.stage.home / "gone"
+        gone.mkdir()
+        other = await on.stage.open(cwd=gone)
+        await other.prompts.prompt("alpha")
+        first = other.session_id
+        await other.close()
+        shutil.rmtree(gone)
+        here = on.session.session_id
+        for answer, expected in ((["down", "enter"], here), (["enter"], first)):
+            task = on.start("/resume")
+            await on.screen.press("tab")
+            await on.screen.until(lambda text: "alpha" in text)
+            await on.screen.type("alpha")
+            await on.screen.press("enter")
+            await on.screen.until(lambda text: "gone does not exist any more" in text)
+            await on.screen.press(*answer)
+            await task
+            assert on.session.session_id == expected
+        assert on.session.cwd == on.stage.cwd
+
+
+async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        path = on.stage.home / "my session.jsonl"
+        assert on.session.session_file is not None
+        path.write_bytes(on.session.session_file.read_bytes().replace(b'"cwd":"', b'"cwd":"/x'))
+        await on.run("/new")
+        await on.run(f"/import '{path}'")
+        assert "user" in kinds(on.session)
+        assert on.told == "Imported my session.jsonl"
+        with pytest.raises(PiError):
+            await on.run("/import nowhere.jsonl")
+        with pytest.raises(PiError, match="Say which file"):
+            await on.run("/import")
+
+
+async def test_a_name_is_set_and_shown(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/name")
+        assert on.told == "The session has no name."
+        await on.run("/name My work")
+        assert on.session.state.session_name == "My work"
+        assert on.told == "Session name: My work"
+
+
+async def test_session_tells_where_it_is_and_how_long(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        await on.run("/session")
+        told = on.screen.told(200)
+        assert on.session.session_id in told
+        assert "1 from you, 1 answers" in told
+        assert "Cache warming: streaming" in told
+
+
+async def test_usage_shows_charts(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        await on.run("/usage")
+        assert "faux/faux" in on.screen.told()
+
+
+async def test_compact_shortens_the_conversation(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a " * 3000), says("b"), says("## Summary")) as on:
+        on.session.settings.override({"compaction.keepRecentTokens": 10})
+        await on.session.prompts.prompt("long " * 3000)
+        await on.session.prompts.prompt("short")
+        await on.run("/compact about a")
+        assert "compaction" in kinds(on.session)
+
+
+async def test_the_tree_is_shown(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hi")
+        await on.run("/tree", "escape")
+        assert on.session.state.session_name is UNSET

@@ -1,0 +1,73 @@
+"""Commands in the real application, on terminals of several sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.commands.built_in import BuiltInCommands
+from pi.modes.interactive.ui import Ui
+from pi.testing import says
+from tests.modes.interactive.theatre import Theatre
+
+DIALOGS = {
+    "/tree": "Session Tree",
+    "/model": "Model",
+    "/thinking": "Thinking level",
+    "/scoped-models": "Scoped models",
+    "/resume": "Resume Session",
+    "/theme": "Theme",
+    "/fork": "Fork from a message",
+    "/login": "Log in to",
+}
+
+
+class Playhouse(Theatre):
+    """A theatre with all commands."""
+
+    def _commands(self, ui: Ui) -> BuiltInCommands:  # type: ignore[override]
+        self.commands = BuiltInCommands(ui)  # type: ignore[assignment]
+        return BuiltInCommands(ui)
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
+async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
+    tmp_path: Path, columns: int, rows: int
+) -> None:
+    play = Playhouse(tmp_path, says("an answer"), columns=columns, rows=rows)
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        for command, title in DIALOGS.items():
+            play.send(command)
+            await play.sees(f"\n {title}")
+            play.type("\x03")  # one byte: no waiting for the rest of a sequence
+            await play.loses(f" {title}")
+    assert play.tape.count("a question") == 1
+
+
+@pytest.mark.trap(200)
+async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
+    tmp_path: Path,
+) -> None:
+    play = Playhouse(tmp_path, says("an answer"))
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        play.type("my draft")
+        await play.sees("my draft")
+        play.type("\x0c")  # Ctrl+L: the model
+        await play.sees("[All]")
+        play.type("\x03")
+        await play.loses("[All]")
+        await play.sees("my draft")
+        play.type("\x03")  # clears the draft
+        await play.loses("my draft")
+        play.send("/tree")
+        await play.sees("Session Tree")
+        play.type("\x1b[A\r")
+        await play.sees("Summarize the branch you leave?")
+        play.type("\r")
+        await play.loses("an answer")
+        await play.sees("a question")

@@ -1,0 +1,67 @@
+"""Commands about pi itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.base.errors import PiError
+from tests.modes.interactive.commands.acting import acting
+
+
+async def test_a_theme_is_used_and_remembered(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/theme light")
+        assert on.session.settings.raw["theme"] == "light"
+        assert on.screen.themes.current == "light"
+        await on.run("/theme", *"terminal", "enter")
+        assert "theme" not in on.session.settings.raw
+        with pytest.raises(PiError, match="no theme"):
+            await on.run("/theme nowhere")
+
+
+async def test_settings_are_changed(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/settings", *"steering", "enter", "escape")
+        assert on.session.state.steering_mode == "all"
+        stored = json.loads((on.stage.agent_dir / "settings.json").read_text())
+        assert stored == {"steeringMode": "all"}
+
+
+async def test_trust_is_decided_for_the_next_time(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/trust", "enter")
+        stored = json.loads((on.stage.agent_dir / "trust.json").read_text())
+        assert stored == {str(on.stage.cwd): True}
+        await on.run("/trust", "down", "enter")
+        stored = json.loads((on.stage.agent_dir / "trust.json").read_text())
+        assert stored == {str(on.stage.home): True}
+        assert on.told.endswith("is trusted from the next start on.")
+
+
+async def test_keys_and_the_changelog_are_shown(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/hotkeys")
+        assert "Ctrl+O" in on.screen.told()
+        await on.run("/changelog")
+        assert "hange" in on.screen.told()
+
+
+async def test_reload_reads_settings_templates_and_keys_again(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        on.stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
+        on.stage.write(".pi/agent/prompts/greet.md", "Say hello")
+        on.stage.write(".pi/agent/keybindings.json", '{"app.tools.expand": "f5"}')
+        await on.run("/reload")
+        assert on.session.settings.values.quiet_startup
+        assert "greet" in [command.name for command in on.session.facts.commands()]
+        assert on.screen.keymap.keys("app.tools.expand") == ("f5",)
+        assert on.screen.reloads == 1
+
+
+async def test_quit_leaves(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/quit")
+        assert on.screen.quits == 1

@@ -1,0 +1,50 @@
+"""Bug reports and what is written for whoever looks for a bug."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from pi.testing import says
+from tests.modes.interactive.commands.acting import acting
+
+SECRET = "sk-" + "a1" * 20
+
+
+async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt(f"my key is {SECRET}")
+        on.session.settings.override({"x": SECRET})
+        await on.run("/bug It broke.", "enter")
+        [path] = (on.stage.agent_dir / "bug-reports").iterdir()
+        with zipfile.ZipFile(path) as archive:
+            content = {name: archive.read(name).decode() for name in archive.namelist()}
+        assert set(content) == {"report.md", "session.jsonl"}
+        assert "It broke." in content["report.md"]
+        assert "faux/faux" in content["report.md"]
+        assert "my key is" in content["session.jsonl"]
+        assert SECRET not in str(content)
+        assert str(path) in on.screen.told(500)
+
+
+async def test_the_session_can_be_left_out_and_the_words_be_asked_for(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/bug", *"Odd.", "enter", "down", "enter")
+        [path] = (on.stage.agent_dir / "bug-reports").iterdir()
+        with zipfile.ZipFile(path) as archive:
+            assert archive.namelist() == ["report.md"]
+
+
+async def test_no_words_are_no_report(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/bug", "escape")
+        assert not (on.stage.agent_dir / "bug-reports").exists()
+
+
+async def test_debug_writes_what_the_model_is_shown(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("hello there")
+        await on.run("/debug")
+        text = (on.stage.agent_dir / "pi-debug.log").read_text()
+        assert "=== Messages ===" in text
+        assert "hello there" in text

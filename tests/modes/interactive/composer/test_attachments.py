@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from pi.ai.messages import Image
+from pi.modes.interactive.composer.attachments import Attachments
+
+ONE, TWO = Image(data="AA", mime_type="image/png"), Image(data="BB", mime_type="image/png")
+
+
+def test_pictures_go_with_the_text_that_names_them_in_its_order() -> None:
+    attachments = Attachments()
+    first, second = attachments.add(ONE), attachments.add(TWO)
+
+    assert (first, second) == ("[image #1]", "[image #2]")
+    assert attachments.taken_from(f"see {second} and {first} and {second}") == (TWO, ONE)
+    assert attachments.taken_from("nothing, or [image #9]") == ()

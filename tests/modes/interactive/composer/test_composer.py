@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pi.ai.messages import Image
+from pi.base.tasks import TaskScope
+from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
+from pi.tui.input.keymap import Keymap
+from tests.modes.interactive.transcript.looks import plain
+
+IMAGE = Image(data="AA", mime_type="image/png")
+
+
+def composer() -> Composer:
+    return Composer(
+        Theme(built_in("dark")),
+        Keymap(),
+        tasks=TaskScope(),
+        screen_rows=lambda: 24,
+        request_render=lambda: None,
+    )
+
+
+def test_what_is_submitted_comes_with_its_pictures_and_is_remembered() -> None:
+    made = composer()
+    sent: list[object] = []
+    made.on_submit = lambda text, images: sent.append((text, images))
+
+    made.set_text("see ")
+    made.attach(IMAGE)
+    made.prompt.handle_input("\r")
+    made.prompt.handle_input("\x1b[A")
+
+    assert sent == [("see [image #1]", (IMAGE,))]
+    assert made.text == "see [image #1]"
+
+
+def test_nothing_is_sent_for_an_empty_text() -> None:
+    made = composer()
+    sent: list[object] = []
+    made.on_submit = lambda text, images: sent.append(text)
+
+    made.prompt.handle_input("\r")
+
+    assert sent == []
+
+
+def test_what_is_taken_back_stands_before_what_is_written() -> None:
+    made = composer()
+    made.set_text("draft")
+
+    made.take_back(["one", "two"])
+
+    assert made.text == "one\n\ntwo\n\ndraft"
+
+
+def test_the_text_is_told_with_long_pastes_in_full() -> None:
+    made = composer()
+    told: list[str] = []
+    made.on_change = told.append
+    pasted = "\n".join(str(number) for number in range(20))
+
+    made.prompt.handle_input(f"\x1b[200~{pasted}\x1b[201~")
+
+    assert told == [pasted]
+    assert made.take() == (pasted, ())
+    assert made.text == ""
+
+
+def test_the_border_tells_the_level_and_the_mode() -> None:
+    made = composer()
+    borders = []
+    for level in ("off", "high"):
+        made.show_level(level)
+        borders.append(made.component.render(20)[0])
+    made.set_text("!ls")
+    borders.append(made.component.render(20)[0])
+
+    assert len(set(borders)) == 3
+
+
+def test_a_label_stands_in_the_border() -> None:
+    made = composer()
+
+    made.show_label("⠙ Working")
+
+    assert plain(made.component, 20)[0] == "── ⠙ Working ───────"

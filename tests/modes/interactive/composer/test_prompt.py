@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pi.modes.interactive.composer.prompt import Prompt
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.editor import Editor
+
+
+def prompt(keymap: Keymap | None = None) -> Prompt:
+    keymap = keymap or Keymap()
+    return Prompt(Editor(keymap=keymap), keymap)
+
+
+def test_keys_of_the_application_do_not_reach_the_editor() -> None:
+    made = prompt()
+    actions: list[str] = []
+
+    def act(action: str) -> bool:
+        actions.append(action)
+        return True
+
+    made.on_action = act
+
+    made.handle_input("a")
+    made.handle_input("\x0f")
+
+    assert (made.editor.get_text(), actions) == ("a", ["app.tools.expand"])
+
+
+def test_an_action_that_means_nothing_now_is_the_editors() -> None:
+    made = prompt()
+
+    for key in ("a", "b", "\x01", "\x04"):
+        made.handle_input(key)
+
+    assert made.editor.get_text() == "b"
+
+
+def test_history_keys_beat_those_of_the_application() -> None:
+    made = prompt(Keymap({"tui.editor.historyPrevious": ("ctrl+o",)}))
+    made.on_action = lambda action: True
+    made.editor.add_to_history("earlier")
+
+    made.handle_input("\x0f")
+
+    assert made.editor.get_text() == "earlier"
+
+
+def test_the_focus_is_the_editors() -> None:
+    made = prompt()
+
+    made.focused = True
+
+    assert made.editor.focused
+    assert made.render(20) == made.editor.render(20)

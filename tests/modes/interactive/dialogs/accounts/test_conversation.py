@@ -1,0 +1,101 @@
+"""A login as it is seen."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pi.ai.auth.login_ui import AuthUrl, Choice, DeviceCode, Info, LoginUI, Progress, Prompt
+from pi.modes.interactive.dialogs.accounts.conversation import LoginConversation
+from pi.tui.input.keymap import Keymap
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.fake_screen import plain_theme, sequence, settle
+
+
+class Watched:
+    """A conversation, and what it asked of the screen."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[Any, ...]] = []
+        self.conversation = LoginConversation(
+            plain_theme(),
+            Keymap(),
+            on_cancel=lambda: self.heard.append(("cancel",)),
+            on_page=lambda url: self.heard.append(("page", url)),
+            on_copy=lambda text: self.heard.append(("copy", text)),
+            request_render=lambda: None,
+        )
+        self.ui: LoginUI = self.conversation
+
+    async def press(self, *keys: str) -> None:
+        await settle()
+        for key in keys:
+            self.conversation.handle_input(sequence(key))
+        await settle()
+
+    def rows(self, width: int = 40) -> list[str]:
+        return [strip_sequences(row).rstrip() for row in self.conversation.render(width)]
+
+
+def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
+    watched = Watched()
+    watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
+    assert watched.heard == []
+    watched.ui.notify(AuthUrl(url="https://a", instructions="Agree."))
+    assert watched.heard == [("page", "https://a")]
+    assert watched.rows() == [
+        " Open https://d",
+        " and type the code A-B",
+        "",
+        " Agree.",
+        "",
+        " https://a",
+        "",
+    ]
+
+
+async def test_questions_come_and_go_one_at_a_time() -> None:
+    watched = Watched()
+    watched.ui.notify(Progress(message="Waiting…"))
+    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="text", message="Domain:")))
+    await watched.press(*"a.b", "enter")
+    assert await asked == "a.b"
+    assert watched.rows() == [" Waiting…"]
+    choices = (Choice(id="1", label="One"), Choice(id="2", label="Two"))
+    asked = asyncio.create_task(
+        watched.ui.ask(Prompt(kind="select", message="Which?", choices=choices))
+    )
+    await watched.press("down", "enter")
+    assert await asked == "2"
+
+
+async def test_a_question_can_be_taken_back() -> None:
+    watched = Watched()
+    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="manual_code", message="Code:")))
+    await settle()
+    assert "Code:" in watched.rows()[0]
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert watched.rows() == []
+    await watched.press("x", "escape")
+    assert watched.heard == [("cancel",)]
+
+
+@pytest.mark.trap(207)
+async def test_a_secret_is_shown_nowhere() -> None:
+    watched = Watched()
+    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="secret", message="Key:")))
+    await watched.press(*"hush")
+    assert watched.rows() == [" Key:", " > ••••"]
+    await watched.press("enter")
+    assert await asked == "hush"
+    assert "hush" not in str(watched.heard) + watched.conversation.last_told
+
+
+def test_what_vendors_say_cannot_command_the_terminal() -> None:
+    watched = Watched()
+    watched.ui.notify(Info(message="a\x1b]0;evil\x07b"))
+    assert (watched.rows(), watched.conversation.last_told) == ([" ab"], "ab")

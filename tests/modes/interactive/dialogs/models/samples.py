@@ -1,0 +1,39 @@
+"""Models and a session that knows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pi.ai.models.model import Model
+from pi.coding.models.patterns import Choice
+from pi.coding.runtime.port import SessionPort
+from pi.coding.settings.settings import Settings
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+def model(name: str, **more: Any) -> Model:
+    provider, id = name.split("/")
+    return Model(id=id, name=id.title(), api="x", provider=provider, **more)
+
+
+SONNET = model("anthropic/sonnet-4-6", reasoning=True, context_window=1_000_000)
+HAIKU = model("anthropic/haiku-4-5", input=("text", "image"), context_window=200_000)
+GPT = model("openai/gpt-6")
+GROK = model("xai/grok-5")
+
+
+def screen_with(tmp_path: Path, *, scope: tuple[Model, ...] = ()) -> FakeScreen:
+    """A session that has credentials for all but the last model."""
+    models = SimpleNamespace(
+        known=lambda: (SONNET, HAIKU, GPT, GROK),
+        available=lambda: (SONNET, HAIKU, GPT),
+        current=HAIKU,
+        scope=tuple(Choice(model=each) for each in scope),
+        thinking_level="low",
+        levels=lambda: ("off", "low", "high"),
+    )
+    settings = Settings.in_memory({"defaultProvider": "openai", "defaultModel": "gpt-6"})
+    port = SimpleNamespace(models=models, settings=settings)
+    return FakeScreen(tmp_path, cast("SessionPort", port))

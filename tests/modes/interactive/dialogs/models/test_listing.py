@@ -1,0 +1,45 @@
+"""Which models are listed where."""
+
+from __future__ import annotations
+
+from pi.modes.interactive.dialogs.models.listing import ALL, WITHOUT_KEY, known_models, window
+from tests.modes.interactive.dialogs.models.samples import GPT, GROK, HAIKU, SONNET
+
+KNOWN = known_models(
+    (SONNET, HAIKU, GPT, GROK),
+    (SONNET, HAIKU, GPT),
+    current=GPT,
+    default=("xai", "grok-5"),
+    scope=(SONNET,),
+)
+
+
+def test_every_provider_with_credentials_has_a_tab() -> None:
+    assert KNOWN.tabs() == (ALL, "anthropic", "openai", WITHOUT_KEY)
+    assert known_models((GPT,), (GPT,), current=None).tabs() == (ALL, "openai")
+    assert known_models((), (), current=None).tabs() == (ALL,)
+
+
+def test_tabs_list_what_they_say() -> None:
+    assert KNOWN.under(ALL) == [GPT, SONNET, HAIKU]
+    assert KNOWN.under("anthropic") == [SONNET, HAIKU]
+    assert KNOWN.under(WITHOUT_KEY) == [GROK]
+    assert KNOWN.under(ALL, "haiku") == [HAIKU]
+
+
+def test_badges_tell_what_is_special() -> None:
+    assert [KNOWN.badges(model) for model in (SONNET, HAIKU, GPT, GROK)] == [
+        "scoped · thinks",
+        "sees",
+        "current",
+        "default · no key",
+    ]
+
+
+def test_windows_are_told_in_short() -> None:
+    assert [window(n) for n in (8192, 200_000, 1_000_000, 1_050_000)] == [
+        "8k",
+        "200k",
+        "1M",
+        "1.1M",
+    ]

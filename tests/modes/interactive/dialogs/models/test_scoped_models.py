@@ -1,0 +1,32 @@
+"""Choosing the models to cycle through, on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.modes.interactive.dialogs.models.scoped_models import PickedScope, pick_scope
+from tests.modes.interactive.dialogs.models.samples import GPT, screen_with
+
+
+async def test_a_scope_is_put_together_and_saved(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path)
+    asked = asyncio.create_task(pick_scope(screen))
+    await screen.press("enter", "down", "enter", "alt+up")
+    assert screen.lines()[3:8] == [
+        " 2 of 3 models",
+        "",
+        " → [x] anthropic/haiku-4-5",
+        "   [x] anthropic/sonnet-4-6",
+        "   [ ] openai/gpt-6",
+    ]
+    await screen.press("ctrl+s")
+    names = ("anthropic/haiku-4-5", "anthropic/sonnet-4-6")
+    assert await asked == PickedScope(names=names, keep=True)
+
+
+async def test_a_scope_that_was_only_looked_at_stays(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, scope=(GPT,))
+    asked = asyncio.create_task(pick_scope(screen))
+    await screen.press("ctrl+p", "ctrl+p", "escape")
+    assert await asked is None

@@ -1,0 +1,27 @@
+"""Choosing a level on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.ai.models.model import THINKING_LEVELS
+from pi.modes.interactive.dialogs.models.thinking import (
+    DESCRIPTIONS,
+    PickedLevel,
+    pick_thinking,
+)
+from tests.modes.interactive.dialogs.models.samples import screen_with
+
+
+async def test_a_level_is_chosen_and_kept(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path)
+    asked = asyncio.create_task(pick_thinking(screen))
+    await screen.shown()
+    assert "→ low" in screen.text()
+    await screen.press("down", "ctrl+s")
+    assert await asked == PickedLevel(level="high", keep=True)
+
+
+def test_every_level_is_described() -> None:
+    assert tuple(DESCRIPTIONS) == THINKING_LEVELS

@@ -1,0 +1,36 @@
+"""Sessions whose folder is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.dialogs.sessions.missing_folder import may_go_on
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+def kept(tmp_path: Path, cwd: str) -> Path:
+    path = tmp_path / "s.jsonl"
+    header = {"type": "session", "version": 3, "id": "x", "timestamp": "", "cwd": cwd}
+    path.write_text(json.dumps(header) + "\n")
+    return path
+
+
+async def test_a_folder_that_is_there_asks_nothing(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    assert await may_go_on(screen, kept(tmp_path, str(tmp_path)), "/here")
+    assert await may_go_on(screen, kept(tmp_path, ""), "/here")
+
+
+@pytest.mark.trap(218)
+async def test_a_folder_that_is_gone_asks_where_to_go_on(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    for keys, expected in ((["enter"], True), (["escape"], False)):
+        asked = asyncio.create_task(may_go_on(screen, kept(tmp_path, "/gone/away"), "/here"))
+        await screen.shown()
+        assert "/gone/away does not exist any more. Go on here, in" in screen.text(80)
+        await screen.press(*keys)
+        assert await asked is expected

@@ -1,0 +1,33 @@
+"""One value, being typed."""
+
+from __future__ import annotations
+
+from pi.modes.interactive.dialogs.settings.field import ValueField
+from pi.modes.interactive.dialogs.settings.setting import number
+from pi.tui.input.keymap import Keymap
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.fake_screen import plain_theme, sequence
+
+
+def test_only_a_value_is_given_back() -> None:
+    heard: list[object] = []
+    field = ValueField(
+        plain_theme(),
+        Keymap(),
+        number("n", "Number", "A number.", 1, most=9),
+        4,
+        on_value=heard.append,
+        on_cancel=lambda: heard.append("cancelled"),
+    )
+
+    def press(*keys: str) -> list[str]:
+        for key in keys:
+            field.handle_input(sequence(key))
+        return [strip_sequences(row).rstrip() for row in field.render(60)]
+
+    rows = press("2", "enter")
+    assert rows[:2] == [" Number", " A number."]
+    assert rows[-1] == " Number must be a whole number of at least 0 and at most 9."
+    assert press("backspace")[-1] == ""
+    press("enter", "ctrl+u", "enter", "escape")
+    assert heard == [4, None, "cancelled"]

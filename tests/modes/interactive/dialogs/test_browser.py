@@ -1,0 +1,41 @@
+"""Opening things outside."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.base.records import replace
+from pi.coding.runtime.host import Host
+from pi.modes.interactive.dialogs.browser import open_outside
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+def host(tmp_path: Path, **environ: str) -> Host:
+    """A machine whose ``xdg-open`` writes down what it was to open."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "xdg-open"
+    program.write_text('#!/bin/sh\necho "$1" > "$OPENED"\n')
+    program.chmod(0o755)
+    usual = {"PATH": f"{folder}:/usr/bin:/bin", "OPENED": str(tmp_path / "opened")}
+    return replace(FakeScreen(tmp_path).host, environ=usual | environ)
+
+
+@pytest.mark.skipif("sys.platform == 'win32'")
+async def test_an_address_is_opened_by_the_program_of_the_desktop(tmp_path: Path) -> None:
+    machine, opened = host(tmp_path, DISPLAY=":0"), tmp_path / "opened"
+    os.mkfifo(opened)
+    assert await open_outside("https://x/?a=1&b='2'", machine, system="linux")
+    async with asyncio.timeout(5):
+        assert await asyncio.to_thread(opened.read_text) == "https://x/?a=1&b='2'\n"
+
+
+async def test_nothing_is_opened_where_nobody_would_see_it(tmp_path: Path) -> None:
+    machine = host(tmp_path)
+    assert not await open_outside("x", machine, system="linux")
+    over_ssh = replace(machine, environ={**machine.environ, "DISPLAY": ":0", "SSH_TTY": "/x"})
+    assert not await open_outside("x", over_ssh, system="linux")

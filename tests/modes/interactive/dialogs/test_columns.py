@@ -1,0 +1,22 @@
+"""Rows in columns."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.modes.interactive.dialogs.columns import spread
+from pi.tui.text.width import visible_width
+
+
+def test_the_right_stands_at_the_edge_and_the_left_is_cut_first() -> None:
+    assert spread("left", "right", 20) == "left           right"
+    assert spread("a rather long left", "right", 20) == "a rather lon…  right"
+    assert spread("a rather long left", "right", 12) == "a rather lo…"
+    assert spread("left", "", 20) == "left"
+
+
+@given(st.text(max_size=40), st.text("ab漢", max_size=10), st.integers(1, 60))
+def test_rows_never_are_too_wide(left: str, right: str, width: int) -> None:
+    shown = "".join(char for char in left if char.isprintable())
+    assert visible_width(spread(shown, right, width)) <= width

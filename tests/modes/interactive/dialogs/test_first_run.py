@@ -1,0 +1,84 @@
+"""The first minutes of a newcomer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pi.coding.runtime.agent_session import AgentSession
+from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
+from pi.modes.interactive.dialogs.waiting import Tell
+from pi.modes.interactive.ui import Ui
+from tests.coding.runtime.stage import Stage
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+@asynccontextmanager
+async def newcomer(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
+    """A session that has nobody to ask."""
+    stage = Stage(tmp_path)
+    stage.registry.models.unregister("faux")
+    session = await stage.open(model=None)
+    try:
+        yield FakeScreen(tmp_path, session, stage.host), session
+    finally:
+        await session.close()
+
+
+async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
+    async with newcomer(tmp_path) as (screen, session):
+        task = asyncio.create_task(set_up(screen))
+        await screen.press("down", "enter", "down", "enter")
+        await task
+        assert session.settings.values.theme == "dark"
+        assert session.model is not None
+        assert (session.model.provider, screen.editor_text) == ("demo", FIRST_WORDS)
+
+
+async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: Path) -> None:
+    async with newcomer(tmp_path) as (screen, session):
+        task = asyncio.create_task(set_up(screen))
+        await screen.press("escape", "enter", *"deepseek", "enter", *"sk-test", "enter")
+        await screen.until(lambda text: "[All]" in text)
+        await screen.press(*"deepseek", "enter")
+        await task
+        assert session.settings.values.default_provider == "deepseek"
+        assert session.model is not None
+
+
+async def test_the_embedded_model_is_fetched_and_used(tmp_path: Path) -> None:
+    ready = asyncio.Event()
+
+    async def fetch(ui: Ui, tell: Tell) -> Path:
+        tell("Fetching the weights: 10 of 93 MB")
+        await ready.wait()
+        return tmp_path
+
+    async with newcomer(tmp_path) as (screen, session):
+        task = asyncio.create_task(set_up(screen, fetch=fetch))
+        await screen.press("escape", "down", "down", "enter")
+        await screen.until(lambda text: "10 of 93 MB" in text)
+        ready.set()
+        await task
+        assert session.model is not None
+        assert session.model.provider == "local"
+
+
+async def test_fetching_can_be_given_up_and_everything_be_left_for_later(tmp_path: Path) -> None:
+    async def fetch(ui: Ui, tell: Tell) -> Path:
+        await asyncio.Event().wait()
+        return tmp_path
+
+    async with newcomer(tmp_path) as (screen, session):
+        task = asyncio.create_task(set_up(screen, fetch=fetch))
+        await screen.press("escape", "down", "down", "enter")
+        await screen.until(lambda text: "Fetching" in text)
+        await screen.press("escape")
+        await task
+        task = asyncio.create_task(set_up(screen))
+        await screen.press("escape", "escape")
+        await task
+        assert session.model is None
+        assert screen.notices[-1][0] == "info"

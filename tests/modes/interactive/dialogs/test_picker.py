@@ -1,0 +1,89 @@
+"""Lists to search and choose from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi.base.fuzzy import rank
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.tui.input.keymap import Keymap
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.fake_screen import plain_theme, sequence
+
+
+class Watched:
+    """A picker of words, and what came of it."""
+
+    def __init__(self, *words: str, rows: int = 3, **more: Any) -> None:
+        self.words = list(words)
+        self.heard: list[tuple[str, str | None]] = []
+        self.picker: Picker[str] = Picker(
+            plain_theme(),
+            Keymap(),
+            find=lambda query: rank(query, self.words),
+            draw=lambda word, width, *, selected: word.upper() if selected else word,
+            rows=rows,
+            on_pick=lambda word: self.heard.append(("pick", word)),
+            on_cancel=lambda: self.heard.append(("cancel", None)),
+            on_move=lambda word: self.heard.append(("move", word)),
+            keys={"app.models.save": lambda word: self.heard.append(("save", word))},
+            **more,
+        )
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.picker.handle_input(sequence(key))
+
+    def rows(self, width: int = 30) -> list[str]:
+        return [strip_sequences(row).rstrip() for row in self.picker.render(width)]
+
+
+def test_the_selected_word_has_an_arrow_and_the_place_is_told() -> None:
+    watched = Watched("one", "two", "three", "four", head=lambda: ["head"])
+    watched.press("down", "down")
+    assert watched.rows() == [
+        " > Type to search",
+        " head",
+        "",
+        "   two",
+        " → THREE",
+        "   four",
+        "   (3/4)",
+    ]
+
+
+def test_moving_choosing_and_own_keys_are_told() -> None:
+    watched = Watched("one", "two")
+    watched.press("down", "ctrl+s", "enter", "escape")
+    assert watched.heard == [("move", "two"), ("save", "two"), ("pick", "two"), ("cancel", None)]
+
+
+@pytest.mark.trap(208)
+def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
+    watched = Watched("alpha", "beta", "gamma")
+    watched.press("down", "down", *"be")
+    assert watched.picker.selected == "beta"
+    watched.press(*"zz", "up", "down", "enter", "ctrl+s")
+    assert watched.rows()[-1] == "   No matching items"
+    assert watched.heard[-1] == ("save", None)
+    assert watched.picker.selected is None
+
+
+def test_what_is_listed_may_change_while_the_selection_stays() -> None:
+    watched = Watched("one", "two", "three")
+    watched.press("down")
+    watched.words.append("four")
+    watched.picker.refresh()
+    assert watched.picker.selected == "two"
+    watched.words[:] = ["one"]
+    watched.picker.refresh()
+    assert watched.picker.selected == "one"
+    watched.picker.select(lambda word: word == "nowhere")
+    assert watched.picker.selected == "one"
+
+
+def test_rows_fit_any_width() -> None:
+    watched = Watched("a very long word " * 9)
+    assert all(len(row) <= 5 for row in watched.rows(5))

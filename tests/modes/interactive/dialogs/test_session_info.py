@@ -1,0 +1,42 @@
+"""What a session is, in a few lines."""
+
+from __future__ import annotations
+
+from pi.coding.runtime.results import ContextUsage, SessionState, SessionStats, TokenTotals
+from pi.modes.interactive.dialogs.session_info import session_info
+
+STATE = SessionState(
+    thinking_level="off",
+    is_streaming=False,
+    is_compacting=False,
+    steering_mode="all",
+    follow_up_mode="all",
+    session_id="id",
+    auto_compaction_enabled=True,
+    message_count=2,
+    pending_message_count=0,
+)
+STATS = SessionStats(
+    session_id="id",
+    user_messages=1,
+    assistant_messages=2,
+    tool_calls=3,
+    tool_results=3,
+    total_messages=9,
+    tokens=TokenTotals(input=1200, output=80, total=1280),
+    cost=0.5,
+    context_usage=ContextUsage(tokens=None, context_window=200_000, percent=None),
+)
+
+
+def test_every_fact_has_its_line() -> None:
+    assert session_info(STATE, STATS, cache_warming="idle").splitlines() == [
+        "## Session",
+        "- **File**: in memory",
+        "- **Id**: `id`",
+        "- **Messages**: 1 from you, 2 answers, 3 tool calls, 3 results",
+        "- **Tokens**: 1.2k in, 80 out, 0 from and 0 to the cache, 1.3k in all",
+        "- **Cost**: $0.5000",
+        "- **Window**: ? % of 200k",
+        "- **Cache warming**: idle",
+    ]

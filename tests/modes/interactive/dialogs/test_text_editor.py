@@ -1,0 +1,29 @@
+"""An editor inside a dialog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.base.tasks import TaskScope
+from pi.modes.interactive.dialogs.text_editor import TextEditor
+from tests.modes.interactive.fake_screen import FakeScreen, sequence, settle
+
+
+async def test_the_text_is_given_back_or_given_up(tmp_path: Path) -> None:
+    heard: list[str | None] = []
+    async with TaskScope() as tasks:
+        editor = TextEditor(FakeScreen(tmp_path), "a", tasks, on_done=heard.append)
+        editor.focused = True
+        for key in ("b", "ctrl+j", "c", "enter", "escape"):
+            editor.handle_input(sequence(key))
+    assert heard == ["ab\nc", None]
+
+
+async def test_what_the_other_editor_could_not_do_changes_nothing(tmp_path: Path) -> None:
+    heard: list[str | None] = []
+    async with TaskScope() as tasks:
+        editor = TextEditor(FakeScreen(tmp_path), "mine", tasks, on_done=heard.append)
+        editor.handle_input(sequence("ctrl+g"))
+        await settle()
+        editor.handle_input(sequence("enter"))
+    assert heard == ["mine"]

@@ -1,0 +1,62 @@
+"""Rows of the session tree."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.modes.interactive.dialogs.tree.drawing import draw_row, fitted
+from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
+from pi.modes.interactive.dialogs.tree.view import TreeView
+from pi.tui.text.ansi import strip_sequences
+from pi.tui.text.width import visible_width
+from tests.modes.interactive.dialogs.tree.samples import node, trees
+from tests.modes.interactive.fake_screen import plain_theme
+
+
+def drawn(view: TreeView, width: int = 40, *, times: bool = False) -> list[str]:
+    rows = (
+        draw_row(view, row, plain_theme(), width, selected=False, times=times) for row in view.rows
+    )
+    return [strip_sequences(row).rstrip() for row in rows]
+
+
+def test_labels_and_the_active_branch_are_marked() -> None:
+    sample = Tree(
+        (
+            node("hello", ROOT, label="here", label_timestamp="2026-11-15T19:23:06Z"),
+            node("a", 0, "assistant"),
+            node("b", 0, "tool"),
+        ),
+        leaf=1,
+    )
+    view = TreeView(sample)
+    assert drawn(view) == ["• [here] user: hello", "├─ • assistant: a", "└─ [tool: b]"]
+    assert drawn(view, 60, times=True)[0] == "• [here 2026-11-15 19:23] user: hello"
+
+
+@pytest.mark.trap(227)
+def test_entries_of_many_branches_stay_readable() -> None:
+    nodes = [node("root", ROOT)]
+    for depth in range(1, 60):
+        before = 2 * depth - 3 if depth > 1 else 0
+        nodes += [node(f"deep question {depth}", before), node("other", before)]
+    lines = drawn(TreeView(Tree(tuple(nodes)), "all"), 60)
+    assert any(line.endswith("user: deep question 59") for line in lines)
+    assert all(len(line) <= 60 for line in lines)
+
+
+@given(st.integers(0, 80), st.integers(-5, 120))
+def test_connectors_keep_whole_steps(depth: int, room: int) -> None:
+    lines = "│  " * depth + "├─ "
+    kept = fitted(lines, room)
+    assert kept == lines or (kept.startswith("… ") and lines.endswith(kept[2:]))
+    assert kept == lines or len(kept) <= max(room, 5)
+    assert kept.endswith("├─ ")
+
+
+@given(trees(), st.integers(1, 60))
+def test_rows_fit_any_width(sample: Tree, width: int) -> None:
+    view = TreeView(sample, "all")
+    assert all(visible_width(line) <= width for line in drawn(view, width))

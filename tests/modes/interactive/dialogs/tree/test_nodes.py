@@ -1,0 +1,38 @@
+"""The entries of a session as nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.modes.interactive.dialogs.tree.nodes import ROOT, read_tree
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
+
+
+async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("One"), says("Two"))
+    session = await stage.open()
+    await session.prompts.prompt("first")
+    await session.prompts.prompt("second")
+    points = session.facts.fork_points()
+    await session.facts.label(points[0].entry_id, "start")
+    await session.tree.go_to(points[1].entry_id)
+    tree = read_tree(session.facts)
+
+    said = [node for node in tree.nodes if node.said.kind in ("user", "assistant")]
+    assert [node.said.text for node in said] == ["first", "One", "second", "Two"]
+    assert said[0].label == "start"
+    assert tree.nodes[tree.leaf] == said[1]
+    assert [tree.nodes[place].id for place in sorted(tree.path())][-1] == said[1].id
+    assert tree.place(said[2].id) == tree.nodes.index(said[2])
+    assert tree.place("nowhere") == ROOT
+    await session.close()
+
+
+async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    await session.prompts.note_choices()
+    tree = read_tree(session.facts)
+    assert all(node.said.kind == "bookkeeping" for node in tree.nodes)
+    await session.close()

@@ -1,0 +1,114 @@
+"""Keys of the session tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi.modes.interactive.dialogs.tree.nodes import ROOT
+from pi.modes.interactive.dialogs.tree.selector import TreeSelector
+from pi.modes.interactive.dialogs.tree.view import TreeView
+from pi.tui.input.keymap import Keymap
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.dialogs.tree.samples import tree
+from tests.modes.interactive.fake_screen import plain_theme, sequence
+
+SAMPLE = tree(*((f"u{n}", n - 1 if n else ROOT) for n in range(20)), leaf=19)
+
+
+class Watched:
+    """A selector, and what came of it."""
+
+    def __init__(self, rows: int = 5) -> None:
+        self.view = TreeView(SAMPLE)
+        self.heard: list[tuple[str, ...]] = []
+        self.selector = TreeSelector(
+            self.view,
+            plain_theme(),
+            Keymap(),
+            rows=rows,
+            on_pick=lambda id: self.heard.append(("pick", id)),
+            on_cancel=lambda: self.heard.append(("cancel",)),
+            on_label=lambda id, label: self.heard.append(("label", id, label)),
+        )
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.selector.handle_input(sequence(key))
+
+    @property
+    def selected(self) -> str:
+        assert self.view.selected is not None
+        return self.view.selected.id
+
+    def rows(self) -> list[str]:
+        return [strip_sequences(row).rstrip() for row in self.selector.render(40)]
+
+
+def test_left_and_right_go_by_pages_and_up_and_down_go_round() -> None:
+    watched = Watched()
+    watched.press("left")
+    assert watched.selected == "u14"
+    watched.press("right", "down")
+    assert watched.selected == "u0"
+    watched.press("up")
+    assert watched.selected == "u19"
+
+
+def test_the_selected_row_is_in_the_middle() -> None:
+    watched = Watched()
+    watched.press("left", "left")
+    assert watched.rows() == [
+        "  • user: u7",
+        "  • user: u8",
+        "› • user: u9",
+        "  • user: u10",
+        "  • user: u11",
+        "  (10/20) [default]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "mode"),
+    [
+        ("ctrl+t", "no-tools"),
+        ("ctrl+u", "user-only"),
+        ("ctrl+l", "labeled-only"),
+        ("ctrl+a", "all"),
+        ("ctrl+d", "default"),
+        ("alt+d", "default"),
+        ("alt+t", "no-tools"),
+        ("alt+u", "user-only"),
+        ("alt+l", "labeled-only"),
+        ("alt+a", "all"),
+        ("ctrl+o", "no-tools"),
+        ("ctrl+shift+o", "all"),
+    ],
+)
+def test_every_filter_has_its_keys(key: str, mode: str) -> None:
+    watched = Watched()
+    watched.view.filter("user-only" if mode == "default" else "default")
+    watched.press(key)
+    assert watched.view.mode == mode
+
+
+@pytest.mark.trap(208)
+def test_nothing_listed_takes_every_key_and_ctrl_c_closes() -> None:
+    watched = Watched()
+    watched.press("ctrl+l", "up", "down", "left", "enter", "L", "ctrl+left", "ctrl+c")
+    assert watched.heard == [("cancel",)]
+    assert "No entries" in watched.rows()[0]
+
+
+def test_backspace_takes_back_what_was_searched() -> None:
+    watched = Watched()
+    watched.press("u", "1", "9", "backspace")
+    assert watched.view.query == "u1"
+    watched.press("enter")
+    assert watched.heard == [("pick", "u19")]
+
+
+def test_a_label_is_typed_where_the_list_was_and_can_be_given_up() -> None:
+    watched = Watched()
+    watched.press("L", "x", "escape")
+    watched.press("L", "y", "enter")
+    assert watched.heard == [("label", "u19", "y")]

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder, short_number
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
+from pi.tui.text.width import visible_width
+from tests.modes.interactive.transcript.looks import plain
+
+FULL = FooterFacts(
+    cwd="~/project",
+    branch="main",
+    session_name="Tidy up",
+    input=1234,
+    output=567,
+    cache_read=45_678,
+    cache_write=1_500_000,
+    hit_percent=87.54,
+    cost=0.1234,
+    context_percent=12.34,
+    context_window=200_000,
+    is_automatic=True,
+    provider="anthropic",
+    model="claude",
+    level="high",
+)
+
+
+def footer(facts: FooterFacts) -> Footer:
+    made = Footer(Theme(built_in("dark")))
+    made.show(facts)
+    return made
+
+
+def test_both_lines_are_those_of_the_original() -> None:
+    numbers = "↑1.2k ↓567 R46k W1.5M CH87.5% $0.123 12.3%/200k (auto)"
+
+    assert plain(footer(FULL), 100) == [
+        "~/project (main) • Tidy up",
+        numbers + "(anthropic) claude • high".rjust(100 - len(numbers)),
+    ]
+
+
+def test_zeros_are_left_out() -> None:
+    facts = FooterFacts(cwd="~", context_window=1000, context_percent=None, note="no model")
+
+    assert plain(footer(facts), 40) == ["~", "?%/1.0k" + " " * 25 + "no model"]
+
+
+def test_the_provider_goes_first_when_there_is_little_room() -> None:
+    facts = FooterFacts(cwd="~", provider="anthropic", model="claude", level="high", input=12)
+
+    assert plain(footer(facts), 30)[1] == "↑12  (anthropic) claude • high"
+    assert plain(footer(facts), 29)[1] == "↑12" + " " * 13 + "claude • high"
+
+
+@pytest.mark.parametrize("width", [1, 8, 20, 40, 80])
+def test_no_row_is_wider_than_the_screen(width: int) -> None:
+    assert all(visible_width(row) <= width for row in footer(FULL).render(width))
+
+
+@pytest.mark.parametrize(("percent", "token"), [(50.0, "dim"), (75.0, "warning"), (95.0, "error")])
+def test_a_full_window_is_told_in_another_colour(percent: float, token: str) -> None:
+    theme = Theme(built_in("dark"))
+    made = Footer(theme)
+
+    made.show(FooterFacts(cwd="~", context_percent=percent, context_window=1000))
+
+    assert theme.paint(token)(f"{percent:.1f}%/1.0k") in made.render(60)[1]
+
+
+def test_numbers_are_short() -> None:
+    numbers = [0, 999, 1000, 9_949, 10_000, 999_499, 1_000_000, 12_345_678]
+
+    assert [short_number(number) for number in numbers] == [
+        "0", "999", "1.0k", "9.9k", "10k", "999k", "1.0M", "12.3M",
+    ]  # fmt: skip
+
+
+def test_folders_are_written_from_home() -> None:
+    home = Path("/home/ada")
+
+    assert [short_folder(Path(name), home) for name in ("/home/ada", "/home/ada/a/b", "/tmp")] == [
+        "~",
+        "~/a/b",
+        "/tmp",
+    ]

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.modes.interactive.status.passing import PassingNotice
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
+from tests.modes.interactive.transcript.looks import plain
+
+
+@pytest.mark.trap(182)
+def test_a_message_takes_the_place_of_the_one_before() -> None:
+    notice = PassingNotice(Theme(built_in("dark")))
+
+    assert notice.render(20) == []
+    notice.show("one")
+    notice.show("two\nlines")
+    assert plain(notice, 20) == ["", " two lines"]
+    notice.show("")
+    assert notice.render(20) == []

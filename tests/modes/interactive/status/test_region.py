@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.agent.events import AgentEnd, AgentStart
+from pi.base.tasks import TaskScope
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.footer import Footer
+from pi.modes.interactive.status.region import Status
+from pi.modes.interactive.status.window import Window
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
+from pi.testing import FakeClock
+from pi.tui.capabilities import Capabilities
+from pi.tui.text.ansi import strip_sequences
+from tests.coding.runtime.stage import Stage
+from tests.modes.interactive.transcript.looks import plain
+
+
+async def no_git(cwd: Path) -> str:
+    return ""
+
+
+class Room:
+    """A status, and everything that it told."""
+
+    def __init__(self, clock: FakeClock, tasks: TaskScope, home: Path) -> None:
+        self.labels: list[str] = []
+        self.written: list[str] = []
+        self.frames = 0
+        theme = Theme(built_in("dark"))
+        self.activity = Activity(clock, interrupt_key=lambda: "esc")
+        self.footer = Footer(theme)
+        self.status = Status(
+            theme,
+            self.activity,
+            self.footer,
+            Window(self.written.append, Capabilities()),
+            clock=clock,
+            tasks=tasks,
+            home=home,
+            ask_git=no_git,
+            show_label=lambda label: self.labels.append(strip_sequences(label)),
+            request_render=self._rendered,
+        )
+
+    def _rendered(self) -> None:
+        self.frames += 1
+
+
+async def test_the_label_moves_while_something_goes_on_and_then_goes(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with TaskScope() as tasks:
+        room = Room(clock, tasks, tmp_path)
+        room.status.hear(AgentStart())
+        await clock.advance(0.2)
+        room.status.hear(AgentEnd(messages=()))
+        await clock.advance(0.2)
+
+    assert room.labels[0] == "⠋ Working · esc to interrupt"
+    assert len(set(room.labels)) > 2
+    assert room.labels[-1] == ""
+    assert clock.sleeping == 0
+
+
+async def test_the_footer_follows_the_session_and_its_branch(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    async with TaskScope() as tasks, await stage.open() as session:
+        room = Room(stage.clock, tasks, stage.home)
+        room.status.open(session)
+        head = stage.write("project/.git/HEAD", "ref: refs/heads/main\n")
+        await room.status.look_for_branch()
+        assert plain(room.footer)[0] == "~/project (main)"
+        head.write_text("ref: refs/heads/other\n")
+        await room.status.look_for_branch()
+
+    assert plain(room.footer)[0] == "~/project (other)"
+    assert room.written == ["\x1b]0;π - project\x07"]
+    assert room.frames >= 2
+
+
+async def test_only_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with TaskScope() as tasks:
+        room = Room(clock, tasks, tmp_path)
+        for seconds in (5.0, 25.0):
+            room.status.hear(AgentStart())
+            await clock.advance(seconds)
+            room.status.hear(AgentEnd(messages=()))
+
+    assert room.written == ["\x07"]

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pi.base.records import replace
+from pi.modes.interactive.status.window import Window
+from pi.tui.capabilities import Capabilities
+
+
+def window(**changes: object) -> tuple[Window, list[str]]:
+    written: list[str] = []
+    return Window(written.append, replace(Capabilities(), **changes)), written
+
+
+def test_the_title_names_the_session_and_the_folder_once() -> None:
+    made, written = window()
+
+    made.set_title("project")
+    made.set_title("project")
+    made.set_title("project", "Tidy\x07 up")
+
+    assert written == ["\x1b]0;π - project\x07", "\x1b]0;π - Tidy up - project\x07"]
+
+
+def test_progress_is_told_when_it_changes() -> None:
+    made, written = window()
+
+    for is_busy in (False, True, True, False):
+        made.set_progress(is_busy=is_busy)
+
+    assert written == ["\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07"]
+
+
+def test_every_terminal_is_told_in_its_own_way() -> None:
+    told = {}
+    for brand in ("kitty", "ghostty", "unknown"):
+        made, written = window(brand=brand)
+        made.notify("done")
+        told[brand] = "".join(written)
+
+    assert told == {
+        "kitty": "\x1b]99;;done\x1b\\",
+        "ghostty": "\x1b]9;done\x07",
+        "unknown": "\x07",
+    }
+
+
+def test_who_wants_no_notifications_gets_none() -> None:
+    made, written = window(notifications=False)
+
+    made.notify("done")
+
+    assert written == []

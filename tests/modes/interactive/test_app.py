@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.modes.interactive.startup import Opening
+from tests.modes.interactive.theatre import Theatre
+
+
+async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None:
+    for key in ("\x04", "\x03"):
+        theatre = Theatre(tmp_path)
+
+        async def forever(opening: Opening) -> None:
+            await asyncio.Event().wait()
+
+        theatre.before_open = forever
+        async with theatre.starting():
+            theatre.type("x")
+            theatre.type("\x7f")
+            await theatre.sees("loading…")
+            theatre.type(key)
+            theatre.type(key)
+            await theatre.until(lambda theatre=theatre: theatre.app.has_ended)  # type: ignore[misc]
+        assert theatre.hint == ""
+
+
+async def test_something_unexpected_is_told_with_the_place_of_the_log(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+
+    async def broken(opening: Opening) -> None:
+        raise ZeroDivisionError("by design")
+
+    theatre.before_open = broken
+    async with theatre.starting():
+        await theatre.sees("opening the session failed: ZeroDivisionError('by design')")
+        await theatre.sees("pi.log.")
+    log = (theatre.stage.agent_dir / "pi.log").read_text()
+    assert "Traceback" in log

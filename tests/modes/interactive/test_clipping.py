@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.modes.interactive.theatre import Theatre
+
+CTRL_V = "\x16"
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.trap(205)
+async def test_text_is_pasted_where_there_is_no_picture(tmp_path: Path) -> None:
+    program(tmp_path, "xclip", 'case "$*" in *image*) exit 1;; *) printf "from there";; esac')
+    theatre = Theatre(tmp_path, environ={"PATH": f"{tmp_path}:/bin:/usr/bin", "DISPLAY": ":0"})
+    async with theatre.playing():
+        theatre.type(CTRL_V)
+        await theatre.sees("from there")
+
+
+async def test_an_empty_clipboard_is_told(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
+    async with theatre.playing():
+        theatre.type(CTRL_V)
+        await theatre.sees("There is nothing on the clipboard that could be pasted.")
+
+
+async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
+    theatre.stage.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
+    theatre.lines = ("some words to copy",)
+    async with theatre.playing():
+        await theatre.sees("some words")
+        theatre.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
+        await theatre.sees("Copied.")
+        assert any("\x1b]52;c;" in data for data in theatre.terminal.output)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.modes.interactive.drafts import Drafts
+
+
+def drafts(tmp_path: Path, name: str, cwd: str = "/project") -> Drafts:
+    return Drafts(tmp_path, Path(cwd), name=name)
+
+
+def test_a_draft_that_was_left_behind_is_found_once(tmp_path: Path) -> None:
+    gone = drafts(tmp_path, "a")
+    gone.save("half a thought")
+    gone.close(keep=True)
+
+    found = drafts(tmp_path, "b")
+    assert found.left_behind() == "half a thought"
+    assert drafts(tmp_path, "c").left_behind() is None
+    found.close()
+
+
+def test_a_draft_of_a_program_that_lives_is_left_alone(tmp_path: Path) -> None:
+    living = drafts(tmp_path, "a")
+    living.save("mine")
+
+    assert drafts(tmp_path, "b").left_behind() is None
+    living.close()
+
+
+def test_drafts_of_other_folders_are_left_alone(tmp_path: Path) -> None:
+    elsewhere = drafts(tmp_path, "a", "/other")
+    elsewhere.save("theirs")
+    elsewhere.close(keep=True)
+
+    assert drafts(tmp_path, "b").left_behind() is None
+
+
+def test_nothing_is_left_when_it_was_sent(tmp_path: Path) -> None:
+    own = drafts(tmp_path, "a")
+    own.save("text")
+    own.save("")
+    own.close()
+
+    assert list((tmp_path / "drafts").iterdir()) == []
+
+
+def test_a_draft_is_for_its_owner_only(tmp_path: Path) -> None:
+    own = drafts(tmp_path, "a")
+    own.save("secret")
+
+    [path] = (tmp_path / "drafts").glob("*.txt")
+    assert path.stat().st_mode & 0o077 == 0
+    own.close()
+
+
+def test_a_disk_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
+    (tmp_path / "drafts").write_text("a file where a folder should be")
+    own = drafts(tmp_path, "a")
+
+    own.save("text")
+    assert own.left_behind() is None
+    own.close()

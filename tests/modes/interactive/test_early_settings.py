@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from pi.coding.settings.values import TerminalValues, Values
+from pi.modes.interactive.early_settings import EarlySettings, EarlyTerminal, early_settings
+
+
+def test_names_and_defaults_are_those_of_the_settings() -> None:
+    for early, real in ((EarlySettings(), Values()), (EarlyTerminal(), TerminalValues())):
+        told = msgspec.to_builtins(early)
+        told.pop("terminal", None)
+        whole = msgspec.to_builtins(real)
+        assert told == {name: whole[name] for name in told}
+
+
+def test_the_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"theme": "light", "retry": {"enabled": false}}')
+
+    assert early_settings(tmp_path) == EarlySettings(theme="light")
+
+
+def test_a_broken_file_is_as_good_as_none(tmp_path: Path) -> None:
+    assert early_settings(tmp_path) == EarlySettings()
+    (tmp_path / "settings.json").write_text('{"editorPaddingX": "wide"}')
+    assert early_settings(tmp_path) == EarlySettings()

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.base.processes import SpawnFailed
+from pi.modes.interactive.external_editor import EditorFailed, edit_text, editor_command
+
+ENV = {"PATH": "/usr/bin:/bin"}
+
+
+def test_the_setting_beats_the_variables_and_those_the_default() -> None:
+    environ = {"VISUAL": "vi -n", "EDITOR": "ed"}
+
+    assert editor_command("code --wait", environ, "linux") == ["code", "--wait"]
+    assert editor_command(None, environ, "linux") == ["vi", "-n"]
+    assert editor_command(None, {"EDITOR": "ed"}, "linux") == ["ed"]
+    assert editor_command(None, {}, "linux") == ["nano"]
+    assert editor_command(None, {}, "win32") == ["notepad"]
+
+
+@pytest.mark.trap(206)
+def test_a_windows_path_keeps_its_backslashes() -> None:
+    command = r'"C:\Program Files\vim\gvim.exe" --nofork'
+
+    assert editor_command(command, {}, "win32") == [
+        r"C:\Program Files\vim\gvim.exe",
+        "--nofork",
+    ]
+
+
+def script(tmp_path: Path, code: str) -> list[str]:
+    path = tmp_path / "editor.py"
+    path.write_text(f"import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{code}\n")
+    return [sys.executable, str(path)]
+
+
+async def test_the_text_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    command = script(tmp_path, "path.write_text(path.read_text().upper() + '\\n')")
+
+    edited = await edit_text("häh\nb", command, suffix=".md", cwd=tmp_path, env=ENV)
+
+    assert edited == "HÄH\nB"
+
+
+async def test_an_editor_that_gives_up_is_told(tmp_path: Path) -> None:
+    command = script(tmp_path, "sys.exit(1)")
+
+    with pytest.raises(EditorFailed, match="ended with code 1"):
+        await edit_text("text", command, suffix=".md", cwd=tmp_path, env=ENV)
+
+
+async def test_an_editor_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SpawnFailed):
+        await edit_text("text", ["no-such-editor"], suffix=".md", cwd=tmp_path, env=ENV)

@@ -1,0 +1,31 @@
+"""How it looks and scrolls is told in ``tests/screens/test_fullscreen.py``."""
+
+from __future__ import annotations
+
+from pi.modes.interactive.early_settings import EarlySettings
+from pi.modes.interactive.fullscreen import Fullscreen
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.input.keymap import Keymap
+from pi.tui.tui import TUI
+from pi.tui.widgets.text import Text
+
+
+def fullscreen(*, is_typing: bool) -> Fullscreen:
+    tui = TUI(VirtualTerminal(), env={}, mode="fullscreen")
+    content = Text("▌ one\n▌ more of it\n\nanswer\n\n▌ two", 0, 0)
+    return Fullscreen(tui, Keymap(), content, EarlySettings(), is_typing=lambda: is_typing)
+
+
+def test_the_first_rows_of_what_was_said_can_be_jumped_to() -> None:
+    made = fullscreen(is_typing=True)
+
+    made.view.render_in(40, 3)
+
+    assert made.view.anchors == [0, 5]
+
+
+def test_keys_are_the_dialogs_while_one_is_open() -> None:
+    page_up = "\x1b[5~"
+
+    assert fullscreen(is_typing=False)._listen(page_up) is None
+    assert fullscreen(is_typing=True)._listen(page_up) is not None

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.modes.interactive.keymap import load_keys
+from pi.tui.input.keymap import Keymap
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    keymap = Keymap()
+
+    assert load_keys(keymap, tmp_path) == ()
+    assert keymap.keys("app.tools.expand") == ("ctrl+o",)
+
+
+def test_the_file_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "keybindings.json").write_text('{"expandTools": "ctrl+e", "app.suspend": []}')
+    keymap = Keymap()
+
+    assert load_keys(keymap, tmp_path) == ()
+    assert keymap.keys("app.tools.expand") == ("ctrl+e",)
+    assert keymap.keys("app.suspend") == ()
+
+
+def test_what_is_wrong_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "keybindings.json"
+
+    path.write_text("{")
+    assert "is not JSON" in load_keys(Keymap(), tmp_path)[0]
+    path.write_text('{"app.exit": "ctrl+e", "app.clear": "ctrl+e"}')
+    assert load_keys(Keymap(), tmp_path) == (
+        "keybindings.json: ctrl+e is bound to app.exit and app.clear.",
+    )

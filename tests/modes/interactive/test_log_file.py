@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from pi.modes.interactive.log_file import start_log
+
+
+def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
+    stop = start_log(tmp_path, secrets=["correct horse"])
+    try:
+        logging.getLogger("pi.test").error("key sk-abcdefghijklmnopqrstuvwx and correct horse")
+    finally:
+        stop()
+
+    text = (tmp_path / "pi.log").read_text()
+    assert "pi.test: key [redacted] and [redacted]" in text
+
+
+def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
+    stop = start_log(tmp_path)
+    try:
+        raise ValueError("token ghp_abcdefghijklmnopqrstuvwxyz0123456789")
+    except ValueError:
+        logging.getLogger("pi.test").exception("it failed")
+    finally:
+        stop()
+
+    text = (tmp_path / "pi.log").read_text()
+    assert "Traceback" in text
+    assert "ghp_" not in text
+
+
+def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
+    start_log(tmp_path)()
+
+    logging.getLogger("pi.test").error("too late")
+
+    assert not (tmp_path / "pi.log").exists()

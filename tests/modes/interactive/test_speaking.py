@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.testing import calls, says
+from tests.modes.interactive.theatre import Theatre
+
+
+@pytest.mark.trap(200)
+async def test_what_cannot_be_sent_comes_back_into_the_editor(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    async with theatre.playing():
+        assert theatre.session is not None
+        theatre.session._core.has_model = False  # as after a logout
+        theatre.send("a long thought")
+        await theatre.sees("✗ No API key found")
+        await theatre.until(lambda: "\na long thought\n" in theatre.screen)
+
+
+async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path) -> None:
+    async with Theatre(tmp_path).playing() as theatre:
+        theatre.type("/model faux/faux")
+        await theatre.quiet()
+        theatre.type("\r")
+        await theatre.until(lambda: theatre.commands.ran == [("model", "faux/faux")])  # type: ignore[union-attr]
+        assert theatre.stage.provider.requests == []
+
+
+async def test_an_unknown_command_is_sent_as_it_is(tmp_path: Path) -> None:
+    async with Theatre(tmp_path, says("What?")).playing() as theatre:
+        theatre.send("/unknown thing")
+        await theatre.sees("▌ /unknown thing")
+        await theatre.sees("What?")
+
+
+async def test_two_messages_right_after_each_other_both_arrive(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="true"), says("One."), says("Two."))
+    async with theatre.playing():
+        theatre.send("first")
+        theatre.send("second")
+        await theatre.sees("▌ second")
+        await theatre.rests()
+        assert theatre.tape.index("▌ first") < theatre.tape.index("▌ second")

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.capabilities import Capabilities
+from pi.tui.tui import TUI
+from tests.modes.interactive.theatre import Theatre
+
+ENV = {"PATH": "/usr/bin:/bin:/usr/local/bin"}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+async def test_git_is_asked_for_the_branch(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("objects", "refs"):
+        (tmp_path / ".git" / name).mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/some/branch\n")
+
+    assert await asking_git(ENV)(tmp_path) == "some/branch"
+
+
+async def test_without_git_there_is_no_answer(tmp_path: Path) -> None:
+    assert await asking_git({"PATH": str(tmp_path)})(tmp_path) == ""
+
+
+def test_pictures_are_drawn_where_the_terminal_can() -> None:
+    for images, expected in ((None, False), ("kitty", True)):
+        capabilities = Capabilities(images=images)  # type: ignore[arg-type]
+        tui = TUI(VirtualTerminal(), env={}, capabilities=capabilities)
+        assert (graphics_for(tui, {}) is not None) is expected
+
+
+async def test_without_programs_the_terminal_is_asked_to_copy(tmp_path: Path) -> None:
+    written: list[str] = []
+    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
+
+    copied = await system_clipboard(theatre.start, written.append).copy("text")
+
+    assert (copied.by, written) == ("terminal", ["\x1b]52;c;dGV4dA==\x07"])

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import BUILT_IN, ThemeChoice, built_in
+from pi.modes.interactive.theme_file import BadTheme
+from pi.tui.colour_scheme import Scheme
+
+
+class Room:
+    def __init__(self, folder: Path, scheme: Scheme = "dark") -> None:
+        self.folder = folder
+        self.scheme: Scheme = scheme
+        self.drawn = 0
+        self.theme = Theme(built_in("dark"))
+        self.choice = ThemeChoice(
+            self.theme, folders=[folder], scheme=lambda: self.scheme, redraw=self._redraw
+        )
+
+    def write(self, name: str, accent: str = "#010203") -> Path:
+        theme = json.loads((BUILT_IN / "dark.json").read_text())
+        theme["name"], theme["colors"]["accent"] = name, accent
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(theme))
+        return path
+
+    def _redraw(self) -> None:
+        self.drawn += 1
+
+
+def test_without_a_wish_the_terminal_decides(tmp_path: Path) -> None:
+    room = Room(tmp_path, "light")
+
+    room.choice.use(None)
+
+    assert (room.choice.current, room.choice.follows_terminal) == ("light", True)
+
+
+def test_a_pair_is_one_theme_for_light_and_one_for_dark(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.write("mine")
+
+    room.choice.use("light/mine")
+    assert room.choice.current == "mine"
+    room.scheme = "light"
+    room.choice.scheme_changed("light")
+    assert room.choice.current == "light"
+
+
+def test_a_name_holds_whatever_the_terminal_becomes(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.choice.use("dark")
+
+    room.scheme = "light"
+    room.choice.scheme_changed("light")
+
+    assert room.choice.current == "dark"
+
+
+def test_all_themes_are_listed_and_a_folder_beats_the_built_in_ones(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.write("mine")
+    room.write("dark", "#0a0b0c")
+
+    room.choice.use("dark")
+
+    assert room.choice.names == ("dark", "light", "mine")
+    assert room.theme.palette.colours["accent"] == "#0a0b0c"
+
+
+def test_a_file_that_changes_is_shown_and_one_that_is_broken_is_not(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    path = room.write("mine")
+    room.choice.use("mine")
+    drawn = room.drawn
+
+    room.choice.reload_if_changed()
+    assert room.drawn == drawn
+
+    path.write_text("{")
+    os.utime(path, ns=(1, 1))
+    room.choice.reload_if_changed()
+    assert room.theme.palette.colours["accent"] == "#010203"
+
+    room.write("mine", "#040506")
+    os.utime(path, ns=(2, 2))
+    room.choice.reload_if_changed()
+    assert (room.theme.palette.colours["accent"], room.drawn) == ("#040506", drawn + 1)
+
+
+def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.choice.use("light")
+
+    with pytest.raises(BadTheme, match='There is no theme "x"'):
+        room.choice.use("x")
+
+    assert room.choice.current == "light"

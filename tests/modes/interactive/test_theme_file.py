@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pi.modes.interactive.theme_choice import BUILT_IN
+from pi.modes.interactive.theme_file import OPTIONAL, REQUIRED, BadTheme, Palette, read_theme
+
+
+def theme(**changes: Any) -> bytes:
+    document = {"name": "mine", "vars": {}, "colors": dict.fromkeys(REQUIRED, "")}
+    return json.dumps(document | changes).encode()
+
+
+def colours(**changes: Any) -> dict[str, Any]:
+    return dict.fromkeys(REQUIRED, "") | changes
+
+
+def test_there_are_fifty_one_colours() -> None:
+    assert len(REQUIRED) == len(set(REQUIRED)) == 51
+
+
+@pytest.mark.parametrize("name", ["dark", "light"])
+def test_the_built_in_themes_are_whole(name: str) -> None:
+    palette = read_theme((BUILT_IN / f"{name}.json").read_bytes(), name)
+
+    assert palette.name == name
+    assert set(palette.colours) == {*REQUIRED, *OPTIONAL}
+
+
+def test_variables_lead_to_colours_over_several_steps() -> None:
+    content = theme(vars={"p": "#112233", "q": "p"}, colors=colours(accent="q", dim=7))
+
+    palette = read_theme(content, "mine.json")
+
+    assert (palette.colours["accent"], palette.colours["dim"]) == ("#112233", 7)
+
+
+def test_what_may_be_left_out_has_a_stand_in() -> None:
+    content = theme(colors=colours(muted="#010203", thinkingXhigh=9))
+
+    palette = read_theme(content, "mine.json")
+
+    assert palette.colours["scrollbarTrack"] == "#010203"
+    assert palette.colours["thinkingMax"] == 9
+
+
+def test_the_same_file_is_the_same_palette() -> None:
+    assert read_theme(theme(), "a") == read_theme(theme(), "b")
+    assert isinstance(read_theme(theme(), "a"), Palette)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"{", "mine.json is not JSON"),
+        (b"[]", "mine.json is not a theme"),
+        (theme(name="a/b"), 'must not be empty or hold "/"'),
+        (theme(colors={}), "these colors are missing: accent"),
+        (theme(colors=colours(accent="blue")), "\"accent\" is 'blue', which is no colour"),
+        (theme(colors=colours(accent=256)), '"accent" is 256'),
+        (theme(colors=colours(accent=True)), '"accent" is True'),
+        (
+            theme(vars={"a": "b", "b": "a"}, colors=colours(accent="a")),
+            '"accent" goes round in a circle: a → b → a',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_theme_is_told(content: bytes, said: str) -> None:
+    with pytest.raises(BadTheme) as raised:
+        read_theme(content, "mine.json")
+
+    assert said in raised.value.message

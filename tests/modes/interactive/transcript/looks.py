@@ -1,0 +1,35 @@
+"""A look for blocks in tests, and rows as plain text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.look import Look
+from pi.tui.component import Component
+from pi.tui.style import ColourDepth
+from pi.tui.text.ansi import strip_sequences
+
+
+def look(depth: ColourDepth = ColourDepth.TRUE) -> Look:
+    """A look in ``/home/ada/project``, at a time that stands still."""
+    return Look(
+        theme=Theme(built_in("dark"), depth),
+        cwd=lambda: Path("/home/ada/project"),
+        home=Path("/home/ada"),
+        monotonic=lambda: 0.0,
+    )
+
+
+def plain(component: Component, width: int = 60) -> list[str]:
+    """What is drawn, without colours and without the blanks at the ends."""
+    return [strip_sequences(row).rstrip() for row in component.render(width)]
+
+
+def call(name: str, **arguments: object) -> Call:
+    """A call that runs."""
+    made = Call("1", name, now=0.0)
+    made.run(arguments, now=0.0)
+    return made

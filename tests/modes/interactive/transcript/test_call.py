@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pi.ai.messages import Image, Text
+from pi.base.records import UNSET
+from pi.modes.interactive.transcript.call import Call
+
+PICTURE = Image(data="AA", mime_type="image/png")
+
+
+def test_arguments_are_read_as_far_as_they_go() -> None:
+    call = Call("1", "write", now=0.0)
+
+    call.ask('{"path": "a.py", "content": "pri')
+    assert call.arguments == {"path": "a.py", "content": "pri"}
+    call.ask('nt(1)"}')
+    assert call.argument("content") == "print(1)"
+
+
+def test_what_a_tool_says_is_harmless() -> None:
+    call = Call("1", "bash", now=0.0)
+
+    call.run({"command": "a\x1b[2Jb", "n": 3}, now=1.0)
+    call.show((Text(text="x\x1b]0;t\x07y\r\n"), PICTURE), UNSET)
+
+    assert (call.argument("command"), call.argument("n"), call.argument("none")) == ("ab", "3", "")
+    assert (call.text, call.images, call.details) == ("xy\n", (PICTURE,), {})
+
+
+def test_the_end_is_final() -> None:
+    call = Call("1", "edit", now=0.0)
+    call.run({}, now=1.0)
+    call.end((Text(text="done"),), {"diff": "+1 x"}, failed=False, now=3.5)
+
+    call.show((Text(text="late"),), {"diff": "late"})
+    call.interrupt()
+
+    assert (call.state, call.text, call.details, call.seconds) == (
+        "done",
+        "done",
+        {"diff": "+1 x"},
+        2.5,
+    )
+
+
+def test_what_never_ended_was_interrupted() -> None:
+    call = Call("1", "bash", now=0.0)
+
+    call.interrupt()
+
+    assert call.has_ended
+    assert call.state == "interrupted"

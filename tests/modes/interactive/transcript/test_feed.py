@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi.agent.events import (
+    AgentEnd,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    ToolOutput,
+)
+from pi.ai.events import (
+    BlockEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from pi.ai.messages import (
+    AssistantMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
+from pi.coding.compaction.events import CompactionEnd, CompactionResult
+from pi.coding.session.messages import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+)
+from pi.modes.interactive.transcript.feed import Feed
+from pi.tui.transcript import Transcript
+from tests.modes.interactive.transcript.looks import look, plain
+
+
+class Play:
+    """A feed and what it puts on the screen."""
+
+    def __init__(self) -> None:
+        self.screen = Transcript()
+        self.feed = Feed(look(), self.screen.add_child)
+
+    def hear(self, *events: object) -> Play:
+        for event in events:
+            self.feed.hear(event)
+        return self
+
+    def grow(self, *changes: BlockEvent) -> Play:
+        return self.hear(
+            *(MessageUpdate(usage=Usage(), assistant_message_event=change) for change in changes)
+        )
+
+    @property
+    def rows(self) -> list[str]:
+        return [row for row in plain(self.screen) if row]
+
+
+def output(text: str, **details: Any) -> ToolOutput:
+    return ToolOutput(content=(Text(text=text),), details=details)
+
+
+def ended(id: str, name: str, text: str, **details: Any) -> ToolExecutionEnd:
+    result = output(text, **details)
+    return ToolExecutionEnd(tool_call_id=id, tool_name=name, result=result, is_error=False)
+
+
+def test_a_call_is_shown_while_its_arguments_arrive() -> None:
+    play = Play().grow(ToolCallStart(content_index=0, id="1", tool_name="write"))
+    assert play.rows == [" ○ write …"]
+
+    play.grow(ToolCallDelta(content_index=0, delta='{"path": "a.txt", "content": "one\\ntw'))
+    assert play.rows == [" ○ write a.txt  2 lines", "   one", "   tw"]
+
+    call = ToolCall(id="1", name="write", arguments={"path": "a.txt", "content": "one\ntwo\n"})
+    play.grow(ToolCallEnd(content_index=0, tool_call=call))
+    play.hear(ToolExecutionStart(tool_call_id="1", tool_name="write", args=call.arguments))
+    play.hear(ended("1", "write", "ok"))
+    assert play.rows == [" ✓ write a.txt  2 lines", "   one", "   two"]
+
+
+@pytest.mark.trap(119)
+def test_a_late_update_never_replaces_the_end() -> None:
+    args = {"path": "a", "edits": []}
+    play = Play().hear(
+        ToolExecutionStart(tool_call_id="1", tool_name="edit", args=args),
+        ended("1", "edit", "ok", diff="-1 a\n+1 b"),
+        ToolExecutionUpdate(
+            tool_call_id="1", tool_name="edit", args=args, partial_result=output("late")
+        ),
+    )
+
+    assert play.rows == [" ✓ edit a  +1 -1", "   -1 a", "   +1 b"]
+
+
+def test_words_after_a_call_stand_below_it() -> None:
+    play = Play().grow(
+        TextDelta(content_index=0, delta="before"),
+        ToolCallStart(content_index=1, id="1", tool_name="ls"),
+        TextDelta(content_index=2, delta="after"),
+    )
+
+    assert play.rows == [" before", " ○ ls .", " after"]
+
+
+def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
+    play = Play()
+    for id, path in (("1", "a"), ("2", "b")):
+        play.hear(
+            MessageStart(message=AssistantMessage()),
+            ToolExecutionStart(tool_call_id=id, tool_name="read", args={"path": path}),
+            ended(id, "read", "text"),
+        )
+    play.grow(TextDelta(content_index=0, delta="So."))
+    play.hear(ToolExecutionStart(tool_call_id="3", tool_name="read", args={"path": "c"}))
+
+    assert play.rows == [" ✓ read a", " ✓      b", " So.", " ● read c"]
+
+
+def test_what_a_run_leaves_open_was_interrupted() -> None:
+    play = Play().hear(
+        ToolExecutionStart(tool_call_id="1", tool_name="bash", args={"command": "sleep 9"}),
+        AgentEnd(messages=()),
+    )
+
+    assert play.rows == [" – $ sleep 9  interrupted"]
+    assert play.screen.live_region_start is None
+
+
+def test_an_answer_that_ends_badly_says_so() -> None:
+    for reason, told in (
+        ("error", " ✗ Overloaded"),
+        ("aborted", " ! Interrupted"),
+        ("length", " ! The answer was cut off: the model reached its output limit."),
+    ):
+        message = AssistantMessage(stop_reason=reason, error_message="Overloaded")  # type: ignore[arg-type]
+        play = Play().grow(TextDelta(content_index=0, delta="Well"))
+        play.hear(MessageEnd(message=message))
+        assert play.rows[0] == " Well"
+        assert " ".join(row.strip() for row in play.rows[1:]) == told.strip()
+
+
+def test_every_kind_of_message_of_before_has_its_block() -> None:
+    play = Play()
+    play.feed.load(
+        [
+            CompactionSummaryMessage(summary="a story", tokens_before=12_345),
+            BranchSummaryMessage(summary="notes", from_id="x"),
+            UserMessage(content="hello"),
+            AssistantMessage(
+                content=(
+                    Thinking(thinking="hm"),
+                    Text(text="I look."),
+                    ToolCall(id="1", name="bash", arguments={"command": "ls"}),
+                )
+            ),
+            ToolResultMessage(tool_call_id="1", tool_name="bash", content=(Text(text="a.py"),)),
+            BashExecution(command="pwd", output="/here", exit_code=0),
+            CustomMessage(custom_type="todo", content="one left"),
+            CustomMessage(custom_type="hidden", content="x", display=False),
+        ]
+    )
+
+    assert play.rows == [
+        "── Compacted from 12k tokens (ctrl+o to expand) ────────────",
+        "── Back from another branch (ctrl+o to expand) ─────────────",
+        "▌ hello",
+        " hm",
+        " I look.",
+        " ✓ $ ls",
+        "   a.py",
+        " ! pwd",
+        "   /here",
+        " todo",
+        " one left",
+    ]
+
+
+def test_a_compaction_that_worked_is_a_divider() -> None:
+    result = CompactionResult(summary="s", first_kept_id="x", tokens_before=900)
+
+    play = Play().hear(CompactionEnd(reason="manual", result=result))
+    play.hear(CompactionEnd(reason="manual", aborted=True))
+
+    assert play.rows == ["── Compacted from 900 tokens (ctrl+o to expand) ────────────"]
+
+
+def test_thoughts_come_in_their_own_block_of_text() -> None:
+    play = Play().grow(
+        ThinkingDelta(content_index=0, delta="hm"), TextDelta(content_index=1, delta="Yes.")
+    )
+
+    assert play.rows == [" hm", " Yes."]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.modes.interactive.transcript.messages import (
+    AnswerBlock,
+    CustomBlock,
+    UserBlock,
+    as_typed,
+)
+from pi.tui.style import ColourDepth
+from pi.tui.text.width import visible_width
+from tests.modes.interactive.transcript.looks import look, plain
+
+
+@pytest.mark.trap(172)
+def test_what_the_person_said_is_shown_as_typed() -> None:
+    block = UserBlock(look(), "+ one\n+ two\n\n7. seven\n\nC:\\new \\*")
+
+    assert plain(block, 30) == [
+        "",
+        "▌ + one",
+        "▌ + two",
+        "▌",
+        "▌ 7. seven",
+        "▌",
+        "▌ C:\\new \\*",
+    ]
+
+
+def test_skills_and_files_are_shown_as_they_were_named() -> None:
+    skill = (
+        '<skill name="pdf" location="/s/SKILL.md">\nReferences are relative to /s.\n\nRead it.\n'
+        "</skill>\n\nplease"
+    )
+
+    assert as_typed(skill) == "/skill:pdf please"
+    assert as_typed('<file name="/a.py">\nx = 1\n</file>\n\nexplain') == "@/a.py\n\nexplain"
+    assert as_typed("a < b") == "a < b"
+
+
+def test_a_long_message_is_folded() -> None:
+    shared = look()
+    block = UserBlock(shared, "\n\n".join(f"line {number}" for number in range(60)))
+
+    assert plain(block)[-1] == "▌ … 79 more lines (ctrl+o to expand)"
+    shared.is_expanded = True
+    block.invalidate()
+    assert plain(block)[-1] == "▌ line 59"
+
+
+def test_without_backgrounds_a_bar_still_marks_what_the_person_said() -> None:
+    assert plain(UserBlock(look(ColourDepth.NONE), "hello"), 20) == ["", "▌ hello"]
+
+
+def test_an_extension_speaks_under_its_name() -> None:
+    assert plain(CustomBlock(look(), "todo", "*two* left"), 20) == ["", " todo", " two left"]
+
+
+def test_thoughts_and_words_alternate_with_space_between() -> None:
+    block = AnswerBlock(look())
+    for kind, text in (("thinking", "hm"), ("thinking", "m"), ("text", "Yes."), ("text", " No.")):
+        block.append(kind, text)  # type: ignore[arg-type]
+
+    assert plain(block, 20) == ["", " hmm", "", " Yes. No."]
+
+
+@pytest.mark.trap(174)
+def test_hidden_thoughts_leave_a_word() -> None:
+    shared = look()
+    block = AnswerBlock(shared)
+    block.append("thinking", "a secret\n\nplan")
+    block.append("text", "Yes.")
+    block.finish()
+    assert " a secret" in plain(block)
+
+    shared.hides_thinking = True
+    block.invalidate()
+
+    assert plain(block) == ["", " Thinking…", "", " Yes."]
+
+
+@given(st.lists(st.text(alphabet="ab \n#-*`|漢", max_size=12), max_size=30))
+def test_rows_that_are_called_settled_never_change(pieces: list[str]) -> None:
+    block = AnswerBlock(look())
+    settled: list[str] = []
+    for piece in pieces:
+        block.append("text", piece)
+        rows = block.render(24)
+        assert rows[: len(settled)] == settled
+        settled = rows[: block.commit_safe_end]
+        assert all(visible_width(row) <= 24 for row in rows)
+    block.finish()
+    assert block.render(24)[: len(settled)] == settled
+
+
+def test_the_same_rows_are_the_same_object() -> None:
+    block = AnswerBlock(look())
+    block.append("text", "Yes.")
+
+    assert block.render(20) is block.render(20)
+
+
+def test_a_finished_answer_is_final() -> None:
+    block = AnswerBlock(look())
+    before = block.is_final
+
+    block.finish()
+
+    assert (before, block.is_final) == (False, True)
+    assert block.render(20) == []

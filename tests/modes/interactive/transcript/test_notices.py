@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.shell.user_commands import BashResult
+from pi.modes.interactive.transcript.notices import (
+    DividerBlock,
+    Level,
+    LinesBlock,
+    NoticeBlock,
+    UserBashBlock,
+    tokens,
+)
+from tests.modes.interactive.transcript.looks import look, plain
+
+
+@pytest.mark.parametrize(
+    ("level", "rows"),
+    [
+        ("info", ["", " It is so and so"]),
+        ("warning", ["", " ! It is so and so"]),
+        ("error", ["", " ✗ It is so and so"]),
+        ("success", ["", " ✓ It is so and so"]),
+    ],
+)
+def test_a_sign_tells_how_important_a_notice_is(level: Level, rows: list[str]) -> None:
+    assert plain(NoticeBlock(look(), "It is so and so\n", level)) == rows
+
+
+def test_long_notices_wrap_below_their_text() -> None:
+    assert plain(NoticeBlock(look(), "one two three", "error"), 12) == [
+        "",
+        " ✗ one two",
+        "   three",
+    ]
+
+
+def test_lines_are_cut() -> None:
+    assert plain(LinesBlock(look(), ["a long line", "b"]), 8) == ["", " a long…", " b"]
+
+
+def test_a_divider_shows_its_text_when_expanded() -> None:
+    shared = look()
+    block = DividerBlock(shared, "Compacted from 12k tokens", "The *story* so far.")
+    assert plain(block, 60) == ["", "── Compacted from 12k tokens (ctrl+o to expand) ────────────"]
+
+    shared.is_expanded = True
+    block.invalidate()
+
+    assert plain(block, 60)[2:] == [" The story so far."]
+
+
+def test_a_command_shows_the_end_of_what_it_writes_and_how_it_ended() -> None:
+    block = UserBashBlock(look(), "make", is_excluded=True)
+    block.append("".join(f"{number}\n" for number in range(20)))
+    before = block.is_final
+    assert plain(block, 50)[:4] == [
+        "",
+        " !! make",
+        "   … 8 earlier lines (ctrl+o to expand)",
+        "   8",
+    ]
+
+    block.end(BashResult(output="no\x1b[2Jpe\n", exit_code=2))
+
+    assert (before, block.is_final) == (False, True)
+    assert plain(block) == ["", " !! make", "   nope", "   exit 2"]
+
+
+def test_where_all_of_a_long_output_is_told() -> None:
+    block = UserBashBlock(look(), "make", is_excluded=False)
+
+    block.end(BashResult(output="end", exit_code=0, truncated=True, full_output_path="/tmp/x.log"))
+
+    assert plain(block)[-1] == "   all of it: /tmp/x.log"
+
+
+def test_a_command_that_cannot_run_says_why() -> None:
+    block = UserBashBlock(look(), "make", is_excluded=False)
+
+    block.fail("There is no shell.")
+
+    assert plain(block) == ["", " ! make", "   There is no shell."]
+
+
+def test_tokens_are_short() -> None:
+    assert [tokens(number) for number in (950, 1234, 12_345, 1_234_567)] == [
+        "950",
+        "1.2k",
+        "12k",
+        "1.2M",
+    ]

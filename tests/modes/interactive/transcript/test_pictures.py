@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import base64
+from io import BytesIO
+
+from PIL import Image as Pillow
+
+from pi.ai.messages import Image
+from pi.modes.interactive.transcript.pictures import Pictures
+from pi.tui.images.graphics import Graphics
+from tests.modes.interactive.transcript.looks import look
+
+
+def picture() -> Image:
+    output = BytesIO()
+    Pillow.new("RGB", (90, 36), "red").save(output, "PNG")
+    return Image(data=base64.b64encode(output.getvalue()).decode(), mime_type="image/png")
+
+
+def test_where_pictures_cannot_be_shown_there_is_a_line() -> None:
+    rows = Pictures(look()).rows((picture(),), 60)
+
+    assert len(rows) == 1
+    assert "[Image: [image/png] 90x36]" in rows[0]
+
+
+def test_a_picture_is_sent_once_however_often_it_is_drawn() -> None:
+    written: list[str] = []
+    shared = look()
+    shared.graphics = Graphics("kitty", write=written.append)
+    pictures, images = Pictures(shared), (picture(),)
+
+    first = pictures.rows(images, 60)
+    second = pictures.rows(images, 60)
+
+    assert first == second
+    assert len(first) == 2
+    assert len(written) == 1
+
+
+def test_no_pictures_take_no_rows() -> None:
+    assert Pictures(look()).rows((), 60) == []

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.messages import Text
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock, duration
+from pi.tui.text.width import visible_width
+from tests.modes.interactive.transcript.looks import call, look, plain
+
+
+def test_a_mark_tells_how_a_call_goes() -> None:
+    marks = []
+    for end in ("asking", "running", "done", "failed", "interrupted"):
+        made = Call("1", "ls", now=0.0)
+        if end != "asking":
+            made.run({"path": "a"}, now=0.0)
+        if end in ("done", "failed"):
+            made.end((), None, failed=end == "failed", now=0.0)
+        if end == "interrupted":
+            made.interrupt()
+        marks.append(plain(ToolBlock(look(), made))[1])
+
+    assert marks == [
+        " ○ ls .",
+        " ● ls a",
+        " ✓ ls a  nothing",
+        " ✗ ls a",
+        " – ls a  interrupted",
+    ]
+
+
+def test_what_took_long_tells_how_long() -> None:
+    made = call("bash", command="make")
+    made.end((Text(text="ok"),), None, failed=False, now=75.0)
+
+    assert plain(ToolBlock(look(), made)) == ["", " ✓ $ make  1m 15s", "   ok"]
+
+
+def test_reads_stand_together_until_something_else_follows() -> None:
+    group = ReadGroupBlock(look())
+    calls = [call("read", path=name) for name in ("a.py", "b.py")]
+    for each in calls:
+        group.add(each)
+        each.end((Text(text="x"),), None, failed=False, now=0.0)
+
+    assert plain(group) == ["", " ✓ read a.py", " ✓      b.py"]
+    assert not group.is_final
+    group.is_closed = True
+    assert group.is_final
+
+
+@pytest.mark.parametrize("width", [8, 20, 60])
+def test_no_row_is_wider_than_the_screen(width: int) -> None:
+    made = call("bash", command="echo 漢字 and something that is quite long" * 3)
+    made.end((Text(text="漢字" * 50 + "\n\tx"),), None, failed=True, now=9.0)
+
+    assert all(visible_width(row) <= width for row in ToolBlock(look(), made).render(width))
+
+
+def test_durations_are_short() -> None:
+    assert [duration(seconds) for seconds in (4.23, 12.9, 65.0, 7380.0)] == [
+        "4.2s",
+        "12s",
+        "1m 05s",
+        "2h 03m",
+    ]

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pi.ai.messages import Text
+from pi.modes.interactive.transcript.tool_views.bash import bash_view
+from tests.modes.interactive.transcript.looks import call
+from tests.modes.interactive.transcript.tool_views.shown import done, shown
+
+SEQ = "\n".join(str(number) for number in range(1, 10))
+
+
+def test_the_tail_is_live_and_everything_is_there_when_expanded() -> None:
+    made = call("bash", command="seq 1 9")
+    made.show((Text(text=SEQ),), None)
+
+    assert shown(bash_view, made) == (
+        "seq 1 9",
+        ["… 4 earlier lines (ctrl+o to expand)", "5", "6", "7", "8", "9"],
+        "",
+    )
+    assert shown(bash_view, made, expanded=True)[1] == SEQ.split("\n")
+
+
+def test_how_it_ended_is_a_note() -> None:
+    for text, rows, note in (
+        ("no\n\nCommand exited with code 3", ["no"], "exit 3"),
+        ("Command aborted", [], "aborted"),
+        ("a\n\nCommand timed out after 5 seconds", ["a"], "timed out after 5 seconds"),
+    ):
+        made = done(call("bash", command="x"), text, failed=True)
+        assert shown(bash_view, made) == ("x", rows, note)
+
+
+def test_a_command_without_output_says_so() -> None:
+    assert shown(bash_view, done(call("bash", command="true"), "(no output)")) == (
+        "true",
+        [],
+        "no output",
+    )
+
+
+def test_a_command_of_many_lines_is_folded() -> None:
+    made = call("bash", command="\n".join(f"line {number}" for number in range(8)))
+
+    title, rows, _ = shown(bash_view, made)
+
+    assert title == "line 0"
+    assert rows == ["line 1", "line 2", "line 3", "line 4", "… 3 more lines (ctrl+o to expand)"]
+
+
+def test_a_long_line_fills_at_most_the_rows_of_the_tail() -> None:
+    made = done(call("bash", command="x"), "y" * 1000)
+
+    assert len(shown(bash_view, made, width=50)[1]) == 5

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pi.modes.interactive.transcript.tool_views.edit import DIFF_ROWS, edit_view
+from tests.modes.interactive.transcript.looks import call, look
+from tests.modes.interactive.transcript.tool_views.shown import done, shown
+
+EDITS = [{"oldText": "a\nb", "newText": "c"}]
+
+
+def test_what_is_to_be_replaced_is_shown_before_it_is() -> None:
+    assert shown(edit_view, call("edit", path="x.py", edits=EDITS)) == (
+        "x.py",
+        ["- a", "- b", "+ c"],
+        "",
+    )
+
+
+def test_the_diff_is_shown_afterwards() -> None:
+    diff = " 1 a\n-2 b\n+2 c\n+3 d"
+    made = done(call("edit", path="x.py", edits=EDITS), "ok", details={"diff": diff})
+
+    assert shown(edit_view, made) == ("x.py", diff.split("\n"), "+2 -1")
+
+
+def test_the_lines_of_a_diff_have_their_colours() -> None:
+    made, theme = look(), look().theme
+    diff = done(call("edit", path="x"), "ok", details={"diff": "-1 a\n+1 b\n 2 c"})
+
+    rows = edit_view(diff, made, 40).rows
+
+    assert list(rows) == [
+        theme.paint("toolDiffRemoved")("-1 a"),
+        theme.paint("toolDiffAdded")("+1 b"),
+        theme.paint("toolDiffContext")(" 2 c"),
+    ]
+
+
+def test_a_long_diff_is_folded() -> None:
+    diff = "\n".join(f"+{number} x" for number in range(100))
+    made = done(call("edit", path="x"), "ok", details={"diff": diff})
+
+    assert len(shown(edit_view, made)[1]) == DIFF_ROWS + 1
+    assert len(shown(edit_view, made, expanded=True)[1]) == 100
+
+
+def test_a_failure_is_told() -> None:
+    made = done(call("edit", path="x", edits=EDITS), "Could not find it.", failed=True)
+
+    assert shown(edit_view, made) == ("x", ["Could not find it."], "")
+
+
+def test_half_received_edits_are_no_trouble() -> None:
+    assert shown(edit_view, call("edit", path="x", edits=[{"oldText": "a"}, "b"]))[1] == ["- a"]
+    assert shown(edit_view, call("edit", edits="[{"))[0] == "…"

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.modes.interactive.transcript.tool_views.read import language_of, read_view
+from tests.modes.interactive.transcript.looks import call
+from tests.modes.interactive.transcript.tool_views.shown import done, shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        ({"path": "/home/ada/project/a.py"}, "a.py"),
+        ({"path": "a.py", "offset": 10}, "a.py:10"),
+        ({"path": "a.py", "limit": 5}, "a.py:1-5"),
+        ({"path": "a.py", "offset": 10.0, "limit": 5}, "a.py:10-14"),
+        ({"path": "a.py", "offset": "x"}, "a.py"),
+        ({}, "…"),
+    ],
+)
+def test_the_title_names_the_lines(arguments: dict[str, object], title: str) -> None:
+    assert shown(read_view, call("read", **arguments))[0] == title
+
+
+def test_what_was_read_is_seen_when_expanded() -> None:
+    made = done(call("read", path="a.txt"), "one\ntwo\n")
+
+    assert shown(read_view, made)[1] == []
+    assert shown(read_view, made, expanded=True)[1] == ["one", "two"]
+
+
+def test_a_failure_is_always_seen() -> None:
+    made = done(call("read", path="a.txt"), "It is not there.", failed=True)
+
+    assert shown(read_view, made)[1] == ["It is not there."]
+
+
+def test_languages_are_known_by_the_name_of_a_file() -> None:
+    names = ("a/b.PY", "Makefile", "x.unknown", "noext", "a.py/Dockerfile", "")
+
+    assert [language_of(name) for name in names] == ["python", "make", "", "", "docker", ""]

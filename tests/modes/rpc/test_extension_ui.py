@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from typing import Any
+
+from pi.coding.extension_host.ui import ThemeChange
+from pi.modes.rpc.extension_ui import RpcUI
+
+
+class Wire:
+    """A client that remembers what it was sent."""
+
+    def __init__(self) -> None:
+        numbers = count(1)
+        self.sent: list[dict[str, Any]] = []
+        self.ui = RpcUI(self.sent.append, lambda: f"id{next(numbers)}")
+
+    async def asked(self, question: Any, **answer: Any) -> Any:
+        """What a dialog gives when the client answers so."""
+        waiting = asyncio.ensure_future(question)
+        await asyncio.sleep(0)
+        self.ui.answer({"id": self.sent[-1]["id"], **answer})
+        return await waiting
+
+
+async def test_questions_are_sent_and_answered() -> None:
+    wire = Wire()
+    ui = wire.ui
+
+    assert await wire.asked(ui.select("S", ("A", "B")), value="B") == "B"
+    assert await wire.asked(ui.confirm("C", "m"), confirmed=True) is True
+    assert await wire.asked(ui.input("I", "ph"), value="text") == "text"
+    assert await wire.asked(ui.editor("E", "pre"), value="text") == "text"
+
+    def request(number: int, method: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "extension_ui_request", "id": f"id{number}", "method": method, **fields}
+
+    assert wire.sent == [
+        request(1, "select", title="S", options=["A", "B"]),
+        request(2, "confirm", title="C", message="m"),
+        request(3, "input", title="I", placeholder="ph"),
+        request(4, "editor", title="E", prefill="pre"),
+    ]
+
+
+async def test_a_question_that_is_left_has_no_answer() -> None:
+    wire = Wire()
+
+    assert await wire.asked(wire.ui.select("S", ["A"]), cancelled=True) is None
+    assert await wire.asked(wire.ui.confirm("C", "m"), cancelled=True) is False
+    assert await wire.asked(wire.ui.input("I"), value=3) is None
+
+
+async def test_time_runs_out_here_and_not_at_the_client() -> None:
+    wire = Wire()
+
+    assert await wire.ui.select("S", ["A"], timeout=0.01) is None
+    assert not await wire.ui.confirm("C", "m", timeout=0.01)
+
+    assert [request["timeout"] for request in wire.sent] == [10, 10]
+    wire.ui.answer({"id": "id1", "value": "A"})  # too late, and nobody minds
+
+
+async def test_a_client_that_goes_away_leaves_every_question() -> None:
+    wire = Wire()
+    waiting = asyncio.ensure_future(wire.ui.editor("E"))
+    await asyncio.sleep(0)
+    wire.ui.close()
+
+    assert await waiting is None
+    wire.ui.close()
+
+
+async def test_what_needs_no_answer_is_only_sent() -> None:
+    wire = Wire()
+    ui = wire.ui
+    ui.notify("n")
+    ui.notify("n", "error")
+    ui.set_status("k", "v")
+    ui.set_status("k", None)
+    ui.set_widget("w", ("a",), placement="belowEditor")
+    ui.set_widget("w", None)
+    ui.set_widget("w", lambda: ui)  # type: ignore[arg-type]
+    ui.set_title("t")
+    ui.paste_to_editor("p")
+
+    told = [
+        {key: value for key, value in request.items() if key not in ("type", "id")}
+        for request in wire.sent
+    ]
+    assert told == [
+        {"method": "notify", "message": "n"},
+        {"method": "notify", "message": "n", "notifyType": "error"},
+        {"method": "setStatus", "statusKey": "k", "statusText": "v"},
+        {"method": "setStatus", "statusKey": "k"},
+        {
+            "method": "setWidget",
+            "widgetKey": "w",
+            "widgetLines": ["a"],
+            "widgetPlacement": "belowEditor",
+        },
+        {"method": "setWidget", "widgetKey": "w"},
+        {"method": "setTitle", "title": "t"},
+        {"method": "set_editor_text", "text": "p"},
+    ]
+    assert (ui.has_ui, ui.get_editor_text(), await ui.custom(lambda: ui)) == (True, "", None)  # type: ignore[arg-type, return-value]
+    assert ui.set_theme("x") == ThemeChange(
+        success=False, error="Theme switching not supported in RPC mode"
+    )

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.testing import says
+from tests.modes.interactive.theatre import Theatre
+from tests.screens.snapshots import check
+
+PAGE_UP, END, CTRL_UP, CTRL_SHIFT_F = "\x1b[5~", "\x1b[F", "\x1b[1;5A", "\x1b[102;6u"
+LINES = "\n".join(f"- item {number}" for number in range(60))
+
+
+def fullscreen(tmp_path: Path, **settings: str) -> Theatre:
+    theatre = Theatre(tmp_path, says(LINES), says("Short."), rows=20)
+    more = "".join(f', "{name}": "{value}"' for name, value in settings.items())
+    theatre.stage.write(".pi/agent/settings.json", f'{{"tuiMode": "fullscreen"{more}}}')
+    return theatre
+
+
+async def test_the_transcript_scrolls_above_the_editor(tmp_path: Path) -> None:
+    theatre = fullscreen(tmp_path)
+    async with theatre.playing():
+        theatre.send("list")
+        await theatre.sees("item 59")
+        await theatre.rests()
+        check("fullscreen", theatre.screen)
+        theatre.type(PAGE_UP)
+        await theatre.loses("item 59")
+        theatre.type("still typing")
+        await theatre.sees("still typing")
+        assert "item 59" not in theatre.screen
+        theatre.type(END)
+        await theatre.sees("item 59")
+        theatre.type(CTRL_UP)
+        await theatre.sees("▌ list")
+        assert theatre.terminal.is_alternate
+
+
+async def test_a_search_goes_to_what_is_looked_for(tmp_path: Path) -> None:
+    theatre = fullscreen(tmp_path)
+    async with theatre.playing():
+        theatre.send("list")
+        await theatre.sees("item 59")
+        theatre.type(CTRL_SHIFT_F)
+        await theatre.sees("Search:")
+        theatre.type("item 7")
+        await theatre.sees("Search: item 7")
+        await theatre.sees(" - item 7 ")
+        theatre.type("\x1b")
+        await theatre.loses("Search:")
+
+
+async def test_the_transcript_is_on_the_main_screen_afterwards(tmp_path: Path) -> None:
+    theatre = fullscreen(tmp_path)
+    async with theatre.playing():
+        theatre.send("list")
+        await theatre.sees("item 59")
+    assert not theatre.terminal.is_alternate
+    assert "item 0\n" in theatre.tape
+    assert "item 59" in theatre.tape
+
+
+async def test_only_a_hint_is_left_for_who_wants_that(tmp_path: Path) -> None:
+    theatre = fullscreen(tmp_path, fullscreenExitOutput="resume-hint")
+    async with theatre.playing():
+        theatre.send("list")
+        await theatre.sees("item 59")
+    assert "item" not in theatre.tape

@@ -1,0 +1,101 @@
+"""The API of extensions: what is promised."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pi.extension
+from pi.coding.extension_host.event_names import EVENTS
+from tests.extension_reference import PAGE, page
+
+MEMBERS = [
+    "add_compaction",
+    "add_input_mode",
+    "add_path_form",
+    "add_policy",
+    "add_redactor",
+    "add_scheme",
+    "add_section",
+    "add_tool",
+    "add_view",
+    "append_entry",
+    "command",
+    "exec",
+    "feed",
+    "flag",
+    "get_active_tools",
+    "get_all_tools",
+    "get_commands",
+    "get_flag",
+    "get_session_name",
+    "get_thinking_level",
+    "on",
+    "provide",
+    "publish",
+    "register_command",
+    "register_entry_renderer",
+    "register_flag",
+    "register_markdown_transformer",
+    "register_message_renderer",
+    "register_provider",
+    "register_shortcut",
+    "register_tool",
+    "send_message",
+    "send_user_message",
+    "service",
+    "set_active_tools",
+    "set_label",
+    "set_model",
+    "set_session_name",
+    "set_thinking_level",
+    "shared",
+    "shortcut",
+    "spawn",
+    "store",
+    "tool",
+    "unregister_provider",
+    "when_idle",
+    "wrap_files",
+    "wrap_model",
+    "wrap_tool",
+]
+"""Of ``ExtensionAPI``; changing this list changes a promise."""
+
+
+def test_an_extension_can_do_exactly_this() -> None:
+    members = [name for name in vars(pi.extension.ExtensionAPI) if not name.startswith("_")]
+
+    assert sorted(members) == sorted(MEMBERS)
+
+
+@pytest.mark.parametrize("name", pi.extension.__all__)
+def test_every_promised_name_is_there_and_says_what_it_is(name: str) -> None:
+    assert getattr(pi.extension, name, None) is not None
+
+
+def test_every_event_has_its_record_among_the_names() -> None:
+    assert {kind.__name__ for kind in EVENTS.values()} <= set(pi.extension.__all__)
+
+
+def test_the_reference_is_made_from_the_code() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_nothing_is_defined_here(root: Path) -> None:
+    tree = ast.parse((root / "src/pi/extension.py").read_text())
+    kinds = {type(node).__name__ for node in tree.body}
+
+    assert kinds == {"Expr", "ImportFrom", "Assign"}
+    assert len(pi.extension.__all__) == len(set(pi.extension.__all__))
+
+
+def test_no_screen_is_loaded_with_it() -> None:
+    code = "import sys, pi.extension; print([n for n in sys.modules if n.startswith('pi.tui')])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "[]"
