@@ -57,6 +57,7 @@ MEMBERS = [
     "shortcut",
     "spawn",
     "store",
+    "sub_session",
     "tool",
     "unregister_provider",
     "when_idle",

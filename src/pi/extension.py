@@ -211,6 +211,10 @@ from pi.coding.extension_host.session_events import (
     UiPromptStartEvent,
     UserBashEvent,
 )
+from pi.coding.extension_host.sub_sessions import (
+    SessionHandle,
+    SubSession,
+)
 from pi.coding.extension_host.tools import (
     ToolWrap,
 )
@@ -343,6 +347,7 @@ __all__ = [
     "SessionCompactingEvent",
     "SessionControl",
     "SessionForkEvent",
+    "SessionHandle",
     "SessionInfoChangedEvent",
     "SessionMessage",
     "SessionShutdownEvent",
@@ -355,6 +360,7 @@ __all__ = [
     "Strategy",
     "StreamEvent",
     "StreamOptions",
+    "SubSession",
     "SystemMessage",
     "SystemPromptOptions",
     "Text",

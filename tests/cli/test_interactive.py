@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 import pty
-import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.testing.virtual_terminal import VirtualTerminal
 from tests.cli.program import PATIENCE, Program
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
@@ -20,6 +21,7 @@ class Person:
     """Somebody at a terminal in which ``pi`` runs."""
 
     def __init__(self, cli: Program, *words: str) -> None:
+        self._screen = VirtualTerminal(100, 30, replies=False)
         self._ours, theirs = pty.openpty()
         self.program = subprocess.Popen(
             [sys.executable, "-m", "pi", *words],
@@ -31,14 +33,18 @@ class Person:
             start_new_session=True,
         )
         os.close(theirs)
-        self.seen = ""
 
-    def reads_until(self, text: str) -> None:
-        """Read until a text has been shown; a missing one ends with the program."""
-        while text not in self.seen:
-            data = os.read(self._ours, 65_536)
-            assert data, self.seen
-            self.seen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07", "", data.decode())
+    @property
+    def tape(self) -> str:
+        """All that can be read."""
+        return "\n".join(self._screen.tape)
+
+    def sees(self, text: str) -> None:
+        """Wait until a text is shown."""
+        while text not in self.tape:
+            ready, _, _ = select.select([self._ours], [], [], PATIENCE)
+            assert ready, self.tape
+            self._screen.write(os.read(self._ours, 65_536).decode("utf-8", "replace"))
 
     def types(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
@@ -61,18 +67,18 @@ def person(cli: Program, *words: str) -> Iterator[Person]:
 
 def test_without_a_model_the_person_is_told_what_to_do(tmp_path: Path) -> None:
     with person(Program.below(tmp_path)) as ada:
-        ada.reads_until("no model: /login")
+        ada.sees("no model: /login")
         ada.types("\x04")
         assert ada.program.wait(PATIENCE) == 0
 
 
 def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
     with person(Program.below(tmp_path), "--model", "demo/tour", "hello there") as ada:
-        ada.reads_until("hello there")
-        ada.reads_until("This is a guided tour")
-        ada.reads_until("That was the tour")
+        ada.sees("hello there")
+        ada.sees("This is a guided tour")
+        ada.sees("That was the tour")
         ada.types("\x04")
-        ada.reads_until("To resume this session: pi --session")
+        ada.sees("To resume this session: pi --session")
         assert ada.program.wait(PATIENCE) == 0
 
 
@@ -80,7 +86,7 @@ def test_what_was_loaded_is_told(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("AGENTS.md", "Be kind.")
     with person(cli) as ada:
-        ada.reads_until("AGENTS.md · /help for commands")
+        ada.sees("AGENTS.md · /help for commands")
         ada.types("\x04")
         assert ada.program.wait(PATIENCE) == 0
 
@@ -90,9 +96,9 @@ def test_trust_is_asked_before_the_project_is_read(tmp_path: Path) -> None:
     (cli.cwd / ".pi").mkdir()
     (cli.cwd / ".pi" / "settings.json").write_text('{"theme": "light"}')
     with person(cli) as ada:
-        ada.reads_until("Trust project folder?")
+        ada.sees("Trust project folder?")
         ada.types("\r")
-        ada.reads_until("no model: /login")
+        ada.sees("no model: /login")
         ada.types("\x04")
         assert ada.program.wait(PATIENCE) == 0
     assert (cli.agent_dir / "trust.json").exists()
@@ -100,6 +106,6 @@ def test_trust_is_asked_before_the_project_is_read(tmp_path: Path) -> None:
 
 def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
     with person(Program.below(tmp_path), "--resume") as ada:
-        ada.reads_until("Resume")
+        ada.sees("Resume")
         ada.types("\x1b")
         ada.types("\x04")

@@ -100,3 +100,17 @@ async def test_the_end_tells_how_to_come_back(tmp_path: Path) -> None:
         pass
     assert theatre.hint == "To resume this session: pi --session x"
     assert theatre.terminal.cursor_is_visible
+
+
+@pytest.mark.trap(186)
+async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, replies=False)
+    async with theatre.playing():
+        written = "".join(theatre.terminal.output)
+        assert written.startswith("\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c")
+        assert "\x1b[>4;2m" not in written
+        theatre.type("\x1b[?62c")
+        await theatre.until(lambda: "\x1b[>4;2m" in theatre.terminal.output)
+        theatre.type("\x1b[?7u")
+        await theatre.until(lambda: "\x1b[>4;0m" in theatre.terminal.output)
+        assert theatre.screen.count("─" * 80) == 2

@@ -57,3 +57,15 @@ async def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
     assert "38;2;" not in written
     assert "38;5;" not in written
     assert "\x1b[94m" in written
+
+
+async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        await theatre.sees("(faux) faux")
+        assert theatre.session is not None
+        dark = theatre.terminal.style(0, 1)["fg"]
+        theatre.session.settings.set({"theme": "light"})
+        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
+        theatre.session.settings.set({"theme": "nothing"})
+        await theatre.sees('There is no theme "nothing".')

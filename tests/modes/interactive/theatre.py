@@ -78,11 +78,12 @@ class Theatre:
         columns: int = 80,
         rows: int = 24,
         environ: dict[str, str] | None = None,
+        replies: bool = True,
         **options: Any,
     ) -> None:
         self.stage = Stage(tmp_path, *steps)
         self.clock: FakeClock = self.stage.clock
-        self.terminal = VirtualTerminal(columns, rows)
+        self.terminal = VirtualTerminal(columns, rows, replies=replies)
         self.environ = {**self.stage.host.environ, "COLORTERM": "truecolor", **(environ or {})}
         self.options = options
         self.commands: FewCommands | None = None

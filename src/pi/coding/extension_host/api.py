@@ -58,6 +58,7 @@ from pi.coding.extension_host.services import (
     ExtensionSettings,
 )
 from pi.coding.extension_host.stores import Store, StorePlace, open_store
+from pi.coding.extension_host.sub_sessions import SessionHandle, SubSession
 from pi.coding.extension_host.tools import Exposure, ToolWrap, Wrapping, checked
 from pi.coding.files.layers import FileLayer
 from pi.coding.session.messages import CustomMessage
@@ -457,6 +458,11 @@ class ExtensionAPI:
         return await self._shelves.shared.take(
             key, make, user=self.scope, report=registering.report(self._instance), linger=linger
         )
+
+    async def sub_session(self, spec: SubSession) -> SessionHandle:
+        """Begin a nested session with the guards of this one; it ends with it."""
+        nested = await self._link.session.open_nested(spec)
+        return SessionHandle(nested, spec, self.scope)
 
     def provide(self, name: str, service: object) -> Registration:
         """Offer something to other extensions."""

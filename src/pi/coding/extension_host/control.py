@@ -16,6 +16,7 @@ from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.sub_sessions import NestedSession, SubSession
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.session.entries import KnownEntry
@@ -235,6 +236,10 @@ class SessionActs(Protocol):
 
     def shutdown(self) -> None:
         """Ask the program to end."""
+        ...
+
+    async def open_nested(self, spec: SubSession) -> NestedSession:
+        """A session that works for this one."""
         ...
 
 

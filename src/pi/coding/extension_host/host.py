@@ -29,7 +29,7 @@ from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.listening import Listening
 from pi.coding.extension_host.mailbox import Updates
 from pi.coding.extension_host.manifest import Manifest, check_version, read_manifest
-from pi.coding.extension_host.model_wraps import ModelRequest, asked_through
+from pi.coding.extension_host.model_wraps import ModelRequest, Wrapped, asked_through
 from pi.coding.extension_host.no_ui import NoUI
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.policy import HostPolicy
@@ -41,9 +41,11 @@ from pi.coding.extension_host.registries import Registries
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
+from pi.coding.extension_host.sub_sessions import Guarding
 from pi.coding.extension_host.tools import ExtensionTool, annotated, wrapped
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.watchdog import Watchdog
+from pi.coding.files.layers import FileLayer
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +76,10 @@ class ExtensionHost:
         report: Callable[[str], None],
         flags: Mapping[str, bool | str],
         mode: Mode = "print",
+        parent: ExtensionHost | None = None,
     ) -> None:
+        self._parent = parent
+        """Of the session that this one works for."""
         self._clock = clock
         self._report = report
         self._mode: Mode = mode
@@ -169,7 +174,7 @@ class ExtensionHost:
         """``tool`` inside everything that extensions have wrapped around it."""
         registries = self.registries
         tool = referring(tool, registries.references.values)
-        if len(registries.file_layers):
+        if self.file_layers():
             tool = annotated(tool)
         return wrapped(tool, registries.tool_wraps.values)
 
@@ -196,17 +201,19 @@ class ExtensionHost:
     ) -> EventStream:
         """The answer to a request of this session, through everything that stands around it."""
         request = watched(request, self.hooks)
-        wraps = [
-            each.wrap
-            for each in self.registries.model_wraps.values
-            if each.concerns(request.purpose)
-        ]
+        wraps = [each.wrap for each in self._model_wraps() if each.concerns(request.purpose)]
         return asked_through(wraps, request, ask) if wraps else ask(request)
+
+    def file_layers(self) -> tuple[FileLayer, ...]:
+        """What stands around every write, the parent's first."""
+        inherited = () if self._parent is None else self._parent.file_layers()
+        return inherited + self.registries.file_layers.values
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """Who is asked in a run, in order: ``core`` before extensions that want to be last."""
         at = self.registries.policies_at
-        return (*at("first"), self.policy, *at("normal"), *core, *at("last"))
+        guards = () if self._parent is None else (Guarding(self._parent.policy),)
+        return (*at("first"), *guards, self.policy, *at("normal"), *core, *at("last"))
 
     def failed(self, owner: Owner, event: str, problem: BaseException) -> None:
         """Report a failure: to the log, to the person, and to clients."""
@@ -296,6 +303,10 @@ class ExtensionHost:
             command_context=CommandContext(link, ui, mode, renewed),
             shelves=self._shelves,
         )
+
+    def _model_wraps(self) -> tuple[Wrapped, ...]:
+        inherited = () if self._parent is None else self._parent._model_wraps()
+        return inherited + self.registries.model_wraps.values
 
     def _tools_changed(self) -> None:
         if self._session is not None:

@@ -21,7 +21,9 @@ from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.compaction.policy import CompactionPolicy
 from pi.coding.extension_host.answers import ResourcesAnswer
+from pi.coding.extension_host.finding import Wanted as WantedExtensions
 from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.extension_host.sub_sessions import SubSession
 from pi.coding.extension_host.ui import Mode
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
@@ -49,7 +51,7 @@ from pi.coding.runtime.idle_compaction import IdleCompaction
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.interrupting import Interrupting
 from pi.coding.runtime.model_selection import ModelSelection
-from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.runtime.prompting import Prompting
 from pi.coding.runtime.replacing import Replacing
 from pi.coding.runtime.serving import image_limits, session_variables
@@ -99,6 +101,8 @@ class Parts(Record):
     persistent: bool = True
     ask_trust: AskPerson | None = None
     bus: Bus | None = None
+    parent: ExtensionHost | None = None
+    """The extensions of the session that this one works for."""
     mode: Mode = "print"
     """How extensions are told that pi runs, until a mode says otherwise."""
 
@@ -233,6 +237,7 @@ class _Build:
             stream=partial(self._asking.stream, purpose="extension"),
             when_idle=self._when_idle,
             reload=self._reload,
+            open_nested=self._open_nested,
             refresh_policies=self._arrange_policies,
         )
         self._extensions.host.serve(self._hosted)
@@ -249,6 +254,7 @@ class _Build:
             report=machine.report,
             flags=wanted.flags,
             mode=self._parts.mode,
+            parent=self._parts.parent,
         )
         places = ExtensionPlaces(machine, wanted, self._parts.settings)
         return Extensions(host, places, self._bus)
@@ -271,7 +277,7 @@ class _Build:
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
             image_limits=lambda: known(image_limits, ImageLimits()),
-            file_layers=lambda: self._extensions.host.registries.file_layers.values,
+            file_layers=self._extensions.host.file_layers,
             tools=lambda: known(lambda core: core.toolbox.active_names, ()),
         )
 
@@ -422,6 +428,29 @@ class _Build:
         core.workspace = reread(
             core.workspace, self._host, self._options, skills=skills, prompts=prompts
         )
+
+    async def _open_nested(self, spec: SubSession) -> AgentSession:
+        """A session in memory that works for this one, with what guards this one."""
+        core = self._core
+        named = isinstance(spec.model, str)
+        options = SessionOptions(
+            model=spec.model if named else None,  # type: ignore[arg-type]
+            thinking=spec.thinking or core.agent.thinking_level,
+            tools=ToolWishes(only=spec.tools),
+            approve=core.workspace.trust.trusted,
+            extensions=WantedExtensions(discover=False),
+        )
+        parts = Parts(
+            registry=core.registry,
+            model=None if named else spec.model or core.agent.model,  # type: ignore[arg-type]
+            settings=core.workspace.settings,
+            tools=spec.custom_tools,
+            whole_prompt=spec.system,
+            persistent=False,
+            parent=self._extensions.host,
+        )
+        cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
+        return (await assemble(cwd, self._host, options, parts)).session
 
     async def _reload(self) -> None:
         """Leave the session as it is, and have everything around it anew."""

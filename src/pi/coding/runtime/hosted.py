@@ -27,6 +27,7 @@ from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.extension_host.control import Cancelled, Setup
 from pi.coding.extension_host.failures import words
 from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.sub_sessions import NestedSession, SubSession
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.agent_session import AgentSession
@@ -55,6 +56,7 @@ class Hosted:
         stream: StreamFn,
         when_idle: WhenIdle,
         reload: Callable[[], Awaitable[None]],
+        open_nested: Callable[[SubSession], Awaitable[AgentSession]],
         refresh_policies: Callable[[], None],
     ) -> None:
         self._core = core
@@ -62,6 +64,7 @@ class Hosted:
         self._stream = stream
         self._when_idle = when_idle
         self._reload = reload
+        self._open_nested = open_nested
         self._refresh_policies = refresh_policies
         self._tasks = TaskScope()
         self._begun: set[asyncio.Task[None]] = set()
@@ -306,6 +309,10 @@ class Hosted:
             self.shutdown_wanted.set()
 
         self.when_idle(end)
+
+    async def open_nested(self, spec: SubSession) -> NestedSession:
+        """A session that works for this one."""
+        return await self._open_nested(spec)
 
     # What needs rest ------------------------------------------------------------------------------
 

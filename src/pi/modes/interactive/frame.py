@@ -64,6 +64,8 @@ class Frame:
             scheme=lambda: appearance.scheme,
             redraw=self.tui.reset_display,
         )
+        self.theme_setting = values.theme
+        """The theme that was wanted at the start, whether there is one of that name or not."""
         self._choose_theme(values.theme)
         appearance.on_change(self.themes.scheme_changed)
         self.keymap = Keymap(platform=platform_of(start.system, start.environ))

@@ -26,6 +26,7 @@ from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.region import Status
 from pi.modes.interactive.status.window import Window
 from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
+from pi.modes.interactive.theme_file import BadTheme
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.notices import LinesBlock
 from pi.modes.interactive.transcript.view import TranscriptView
@@ -45,6 +46,7 @@ class SessionView:
         self._tasks = tasks
         self._opened: Opened | None = None
         self._settings: Settings | None = None
+        self._theme_setting = frame.theme_setting
         self._end_log: Callable[[], None] = lambda: None
         tui, keymap = frame.tui, frame.keymap
         self._graphics = graphics_for(tui, start.environ)
@@ -228,6 +230,15 @@ class SessionView:
         look.graphics = self._graphics if values.terminal.show_images else None
         if look.hides_thinking != values.hide_thinking_block:
             self._transcript.hide_thinking(hidden=values.hide_thinking_block)
+        if values.theme != self._theme_setting:
+            self._theme_setting = values.theme
+            self._use_theme(values.theme)
+
+    def _use_theme(self, wanted: str | None) -> None:
+        try:
+            self._frame.themes.use(wanted)
+        except BadTheme as problem:
+            self.screen.notify(problem.explain(), "warning")
 
     # The world ------------------------------------------------------------------------------------
 

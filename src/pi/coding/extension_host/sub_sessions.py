@@ -1,0 +1,119 @@
+"""Sessions that work for a session: with what guards it, and never longer than it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from pi.agent.policy import Policy
+from pi.agent.tool import AgentTool, ToolResult
+from pi.ai.messages import AssistantMessage, ToolCall
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.base.records import Record
+from pi.coding.extension_host.scope import Scope
+
+
+class SubSession(Record):
+    """What a nested session is to do. It inherits model wraps, file layers, guards and trust."""
+
+    prompt: str
+    tools: tuple[str, ...] | None = None
+    """Names of built-in tools that are on; ``None`` means the usual ones."""
+    custom_tools: tuple[AgentTool, ...] = ()
+    model: Model | str | None = None
+    """Else that of the session."""
+    thinking: ThinkingLevel | None = None
+    system: str | None = None
+    """In place of the whole system prompt."""
+    seconds: float | None = None
+    """After which it is aborted."""
+    cwd: Path | None = None
+
+
+class NestedSession(Protocol):
+    """As much of a session as a handle needs."""
+
+    async def prompt(self, text: str) -> AssistantMessage | None:
+        """Say something; gives the last answer."""
+        ...
+
+    async def steer(self, text: str) -> None:
+        """Have it delivered after the tools of the current turn."""
+        ...
+
+    async def abort(self) -> None:
+        """End what is under way."""
+        ...
+
+    def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
+        """Have ``listener`` called with every public event."""
+        ...
+
+    async def close(self) -> None:
+        """Let everything go."""
+        ...
+
+
+class SessionHandle:
+    """A nested session that is at work; it ends with the scope that began it."""
+
+    def __init__(self, session: NestedSession, spec: SubSession, scope: Scope) -> None:
+        self._session = session
+        self._spec = spec
+        self._clock = scope.clock
+        self._task = scope.spawn(self._work(), name="sub-session")
+
+    def events(self, listener: Callable[[Any], None]) -> Callable[[], None]:
+        """Have ``listener`` called with every public event of it; gives what ends that."""
+        return self._session.subscribe(listener)
+
+    async def steer(self, text: str) -> None:
+        """Tell it something while it works."""
+        await self._session.steer(text)
+
+    async def abort(self) -> None:
+        """End it; its result is what it had come to."""
+        await self._session.abort()
+
+    async def result(self) -> AssistantMessage | None:
+        """Its last answer; ``CancelledError`` if its parent ended before."""
+        answer: AssistantMessage | None = await asyncio.shield(self._task)
+        return answer
+
+    async def _work(self) -> AssistantMessage | None:
+        try:
+            if self._spec.seconds is None:
+                return await self._session.prompt(self._spec.prompt)
+            return await self._in_time(self._spec.seconds)
+        finally:
+            await self._session.close()
+
+    async def _in_time(self, seconds: float) -> AssistantMessage | None:
+        work = asyncio.ensure_future(self._session.prompt(self._spec.prompt))
+        end = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait({work, end}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                await self._session.abort()
+            return await work
+        finally:
+            work.cancel()
+            end.cancel()
+            await asyncio.wait({work, end})
+
+
+class Guarding(Policy):
+    """The guards of a session, asked in those that work for it as well."""
+
+    def __init__(self, guard: Policy) -> None:
+        self._guard = guard
+
+    async def before_tool(self, call: ToolCall) -> ToolCall:
+        """Let the call run, unless the parent's extensions forbid it."""
+        return await self._guard.before_tool(call)
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """The result, as the parent's extensions want it."""
+        return await self._guard.after_tool(call, result)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.events import StreamEvent
+from pi.ai.messages import Text, ToolResultMessage
+from pi.ai.providers.faux import Reply, calls, says
+from pi.ai.request import Call
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.model_wraps import ModelRequest
+from pi.coding.extension_host.sub_sessions import SubSession
+from pi.coding.files.layers import FileChange, FileWrite, FileWritten
+from tests.coding.extension_host.stage import playing
+
+
+async def test_a_nested_session_has_the_wraps_layers_and_guards_of_its_parent(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    story: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        async def note(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
+            story.append("asked")
+            async for event in ask(request):
+                yield event
+
+        async def layer(change: FileChange, write: FileWrite) -> FileWritten:
+            story.append(f"wrote {change.path.name}")
+            return await write(change)
+
+        pi.wrap_model(note)
+        pi.wrap_files(layer)
+
+        @pi.on("tool_call")
+        def guard(event: Any, ctx: Any) -> Any:
+            return {"block": True, "reason": "no"} if event.tool_name == "bash" else None
+
+    steps = (
+        calls("write", path="a", content="x"),
+        calls("bash", command="true"),
+        says("found it"),
+    )
+    async with playing(tmp_path, extension, steps=steps) as play:
+        spec = SubSession(prompt="look", tools=("write", "bash"), system="You look for things.")
+        handle = await apis[0].sub_session(spec)
+        events: list[Any] = []
+        end = handle.events(events.append)
+        answer = await handle.result()
+        end()
+
+        assert answer is not None
+        assert answer.content == (Text(text="found it"),)
+        results = [
+            event.message
+            for event in events
+            if type(event).__name__ == "MessageEnd" and isinstance(event.message, ToolResultMessage)
+        ]
+        assert [result.content[0].text for result in results][1] == "no"  # type: ignore[union-attr]
+        assert play.session.messages == []
+        first = play.stage.provider.requests[0].messages[0]
+        assert first.sections == {"preamble": "You look for things."}  # type: ignore[union-attr]
+    assert story == ["asked", "wrote a", "asked", "asked"]
+
+
+async def test_several_work_side_by_side_and_can_be_aborted(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def answer(call: Call) -> Reply:
+        return says(f"about {call.messages[-1].content[0].text}")  # type: ignore[union-attr]
+
+    async with playing(tmp_path, apis.append, steps=(answer,)):
+        (pi,) = apis
+        handles = [await pi.sub_session(SubSession(prompt=name)) for name in ("a", "b")]
+        await handles[1].abort()
+        answers = [await handle.result() for handle in handles]
+
+    assert [message and message.content[0].text for message in answers][0] == "about a"  # type: ignore[union-attr]
+
+
+async def test_one_that_takes_too_long_is_aborted(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    steps = (calls("bash", command="sleep 60"), says("never"))
+
+    async with playing(tmp_path, apis.append, steps=steps) as play:
+        begun = asyncio.Event()
+        handle = await apis[0].sub_session(SubSession(prompt="go", seconds=5))
+        handle.events(
+            lambda event: begun.set() if type(event).__name__ == "ToolExecutionStart" else None
+        )
+        await begun.wait()
+        await play.stage.clock.advance(6)
+        answer = await handle.result()
+
+    assert answer is not None
+    assert answer.stop_reason == "error"
+
+
+async def test_it_ends_with_the_session_that_began_it(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    steps = (calls("bash", command="sleep 60"), says("never"))
+
+    async with playing(tmp_path, apis.append, steps=steps) as play:
+        handle = await apis[0].sub_session(SubSession(prompt="go"))
+        await asyncio.sleep(0)
+        await play.session.new_session()
+
+        with pytest.raises(asyncio.CancelledError):
+            await handle.result()
