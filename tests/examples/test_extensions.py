@@ -199,6 +199,19 @@ async def test_an_answer_that_breaks_a_rule_is_cut(tmp_path: Path) -> None:
     assert answer.content == (Text(text="It is 4."),)
 
 
+async def test_somebody_else_is_sent_to_look(tmp_path: Path) -> None:
+    steps = (
+        calls("explore", question="where is it?"),
+        calls("ls", path="."),
+        says("In a.txt."),
+        says("It is in a.txt."),
+    )
+    async with using("sub_agent", tmp_path, *steps) as play:
+        await play.session.prompt("find it")
+
+        assert results(play) == ["In a.txt."]
+
+
 async def test_nothing_is_written_while_a_plan_is_made(tmp_path: Path) -> None:
     ui = FakeUI()
     steps = (calls("write", path="a", content="x"), says("planned"), says("done"))

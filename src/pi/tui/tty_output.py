@@ -11,10 +11,10 @@ import asyncio
 import os
 import select
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 LARGEST_STRAY = 64_000
 """Bytes of what others printed that are shown afterwards."""
@@ -97,7 +97,7 @@ class StrayOutput:
     """
 
     def __init__(self) -> None:
-        self._kept = tempfile.TemporaryFile()  # noqa: SIM115 - closed in ``release``
+        self._kept = _scratch_file()
         self._originals: dict[int, int] = {}
         _flush_standard_streams()
         for fd in (1, 2):
@@ -128,3 +128,12 @@ def _now() -> float:
     import time  # only where a program ends: everybody else is given the time
 
     return time.monotonic()
+
+
+def _scratch_file() -> BinaryIO:
+    """A file without a name; its owner closes it."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("pi-output"), "w+b")
+    import tempfile  # half of what a first frame may cost, where the system has no better way
+
+    return tempfile.TemporaryFile()

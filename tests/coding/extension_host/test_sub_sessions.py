@@ -82,7 +82,8 @@ async def test_several_work_side_by_side_and_can_be_aborted(tmp_path: Path) -> N
         await handles[1].abort()
         answers = [await handle.result() for handle in handles]
 
-    assert [message and message.content[0].text for message in answers][0] == "about a"  # type: ignore[union-attr]
+    assert answers[0] is not None
+    assert answers[0].content == (Text(text="about a"),)
 
 
 async def test_one_that_takes_too_long_is_aborted(tmp_path: Path) -> None:

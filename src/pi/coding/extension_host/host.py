@@ -41,6 +41,7 @@ from pi.coding.extension_host.registries import Registries
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
+from pi.coding.extension_host.stalls import Stalls
 from pi.coding.extension_host.sub_sessions import Guarding
 from pi.coding.extension_host.tools import ExtensionTool, annotated, wrapped
 from pi.coding.extension_host.ui import ExtensionUI, Mode
@@ -89,7 +90,8 @@ class ExtensionHost:
         self._numbers = count()
         self._instances: dict[str, Instance] = {}
         self._infos: dict[str, ExtensionInfo] = {}
-        self.hooks = Hooks(self._watchdog, self.failed)
+        self._stalls = Stalls()
+        self.hooks = Hooks(self._watchdog, self.failed, self._stalls)
         self.registries = Registries(
             tools_changed=self._tools_changed, policies_changed=self._policies_changed
         )
@@ -160,6 +162,7 @@ class ExtensionHost:
         """End everything, for good."""
         await self.unload()
         await self._watchdog.close()
+        self._stalls.close()
 
     async def activate(self, candidate: Candidate) -> None:
         """Load an extension that was waiting for its first use; ``ExtensionError`` if it fails."""

@@ -1,0 +1,24 @@
+"""A tool that sends somebody else to look: a nested session with tools that only read."""
+
+from __future__ import annotations
+
+from pi.extension import ExtensionAPI, SubSession, Text, ToolContext, ToolFailed, ToolResult
+
+SYSTEM = "You find things in a project. Look, then answer in a few lines, with file names."
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Have ``explore``; what guards this session guards the nested one, too."""
+
+    @pi.tool
+    async def explore(question: str, ctx: ToolContext) -> ToolResult:
+        """Ask an assistant that reads the project; it has three minutes."""
+        spec = SubSession(
+            prompt=question, tools=("read", "grep", "find", "ls"), system=SYSTEM, seconds=180
+        )
+        ctx.update(ToolResult.of("looking around ..."))
+        answer = await (await pi.sub_session(spec)).result()
+        if answer is None or answer.stop_reason in ("error", "aborted"):
+            raise ToolFailed("The assistant came to nothing.")
+        text = "".join(part.text for part in answer.content if isinstance(part, Text))
+        return ToolResult(content=(Text(text=text),), usage=answer.usage)
