@@ -36,7 +36,7 @@ async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
             taken += len(await reader.take())
 
         assert taken + len(await reader.everything()) == MOST_WAITING + 1
-        assert reader.output.waiting == 0
+        assert not reader.output.is_behind
 
 
 async def test_at_the_end_nobody_waits_for_a_reader_any_more() -> None:

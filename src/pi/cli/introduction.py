@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi import __version__
-from pi.coding.extension_host.host import ExtensionInfo
+from pi.coding.extension_host.loading import ExtensionInfo
 from pi.coding.runtime.assemble import Assembled
 
 

@@ -259,7 +259,7 @@ async def test_a_strategy_of_compaction_and_redactors_are_registered(tmp_path: P
 
     settings = {"compaction": {"strategy": "mine"}}
     async with playing(tmp_path, extension, settings=settings) as play:
-        assert play.host.registries.redacted("a secret", "log") == "a [log]"
+        assert play.host.registries.redacted("a secret", "share") == "a [share]"
         with pytest.raises(CompactionFailed, match="not today"):
             await play.session.compact()
     assert asked == ["manual"]
@@ -278,3 +278,15 @@ async def test_before_there_is_a_session_nothing_can_be_asked_of_it(tmp_path: Pa
             "There is no session yet: extensions are being loaded."
             " Do this at session_start, or later."
         ]
+
+
+async def test_what_an_extension_takes_out_is_in_no_export(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_redactor(lambda text, sink: text.replace("Project X", "[hidden]"))
+
+    async with playing(tmp_path, extension, steps=(says("Project X is fine"),)) as play:
+        await play.session.prompt("how is Project X?")
+        text = (await play.session.export("out.txt")).read_text()
+
+    assert "Project X" not in text
+    assert "how is [hidden]?" in text

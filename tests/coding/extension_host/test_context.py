@@ -113,7 +113,7 @@ async def test_inside_a_run_the_session_cannot_be_replaced(tmp_path: Path) -> No
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         async def leave(event: Any, ctx: Any) -> None:
-            session = play.host._must_have_session()
+            session = play.host.session
             for act in (session.new_session, session.reload, session.wait_for_idle):
                 try:
                     await act()

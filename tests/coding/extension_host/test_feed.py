@@ -23,7 +23,7 @@ async def test_a_session_is_told_as_data_in_one_order(tmp_path: Path) -> None:
         await play.session.tree.go_to(person.entry_id)
         await apis[0].publish("ping", 1)
         items = await taken(feed)
-        entries = [entry.id for entry in play.host._must_have_session().log.entries()]
+        entries = [entry.id for entry in play.host.session.log.entries()]
 
     snapshot, *rest = items
     assert snapshot.kind == "snapshot"

@@ -1,83 +1,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pi.ai.providers.faux import says
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.failures import StaleSession
-from pi.coding.extension_host.finding import Wanted
-from pi.coding.extension_host.modules import PREFIX
 from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.stage import Stage
-
-HELLO = """
-def extension(pi):
-    @pi.tool
-    def greet(name: str) -> str:
-        "Greet somebody."
-        return f"Hello, {name}!"
-
-    @pi.command("hi")
-    async def hi(args, ctx):
-        await pi.send_message({"custom_type": "hi", "content": args})
-
-    @pi.on("input")
-    def shout(event, ctx):
-        return {"action": "transform", "text": event.text.upper()}
-"""
-BROKEN = {
-    "syntax.py": "def extension(",
-    "missing.py": "import nothing_like_this",
-    "leaving.py": "import sys\ndef extension(pi): sys.exit(3)",
-    "empty.py": "",
-    "factory.py": (
-        "def extension(pi):\n"
-        "    pi.register_flag('x')\n"
-        "    pi.command('bad')(lambda args, ctx: None)\n"
-        "    pi.on('input', lambda event, ctx: None)\n"
-        "    raise RuntimeError('no')\n"
-    ),
-    "old.py": "# /// pi\n# api = 0\n# ///\ndef extension(pi): ...\n",
-}
-
-
-@pytest.mark.trap(262)
-async def test_a_broken_extension_is_named_leaves_nothing_and_stops_no_other(
-    tmp_path: Path,
-) -> None:
-    stage = Stage(tmp_path, says("one"))
-    for name, text in BROKEN.items():
-        stage.write(f".pi/agent/extensions/{name}", text)
-    stage.write(".pi/agent/extensions/zz.py", HELLO)
-    session = await stage.open()
-    host = session.extensions.host
-
-    problems = {Path(info.path).name: info.problem for info in host.infos if info.problem}
-    assert sorted(problems) == sorted(BROKEN)
-    assert problems["factory.py"] == "RuntimeError: no"
-    assert problems["empty.py"].endswith("Write `def extension(pi): ...` in it.")
-    assert len([text for text in stage.reports if "was not loaded" in text]) == len(BROKEN)
-    assert [name for name, _ in host.registries.commands.listed()] == ["hi"]
-    assert host.registries.flags.winners() == {}
-    await session.prompt("hello")
-    assert stage.provider.requests[0].messages[-1].content[0].text == "HELLO"  # type: ignore[union-attr]
-    await session.close()
-
-
-@pytest.mark.trap(277)
-async def test_how_long_each_extension_took_is_known(tmp_path: Path) -> None:
-    def slow(pi: ExtensionAPI) -> None: ...
-
-    async with playing(tmp_path, slow) as play:
-        (info,) = play.host.infos
-
-    assert (info.name, info.rank, info.problem) == ("slow", "explicit", "")
-    assert info.milliseconds >= 0
 
 
 @pytest.mark.trap(263)
@@ -128,70 +59,6 @@ async def test_extensions_load_once_at_the_start_and_hear_of_it_when_it_is_ready
     assert told == ["loaded", "started print"]
 
 
-async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = stage.write(".pi/agent/extensions/hello.py", HELLO)
-    session = await stage.open()
-    await session.start()
-    host = session.extensions.host
-    tasks, modules = len(asyncio.all_tasks()), _modules()
-
-    for _ in range(50):
-        await session.extensions.reload()
-    path.write_text(HELLO.replace('"hi"', '"hey"'))
-    await session.extensions.reload()
-
-    assert [name for name, _ in host.registries.commands.listed()] == ["hey"]
-    assert list(host.tools()) == ["greet"]
-    assert (len(asyncio.all_tasks()), _modules()) == (tasks, modules)
-    await session.close()
-    assert host.tools() == {}
-
-
-def _modules() -> list[str]:
-    return [name for name in sys.modules if name.startswith(PREFIX)]
-
-
-async def test_nothing_of_a_project_is_run_before_it_is_trusted(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    mark = stage.home / "mark"
-    code = f"open({str(mark)!r}, 'w').close()\ndef extension(pi): ...\n"
-    stage.write("project/.pi/extensions/evil.py", code)
-
-    session = await stage.open()
-    await session.close()
-    assert not mark.exists()
-
-    session = await stage.open(approve=True)
-    assert [info.rank for info in session.extensions.infos()] == ["project"]
-    await session.close()
-    assert mark.exists()
-
-
-@pytest.mark.trap(274)
-async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_path: Path) -> None:
-    def code(answer: str) -> str:
-        tool = f"    @pi.tool\n    async def who() -> str:\n        return {answer!r}\n"
-        return f"def extension(pi):\n{tool}"
-
-    stage = Stage(tmp_path)
-    stage.write(".pi/agent/extensions/a.py", code("user"))
-    stage.write("project/.pi/extensions/b.py", code("project"))
-    explicit = stage.write("c.py", code("explicit"))
-    wanted = Wanted(paths=(str(explicit),))
-    session = await stage.open(approve=True, extensions=wanted)
-    host = session.extensions.host
-
-    assert await host.tools()["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
-    hidden = [(kind, name, Path(lost.path).name) for kind, name, lost, _ in _hidden(host)]
-    assert hidden == [("tool", "who", "a.py"), ("tool", "who", "b.py")]
-    await session.close()
-
-
-def _hidden(host: Any) -> Any:
-    return host.registries.hidden_names()
-
-
 async def test_an_extension_that_is_replaced_while_it_has_a_task_leaves_no_task(
     tmp_path: Path,
 ) -> None:
@@ -211,25 +78,3 @@ async def test_an_extension_that_is_replaced_while_it_has_a_task_leaves_no_task(
         await play.session.new_session()
         assert ended == ["task"]
     # The task of the second session was cancelled before its first step.
-
-
-async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -> None:
-    async def good(pi: ExtensionAPI) -> None:
-        await asyncio.sleep(0)
-        pi.command("good")(lambda args, ctx: None)
-
-    async def bad(pi: ExtensionAPI) -> None:
-        pi.command("bad")(lambda args, ctx: None)
-        await asyncio.Event().wait()
-
-    stage = Stage(tmp_path)
-    opening = asyncio.ensure_future(
-        stage.open(extensions=Wanted(discover=False, inline=(bad, good)))
-    )
-    await stage.clock.advance(31)
-    session = await opening
-
-    names = [name for name, _ in session.extensions.host.registries.commands.listed()]
-    assert names == ["good"]
-    assert "took longer than 30 seconds" in stage.reports[0]
-    await session.close()

@@ -55,7 +55,6 @@ class Repository:
 
 
 NPM = """\
-#!{python}
 import json, os, pathlib, shutil, sys
 here = pathlib.Path(__file__).parent
 command, words = sys.argv[1], sys.argv[2:]
@@ -76,7 +75,7 @@ prefix = pathlib.Path(words[words.index("--prefix") + 1])
 target = prefix / "node_modules" / name
 shutil.rmtree(target, ignore_errors=True)
 lock = json.loads((prefix / "package.json").read_text())
-lock.setdefault("dependencies", {{}}).pop(name, None)
+lock.setdefault("dependencies", {}).pop(name, None)
 if command == "install":
     lock["dependencies"][name] = "^" + version
     shutil.copytree(here / "registry" / name / version, target)
@@ -92,7 +91,10 @@ class FakeNpm:
         self.folder = folder
         folder.mkdir(parents=True)
         self.program = folder / "npm"
-        self.program.write_text(NPM.format(python=sys.executable))
+        script = folder / "npm.py"
+        script.write_text(NPM)
+        # Not in the first line of the script: a folder with a space would be cut there.
+        self.program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}' \"$@\"\n")
         self.program.chmod(0o755)
 
     def publish(self, name: str, version: str, *names: str, manifest: object = None) -> None:

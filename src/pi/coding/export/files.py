@@ -12,7 +12,7 @@ from pi.base.json_lines import encode_line
 from pi.coding.export.errors import ExportFailed
 from pi.coding.export.html.page import render_page
 from pi.coding.export.markdown import render_markdown
-from pi.coding.export.redaction import Redactor
+from pi.coding.export.redaction import Redact, Redactor
 from pi.coding.export.text import render_text
 from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
@@ -71,14 +71,16 @@ def export_session(
     *,
     cwd: Path,
     secrets: Iterable[str] = (),
+    also: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Path:
     """Export a session that is open, as it stands; gives the file that was made.
 
-    ``instructions`` are those that the session has now, if they are known.
+    ``also`` takes out what is secret beside ``secrets``; ``instructions`` are those that the
+    session has now, if they are known.
     """
     target = _target(output, file_of(log), cwd)
-    replace_file(target, rendered(log, target.suffix, Redactor(secrets), instructions))
+    replace_file(target, rendered(log, target.suffix, Redactor(secrets, also=also), instructions))
     return target
 
 

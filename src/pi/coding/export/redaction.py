@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -64,10 +64,16 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 
+Redact: TypeAlias = Callable[[str], str]
+"""A text as it may be given away."""
+
+
 class Redactor:
     """Takes secrets out of texts: values that are known, and whatever has the shape of a key."""
 
-    def __init__(self, values: Iterable[str] = ()) -> None:
+    def __init__(self, values: Iterable[str] = (), *, also: Redact | None = None) -> None:
+        self._also = also
+        """What somebody else takes out in addition."""
         written = {form for value in values for form in _written_forms(value)}
         longest_first = sorted(written, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if written else None
@@ -79,7 +85,7 @@ class Redactor:
         for needle, shape in SHAPES:
             if needle in text:
                 text = shape.sub(_notice, text)
-        return text
+        return text if self._also is None else self._also(text)
 
     def json(self, value: Any) -> Any:
         """A JSON value with a notice in place of every secret; pictures stay as they are."""

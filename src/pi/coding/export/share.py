@@ -19,7 +19,7 @@ from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
 from pi.coding.export.errors import ShareFailed
 from pi.coding.export.files import default_name, file_of, rendered
-from pi.coding.export.redaction import Redactor
+from pi.coding.export.redaction import Redact, Redactor
 from pi.coding.session.log import SessionLog
 
 log = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ async def share_session(
     env: Mapping[str, str],
     handler: Handler | None = None,
     secrets: Iterable[str] = (),
+    also: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Shared:
     """Make a page of the session, without its secrets, and pass it on.
@@ -63,7 +64,8 @@ async def share_session(
     A handler that fails is replaced by a gist, with a warning. Cancelling ends the upload.
     """
     name = default_name(file_of(session))
-    page = await asyncio.to_thread(rendered, session, ".html", Redactor(secrets), instructions)
+    redactor = Redactor(secrets, also=also)
+    page = await asyncio.to_thread(rendered, session, ".html", redactor, instructions)
     async with _temporary(name, page, env) as file:
         if handler is None:
             return await _as_gist(file, cwd=cwd, env=env)

@@ -340,7 +340,7 @@ class ExtensionAPI:
         return self._instance.keep(names.add(name, strategy, self._instance.owner))
 
     def add_redactor(self, redact: Redactor) -> Registration:
-        """Change texts before they reach the log, an export or a share."""
+        """Change texts before they reach an export or a share."""
         rows = self._shelves.registries.redactors
         return self._instance.keep(rows.add(redact, self._instance.owner))
 
@@ -375,14 +375,10 @@ class ExtensionAPI:
         *,
         deliver_as: DeliverAs | None = None,
         expand_prompt_templates: bool = False,
-        meta: Mapping[str, Any] | None = None,
     ) -> None:
         """Say something as if the person had said it."""
         await self._sending.send_user_message(
-            content,
-            deliver_as=deliver_as,
-            expand_prompt_templates=expand_prompt_templates,
-            meta=meta,
+            content, deliver_as=deliver_as, expand_prompt_templates=expand_prompt_templates
         )
 
     async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:

@@ -184,9 +184,7 @@ class SessionActs(Protocol):
         """Have a message delivered in the run that is under way."""
         ...
 
-    def prompt(
-        self, text: str, images: Sequence[Image], *, expand: bool, meta: Mapping[str, Any] | None
-    ) -> None:
+    def prompt(self, text: str, images: Sequence[Image], *, expand: bool) -> None:
         """Begin a run as if the person had said it."""
         ...
 

@@ -20,7 +20,7 @@ ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
 View: TypeAlias = str | Callable[..., Any]
 """What draws something, or ``package.module:name`` of it, imported when it is first drawn."""
 Section: TypeAlias = Callable[[], str | None]
-Sink: TypeAlias = Literal["log", "export", "share"]
+Sink: TypeAlias = Literal["export", "share"]
 Redactor: TypeAlias = Callable[[str, Sink], str]
 
 

@@ -66,13 +66,12 @@ class Sending:
         *,
         deliver_as: DeliverAs | None = None,
         expand_prompt_templates: bool = False,
-        meta: Mapping[str, Any] | None = None,
     ) -> None:
         """Say something as if the person had said it; always begins or joins a run."""
         session = self._link.session
         text, images = _parts(content)
         if session.idle:
-            session.prompt(text, images, expand=expand_prompt_templates, meta=meta)
+            session.prompt(text, images, expand=expand_prompt_templates)
             return
         if deliver_as is None:
             raise ExtensionError(

@@ -36,6 +36,7 @@ async def export(core: Core, output: str | None) -> Path:
         target,
         cwd=cwd,
         secrets=tuple(_secrets(core)),
+        also=partial(core.extensions.registries.redacted, sink="export"),
         instructions=_instructions(core),
     )
     return await asyncio.to_thread(work)
@@ -43,7 +44,9 @@ async def export(core: Core, output: str | None) -> Path:
 
 async def dump(core: Core) -> str:
     """The branch as text, prompt and tools included; empty if nothing was said."""
-    transcript = transcript_of(core.log, Redactor(_secrets(core)), _instructions(core))
+    also = partial(core.extensions.registries.redacted, sink="export")
+    redactor = Redactor(_secrets(core), also=also)
+    transcript = transcript_of(core.log, redactor, _instructions(core))
     return await asyncio.to_thread(render_text, transcript)
 
 
@@ -57,6 +60,7 @@ async def share(core: Core) -> Shared:
         env=env,
         handler=command_handler(command, cwd=cwd, env=env) if command else None,
         secrets=tuple(_secrets(core)),
+        also=partial(core.extensions.registries.redacted, sink="share"),
         instructions=_instructions(core),
     )
 

@@ -13,7 +13,8 @@ from pi.agent.events import AgentStart, MessageUpdate
 from pi.coding.bus import Bus
 from pi.coding.extension_host.answers import ResourcesAnswer
 from pi.coding.extension_host.failures import ExtensionFailed, words
-from pi.coding.extension_host.host import ExtensionHost, ExtensionInfo, forget
+from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.extension_host.loading import ExtensionInfo, forget
 from pi.coding.extension_host.registries import View, ViewKind
 from pi.coding.extension_host.run_events import MessageUpdateEvent
 from pi.coding.extension_host.session_events import SessionInfoChangedEvent
@@ -53,11 +54,11 @@ class Extensions:
 
     async def load_own(self, cwd: Path) -> None:
         """Load what needs no trust."""
-        await self.host.load(self._places.own(cwd))
+        await self.host.loading.load(self._places.own(cwd))
 
     async def load_project(self, workspace: Workspace) -> None:
         """Load what a trusted project brings."""
-        await self.host.load(self._places.of_project(workspace))
+        await self.host.loading.load(self._places.of_project(workspace))
         self._places.tell_foreign()
 
     async def load(self) -> None:
@@ -97,7 +98,7 @@ class Extensions:
 
     def infos(self) -> Sequence[ExtensionInfo]:
         """Every extension that was found."""
-        return self.host.infos
+        return self.host.loading.infos
 
     def foreign(self) -> Sequence[str]:
         """Files that only the original can run."""

@@ -236,9 +236,7 @@ class Hosted:
 
         self._begin(run)
 
-    def prompt(
-        self, text: str, images: Sequence[Image], *, expand: bool, meta: Mapping[str, Any] | None
-    ) -> None:
+    def prompt(self, text: str, images: Sequence[Image], *, expand: bool) -> None:
         """Begin a run as if the person had said it."""
 
         async def run() -> None:

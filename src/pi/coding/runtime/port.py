@@ -18,7 +18,7 @@ from pi.ai.auth.login_ui import LoginUI
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.extension_host.host import ExtensionInfo
+from pi.coding.extension_host.loading import ExtensionInfo
 from pi.coding.extension_host.registries import View, ViewKind
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.models.patterns import Choice
