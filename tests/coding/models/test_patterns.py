@@ -53,7 +53,9 @@ def test_half_a_name_is_enough(pattern: str, name: str) -> None:
     assert found(pattern, "anthropic", "openai") == name
 
 
-@pytest.mark.parametrize("pattern", ["nope", "opus:enormous", "", "///", "claude-opus-4-6:", "pus", "ni5"])
+@pytest.mark.parametrize(
+    "pattern", ["nope", "opus:enormous", "", "///", "claude-opus-4-6:", "pus", "ni5"]
+)
 def test_what_nobody_has_is_not_found(pattern: str) -> None:
     assert found(pattern, "anthropic") is None
 

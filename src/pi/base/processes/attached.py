@@ -17,7 +17,9 @@ async def run_attached(command: Sequence[str], *, cwd: Path, env: Mapping[str, s
     the terminal back before.
     """
     try:
-        process = subprocess.Popen(list(command), cwd=cwd, env=dict(env))
+        process = subprocess.Popen(  # noqa: ASYNC220 - asyncio would take the terminal from it
+            list(command), cwd=cwd, env=dict(env)
+        )
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise SpawnFailed(
