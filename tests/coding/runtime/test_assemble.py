@@ -143,3 +143,17 @@ async def test_an_approved_project_is_read(tmp_path: Path) -> None:
 
     assert "Be kind." in str(stage.provider.requests[0].messages)
     assert stage.reports == []
+
+
+async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("one"))
+    session = await stage.open()
+    await session.prompts.prompt("first")
+    file = session.facts.file
+    assert file is not None
+    await session.close()
+    with pytest.raises(PiError, match="not found"):
+        await stage.open(model="nobody/nothing", open_log=lambda shelf: open_session(file, shelf))
+
+    again = await stage.open(open_log=lambda shelf: open_session(file, shelf))
+    await again.close()

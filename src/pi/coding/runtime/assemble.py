@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -120,8 +121,12 @@ async def assemble(
 ) -> Assembled:
     """A session of ``cwd`` that is ready to be prompted. Its owner closes it."""
     build = _Build(cwd, host, options, parts or Parts())
-    await build.find()
-    return await build.put_together()
+    try:
+        await build.find()
+        return await build.put_together()
+    except BaseException:
+        await build.give_up()
+        raise
 
 
 class _Build:
@@ -136,12 +141,20 @@ class _Build:
         self._served: Core | None = None
         self._extensions = self._new_extensions()
         self._here: Callable[[], Workspace] = lambda: self._workspace
+        self._opened = AsyncExitStack()
+        """What is to be let go when no session comes of it."""
+
+    async def give_up(self) -> None:
+        """Let go of what was opened: locks, connections, extensions."""
+        await self._opened.aclose()
 
     async def find(self) -> None:
         """Trust, settings, the session itself, extensions, and the models that there are."""
+        self._opened.push_async_callback(self._extensions.host.close)
         await self._extensions.load_own(self._cwd)
         self._workspace = await self._open_workspace(self._cwd)
         self._log = self._parts.open_log(self._shelf(self._cwd))
+        self._opened.callback(self._log.close)
         home = Path(self._log.header.cwd)
         if home != self._cwd:
             await self._move_to(home)
@@ -156,6 +169,7 @@ class _Build:
             storage=self._parts.auth_storage,
             extensions=self._extensions.host,
         )
+        self._opened.push_async_callback(self._asking.close)
         await self._extensions.load_project(self._workspace)
         self._extensions.host.providers.connect(self._asking.registry.models)
         self._start = await self._chosen_or_discovered(self._asking.registry)
