@@ -124,8 +124,8 @@ def test_a_killed_program_gives_the_terminal_back(open_pane: Callable[[int, int]
     listed = subprocess.run(
         ["ps", "-t", tty, "-o", "pid=,args="], check=True, capture_output=True, text=True
     )
-    words = [row.split() for row in listed.stdout.splitlines()]
-    [pid] = [int(row[0]) for row in words if row[1] == sys.executable]
+    rows = [row.strip().partition(" ") for row in listed.stdout.splitlines()]
+    [pid] = [int(pid) for pid, _, words in rows if words.startswith(sys.executable)]
     os.kill(pid, signal.SIGTERM)
     pane.sees("ended: 143")
     assert pane.run("display-message", "-p", "#{cursor_flag}").strip() == "1"

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import shlex
 import signal
 import struct
 import sys
@@ -27,7 +28,7 @@ class PtyProgram:
 
     def __init__(self, *, env: dict[str, str] | None = None, shell: str = "") -> None:
         demo = [sys.executable, str(SCRIPT)]
-        command = ["/bin/bash", "-c", shell.replace("$DEMO", " ".join(demo))] if shell else demo
+        command = ["/bin/bash", "-c", shell.replace("$DEMO", shlex.join(demo))] if shell else demo
         self.output = b""
         self._master, slave = pty.openpty()
         self.attributes: list[Any] = termios.tcgetattr(slave)

@@ -77,3 +77,7 @@ def test_skills_are_told_only_when_their_files_can_be_read(tool: str, told: bool
 def test_the_same_state_gives_the_same_bytes() -> None:
     assert prompt_sections(PARTS) == prompt_sections(PARTS)
     assert "2026-11-16" in prompt_sections(PARTS)["preamble"]
+
+
+def test_documentation_that_is_not_installed_is_not_spoken_of() -> None:
+    assert "docs" not in prompt_sections(replace(PARTS, docs=""))

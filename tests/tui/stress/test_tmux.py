@@ -24,7 +24,7 @@ class Tmux:
 
     def __init__(self, tmux: str, root: Path, seed: int) -> None:
         self._command = [tmux, "-L", f"pi-{uuid.uuid4().hex}", "-f", os.devnull]
-        program = f"{sys.executable} -m tests.tui.stress.tmux_demo {seed}"
+        program = f"'{sys.executable}' -m tests.tui.stress.tmux_demo {seed}"
         environment = {**os.environ, "PYTHONPATH": str(root)}
         subprocess.run(
             [*self._command, "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), program],

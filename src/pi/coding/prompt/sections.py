@@ -45,7 +45,7 @@ class PromptParts(Record):
     date: str
     """Of the session's beginning, so that it never changes."""
     docs: str
-    """The folder of pi's own documentation."""
+    """The folder of pi's own documentation; empty where it is not installed."""
     tools: tuple[ToolNote, ...] = ()
     files: PromptFiles = PromptFiles()
     context: tuple[ContextFile, ...] = ()
@@ -81,7 +81,7 @@ def _own(parts: PromptParts) -> dict[str, str]:
         "preamble": PREAMBLE.format(date=parts.date),
         "tools": _tagged("tools", "\n".join(listed) or "(none)"),
         "rules": _tagged("rules", "\n".join(f"- {rule}" for rule in rules)),
-        "docs": _tagged("docs", DOCS.format(docs=parts.docs)),
+        "docs": _tagged("docs", DOCS.format(docs=parts.docs)) if parts.docs else "",
     }
 
 

@@ -176,7 +176,7 @@ class Prompting:
         return PromptParts(
             cwd=str(core.workspace.cwd),
             date=core.log.header.timestamp[:10],
-            docs=str(core.host.docs),
+            docs=str(core.host.docs) if core.host.docs.is_dir() else "",
             tools=core.toolbox.notes(),
             files=resources.prompt_files,
             context=resources.context.files,
