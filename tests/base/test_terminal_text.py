@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.terminal_text import StreamSanitiser, one_line, sanitise, sanitise_keeping_style
+from pi.base.terminal_text import (
+    StreamSanitiser,
+    _clean,
+    one_line,
+    sanitise,
+    sanitise_keeping_style,
+)
 
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SGR = re.compile(r"\x1b\[[0-9;:]*m")
@@ -216,3 +222,9 @@ def test_one_line_is_one_trimmed_line(text: str) -> None:
 @given(texts)
 def test_sanitised_text_can_be_written_as_utf8(text: str) -> None:
     assert sanitise(text).encode().decode() == sanitise(text)
+
+
+def test_whatever_python_calls_printable_is_safe() -> None:
+    printable = "".join(filter(str.isprintable, map(chr, range(0x110000))))
+
+    assert _clean().fullmatch(printable)

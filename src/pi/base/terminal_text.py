@@ -14,7 +14,7 @@ _SAFE = r"\t\n -~\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff"
 """Everything but C0, C1, DEL, bidi overrides and isolates, and surrogates."""
 
 # A run of safe characters is found twice as fast as the first unsafe one.
-_CLEAN = re.compile(f"[{_SAFE}]*+")
+_CLEAN = f"[{_SAFE}]*+"
 
 _SEQUENCE = rf"""
     (?=[^{_SAFE}])  # a quick look ahead: trying every branch on plain text costs five times more
@@ -35,6 +35,16 @@ _RESET = "\x1b[0m"
 
 
 @cache
+def _clean() -> re.Pattern[str]:
+    return re.compile(_CLEAN)
+
+
+def _is_clean(text: str) -> bool:
+    """Whether nothing in ``text`` needs a look; what is printable is never more than safe."""
+    return text.isprintable() or _clean().fullmatch(text) is not None
+
+
+@cache
 def _sequence() -> re.Pattern[str]:
     """Compiled for the first unclean text, not at import, which every start pays."""
     return re.compile(_SEQUENCE, re.VERBOSE)
@@ -46,14 +56,14 @@ def sanitise(text: str) -> str:
     CR, CRLF, VT, FF and NEL become LF; lone surrogates become U+FFFD, so that the result can
     always be written as UTF-8.
     """
-    if _CLEAN.fullmatch(text):
+    if _is_clean(text):
         return text
     return _sequence().sub(_neutral, text)
 
 
 def sanitise_keeping_style(text: str) -> str:
     """Like ``sanitise``, but colours and other SGR styles survive and end with the text."""
-    if _CLEAN.fullmatch(text):
+    if _is_clean(text):
         return text
     shown = _sequence().sub(_neutral_or_style, text)
     return shown + _RESET if _leaves_style_open(shown) else shown
@@ -77,7 +87,7 @@ class StreamSanitiser:
     def feed(self, chunk: str) -> str:
         """What of the text so far is new and can be shown."""
         text, self._held = self._held + chunk, ""
-        if _CLEAN.fullmatch(text):
+        if _is_clean(text):
             return text
         return _sequence().sub(self._neutral_or_held, text)
 
