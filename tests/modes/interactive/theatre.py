@@ -100,6 +100,7 @@ class Theatre:
         """The application, with its session open."""
         async with self.starting():
             await self.until(lambda: self.commands is not None)
+            await self.quiet()
             yield self
 
     @asynccontextmanager
