@@ -15,8 +15,7 @@ async def test_the_border_tells_what_is_done_and_for_how_long(tmp_path: Path) ->
         await theatre.sees("Running bash · esc to interrupt ──")
         await theatre.clock.advance(65.5)
         await theatre.sees("Running bash · 1m 05s · esc to interrupt ──")
-        gate.open()
-        gate.close()
+        await gate.open()
         await theatre.sees("Done.")
         await theatre.loses("esc to interrupt")
 
@@ -50,8 +49,7 @@ async def test_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
         theatre.send("go")
         await theatre.sees("Running bash")
         await theatre.clock.advance(30)
-        gate.open()
-        gate.close()
+        await gate.open()
         await theatre.sees("Done.")
         await theatre.until(lambda: "\x07" in theatre.terminal.output)
 

@@ -76,8 +76,7 @@ async def test_a_message_sent_while_the_agent_works_steers_it(tmp_path: Path) ->
         await theatre.sees("Running bash")
         theatre.send("also this")
         await theatre.sees("Steering: also this")
-        gate.open("opened")
-        gate.close()
+        await gate.open("opened")
         await theatre.sees("▌ also this")
         await theatre.sees("Both done.")
         assert "Steering:" not in theatre.screen
@@ -95,8 +94,7 @@ async def test_alt_enter_queues_a_follow_up_and_alt_up_takes_it_back(tmp_path: P
         theatre.type(ALT_UP)
         await theatre.loses("Follow-up: later")
         await theatre.until(lambda: "\nlater\n" in theatre.screen)
-        gate.open()
-        gate.close()
+        await gate.open()
         await theatre.sees("Done.")
 
 

@@ -44,8 +44,7 @@ async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: 
         theatre.type(CTRL_T)
         await theatre.sees("Thoughts are hidden.")
         await theatre.sees("   3")
-        gate.open("the rest")
-        gate.close()
+        await gate.open("the rest")
         await theatre.sees("   the rest")
         assert "   3" in theatre.screen
 
@@ -61,8 +60,7 @@ async def test_folding_does_not_clear_the_live_output_of_a_tool(tmp_path: Path) 
         await theatre.sees("   1\n   2")
         theatre.type(CTRL_O)
         await theatre.sees("… 4 earlier lines")
-        gate.open("the rest")
-        gate.close()
+        await gate.open("the rest")
         await theatre.sees("Done.")
         await theatre.sees("   the rest")
 
@@ -86,6 +84,5 @@ async def test_a_command_runs_beside_the_agent(tmp_path: Path) -> None:
         await theatre.sees("Running bash")
         theatre.send("!echo beside")
         await theatre.sees("   beside")
-        gate.open()
-        gate.close()
+        await gate.open()
         await theatre.sees("Done.")

@@ -63,7 +63,7 @@ class Stage:
         self.handed: list[str] = []
         self.summariser = ScriptedStream(*summaries)
         self.stream = ScriptedStream(*steps)
-        self.log = new_session(Shelf(directory=None, cwd="/work", report=lambda text: None))
+        self.log = new_session(Shelf(directory=None, cwd="/somewhere", report=lambda text: None))
         self.conversation = SessionConversation(self.log)
         self.options = options
         self.around = Surroundings(

@@ -13,7 +13,7 @@ from pi.coding.session.opening import Shelf, new_session
 
 def conversation() -> SessionConversation:
     return SessionConversation(
-        new_session(Shelf(directory=None, cwd="/work", report=lambda text: None))
+        new_session(Shelf(directory=None, cwd="/somewhere", report=lambda text: None))
     )
 
 

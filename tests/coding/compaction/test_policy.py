@@ -251,3 +251,14 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
     assert stage.events(CompactionEnd)[0].aborted
     assert not stage.compactor.busy
     assert not any(isinstance(entry, Compaction) for entry in stage.log.branch())
+
+
+@pytest.mark.trap(234)
+async def test_an_answer_that_is_complete_is_kept_however_full_the_window_was() -> None:
+    stage = Stage(says("a"), answers("complete", 10_500), summaries=[always])
+    await stage.agent.prompt(LONG)
+    await stage.agent.prompt("short")
+
+    assert [end.reason for end in stage.events(CompactionEnd)] == ["threshold"]
+    assert len(stage.stream.requests) == 2
+    assert "complete" in stage.shown

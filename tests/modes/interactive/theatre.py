@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -20,7 +21,7 @@ from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.completion.commands import Command
 from tests.coding.runtime.stage import Stage
 
-SECONDS = 10.0
+SECONDS = 30.0
 """Longer than anything here takes; a test that waits so long has failed."""
 
 
@@ -57,15 +58,21 @@ class Gate:
         self._path = path
         os.mkfifo(path)
 
-    def open(self, text: str = "") -> None:
-        """Let the reader go on, with something to read."""
-        fd = os.open(self._path, os.O_RDWR)  # never waits for a reader
-        os.write(fd, text.encode() + b"\n")
-        self._held = fd
+    async def open(self, text: str = "") -> None:
+        """Wait for the reader, give it something to read, and let it go on."""
+        async with asyncio.timeout(SECONDS):
+            fd = await self._reached()
+        with os.fdopen(fd, "w") as pipe:
+            pipe.write(f"{text}\n")
 
-    def close(self) -> None:
-        """Tell the reader that nothing more comes."""
-        os.close(self._held)
+    async def _reached(self) -> int:
+        while True:
+            try:
+                return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError as problem:
+                if problem.errno != errno.ENXIO:
+                    raise
+                await asyncio.sleep(0.001)  # a pipe tells nobody that it is read
 
 
 class Theatre:

@@ -64,9 +64,7 @@ class CompactionPolicy(Policy):
         answer = at.answer
         if answer is None or not self._is_ours(answer):
             return at.next
-        if isinstance(at.error, ContextOverflow) or is_silent_overflow(
-            answer, self._around.model()
-        ):
+        if isinstance(at.error, ContextOverflow) or self._had_no_room(answer):
             return self._recover(at.next, "overflow")
         if self._was_cut_off(answer):
             full = answer.usage.total_tokens >= NEARLY_FULL * self._around.model().context_window
@@ -80,6 +78,10 @@ class CompactionPolicy(Policy):
         """Whether the model that answers now gave ``answer``: others have other windows."""
         model = self._around.model()
         return (answer.provider, answer.model) == (model.provider, model.id)
+
+    def _had_no_room(self, answer: AssistantMessage) -> bool:
+        """Whether the window was too full to answer; a complete answer is never asked again."""
+        return answer.stop_reason == "length" and is_silent_overflow(answer, self._around.model())
 
     def _was_cut_off(self, answer: AssistantMessage) -> bool:
         """Whether an answer ended at a limit that is not its own."""
