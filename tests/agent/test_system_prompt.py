@@ -11,10 +11,10 @@ from tests.agent.agents import Stage
 
 def test_sections_stand_in_the_order_in_which_they_were_first_set() -> None:
     prompt = SystemPrompt({"preamble": "You help.", "rules": lambda: None})
-    prompt.set("cwd", lambda: "<cwd>\n/work\n</cwd>")
+    prompt.set("cwd", lambda: "<cwd>\n/somewhere\n</cwd>")
     prompt.set("preamble", lambda: "You help a lot.")
 
-    assert prompt.render() == "You help a lot.\n\n<cwd>\n/work\n</cwd>"
+    assert prompt.render() == "You help a lot.\n\n<cwd>\n/somewhere\n</cwd>"
     assert list(prompt.sections()) == ["preamble", "cwd"]
 
 

@@ -18,7 +18,7 @@ def main(entries: int) -> None:
     """Append to one file."""
     with tempfile.TemporaryDirectory() as folder:
         path = make_session(Path(folder), entries)
-        conversation = SessionConversation(open_session(path, Shelf(None, "/work", print)))
+        conversation = SessionConversation(open_session(path, Shelf(None, "/somewhere", print)))
         conversation.messages()
         new = list(islice(messages(), 1000))
         begun = time.process_time()

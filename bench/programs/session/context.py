@@ -16,7 +16,7 @@ from pi.coding.session.opening import Shelf, open_session
 def main(entries: int) -> None:
     """Open it and build the context once."""
     with tempfile.TemporaryDirectory() as folder:
-        log = open_session(make_session(Path(folder), entries), Shelf(None, "/work", print))
+        log = open_session(make_session(Path(folder), entries), Shelf(None, "/somewhere", print))
         begun = time.process_time()
         shown = build_session_context(log)
         spent = time.process_time() - begun

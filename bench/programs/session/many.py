@@ -19,7 +19,7 @@ def make_sessions(agent_dir: Path, count: int) -> list[Path]:
     _, _, talk = make_session(agent_dir, ENTRIES).read_bytes().partition(b"\n")
     paths = []
     for number in range(count):
-        cwd, id = f"/work/project{number % PROJECTS}", f"{number:08x}"
+        cwd, id = f"/somewhere/project{number % PROJECTS}", f"{number:08x}"
         path = session_directory(agent_dir, cwd) / file_name(STARTED, id)
         header = SessionHeader(version=SESSION_VERSION, id=id, timestamp=STARTED, cwd=cwd)
         path.parent.mkdir(parents=True, exist_ok=True)

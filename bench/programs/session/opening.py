@@ -17,7 +17,7 @@ def main(entries: int) -> None:
     """Open it once for the time and once more for the memory."""
     with tempfile.TemporaryDirectory() as folder:
         path = make_session(Path(folder), entries)
-        shelf = Shelf(None, "/work", print)
+        shelf = Shelf(None, "/somewhere", print)
         begun = time.process_time()
         log = open_session(path, shelf)
         spent = time.process_time() - begun

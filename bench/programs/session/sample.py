@@ -44,12 +44,12 @@ def messages() -> Iterator[SessionMessage]:
 
 def make_session(folder: Path, entries: int) -> Path:
     """A file with that many entries."""
-    memory = new_session(Shelf(None, "/work", print))
+    memory = new_session(Shelf(None, "/somewhere", print))
     made = messages()
     for _ in range(entries):
         memory.append(MessageEntry(message=next(made)))
     lines = [memory.line(place) for place in range(entries)]
-    log = new_session(Shelf(folder, "/work", print), lines=lines)
+    log = new_session(Shelf(folder, "/somewhere", print), lines=lines)
     log.close()
     assert log.file is not None
     return log.file

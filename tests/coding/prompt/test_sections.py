@@ -11,7 +11,7 @@ from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.prompt_files import PromptFiles
 
 READ = ToolNote(name="read", snippet="Show a file", guidelines=("Look first.",))
-PARTS = PromptParts(cwd="/work", date="2026-11-16", docs="/docs", tools=(READ,))
+PARTS = PromptParts(cwd="/somewhere", date="2026-11-16", docs="/docs", tools=(READ,))
 SKILL = Skill(name="review", description="Reviews.", location="/s/SKILL.md", content="x")
 
 
@@ -19,7 +19,7 @@ def test_the_sections_stand_in_the_order_of_the_format() -> None:
     parts = replace(
         PARTS,
         files=PromptFiles(append="More."),
-        context=(ContextFile(path="/work/AGENTS.md", content="Be kind.\n"),),
+        context=(ContextFile(path="/somewhere/AGENTS.md", content="Be kind.\n"),),
         skills=(SKILL,),
         extra={"weather": "<weather>rain</weather>"},
     )
@@ -52,7 +52,7 @@ def test_tools_are_listed_with_their_line_and_their_advice_becomes_a_rule() -> N
 def test_a_prompt_of_ones_own_replaces_everything_about_pi() -> None:
     sections = prompt_sections(replace(PARTS, files=PromptFiles(system="You are a cat.")))
 
-    assert sections == {"preamble": "You are a cat.", "cwd": "<cwd>\n/work\n</cwd>"}
+    assert sections == {"preamble": "You are a cat.", "cwd": "<cwd>\n/somewhere\n</cwd>"}
 
 
 def test_project_instructions_carry_their_path() -> None:

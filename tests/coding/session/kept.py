@@ -12,7 +12,7 @@ from pi.coding.session.stamps import Stamps
 from pi.testing import FakeClock
 from tests.coding.session.sessions import Counted, Reports, user
 
-HERE, THERE = "/work/here", "/work/there"
+HERE, THERE = "/somewhere/here", "/somewhere/there"
 
 
 def shelf(agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None) -> Shelf:

@@ -26,7 +26,7 @@ def listed(tmp_path: Path) -> list[ListedSession]:
         ("", ["s3", "s2", "s1"]),
         ("login", ["s2", "s1"]),
         ("LOGIN page", ["s1"]),
-        ("work/there", ["s3"]),
+        ("where/there", ["s3"]),
         ("s2", ["s2"]),
         ("mnad", ["s3"]),
         ("zebra", []),

@@ -27,7 +27,7 @@ def session(
 ) -> ListedSession:
     facts = SessionFacts(
         id=id,
-        cwd="/work",
+        cwd="/somewhere",
         created_ms=0,
         parent=parent,
         name=name,
