@@ -1,109 +1,49 @@
-"""A session as a whole: aborting, retrying, closing."""
+"""A session as programs use it that embed pi."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-import pytest
-
-from pi.agent.events import ToolExecutionStart
-from pi.ai.errors import ProviderUnavailable
-from pi.coding.runtime.events import SessionEnding, SessionStarted
-from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage, kinds
-
-DOWN = ProviderUnavailable("503: overloaded", status=503)
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
 
 
-@pytest.mark.trap(85)
-async def test_a_failed_answer_is_asked_for_again_and_leaves_the_context(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, DOWN, says("recovered"))
-    session = await stage.open()
-    run = asyncio.create_task(session.prompts.prompt("hi"))
-    await stage.clock.advance(2)
-    await run
+async def test_a_prompt_gives_the_last_answer(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("four"))
+    async with await stage.open() as session:
+        answer = await session.prompt("2 + 2?")
 
-    assert kinds(session)[3:] == ["user", "assistant", "context_edit", "assistant"]
-    assert "503" not in str(stage.provider.requests[1].messages)
-    start, entry = stage.order.index("auto_retry_start"), stage.order.index("entry_appended")
-    assert start < entry
-    await session.close()
+        assert answer is not None
+        assert answer.text == "four"
+        assert answer == session.messages[-1]
+        assert session.session_id == session.facts.header.id
 
 
-async def test_a_retry_can_be_given_up_and_switched_off(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, DOWN, DOWN)
-    session = await stage.open()
-    run = asyncio.create_task(session.prompts.prompt("hi"))
-    await stage.clock.advance(1)
-    await session.abort_retry()
-    await run
-    session.set_auto_retry(enabled=False)
-    await session.prompts.prompt("again")
+async def test_what_was_queued_gives_no_answer_of_its_own(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("first"), says("second"))
+    async with await stage.open() as session:
+        await session.follow_up("and then?")
+        answer = await session.prompt("begin")
 
-    assert stage.order.count("auto_retry_start") == 1
-    await session.close()
+        assert answer is not None
+        assert answer.text == "second"
 
 
-async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
-    session = await stage.open()
-    started = stage.seen(session, ToolExecutionStart)
-    run = asyncio.create_task(session.prompts.prompt("go"))
-    await started.wait()
-    await session.abort()
+async def test_a_new_session_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    async with await stage.open() as session:
+        await session.prompt("hi")
+        first, file = session.session_id, session.session_file
+        await session.new_session()
 
-    assert not session.facts.state().is_streaming
-    await run
-    await session.close()
-
-
-async def test_queue_modes_hold_at_once_and_for_this_session(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    session.set_queue_modes(steering="all", follow_up="all")
-    state = session.facts.state()
-
-    assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
-    assert session.settings.values.steering_mode == "all"
-    assert not (stage.agent_dir / "settings.json").exists()
-    await session.close()
+        assert session.session_id != first
+        assert file is not None
+        await session.switch_session(file)
+        assert (session.session_id, session.session_file) == (first, file)
 
 
-async def test_everybody_hears_of_the_beginning_and_the_end(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    heard: list[object] = []
-    stage.bus.on(SessionStarted, heard.append)
-    stage.bus.on(SessionEnding, heard.append)
-    session = await stage.open()
-    await session.start()
-    await session.wait_for_idle()
-    await session.close()
-    await session.close()
+async def test_tools_can_be_chosen(tmp_path: Path) -> None:
+    async with await Stage(tmp_path).open() as session:
+        session.set_active_tools(["read", "unheard-of"])
 
-    assert heard == [SessionStarted(reason="startup"), SessionEnding(reason="quit")]
-
-
-@pytest.mark.trap(211)
-async def test_closing_stops_a_command_that_is_still_running(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    session = await stage.open()
-    begun: asyncio.Queue[str] = asyncio.Queue()
-    work = asyncio.create_task(session.shell.run("echo go; sleep 60", on_text=begun.put_nowait))
-    await begun.get()
-    await session.close()
-
-    assert (await work).cancelled
-
-
-async def test_a_session_can_be_exported(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("a"), environ={"PATH": "/bin", "OPENAI_API_KEY": "sk-very-secret"})
-    session = await stage.open()
-    await session.prompts.prompt("my key is sk-very-secret")
-    page = await session.export()
-    text = await session.export(str(tmp_path / "out.md"))
-    await session.close()
-
-    assert page.parent == stage.cwd
-    assert page.read_text().startswith("<!")
-    assert "sk-very-secret" not in page.read_text() + text.read_text()
+        assert session.active_tools == ("read",)

@@ -18,6 +18,23 @@ def test_another_agent_directory_moves_everything(tmp_path: Path) -> None:
     assert Host.of(environ).agent_dir.name == "elsewhere"
 
 
+@pytest.mark.parametrize("named", [".mine", "/somewhere/mine"])
+def test_another_config_root_moves_the_agent_directory(tmp_path: Path, named: str) -> None:
+    environ = {"HOME": str(tmp_path), "PI_CONFIG_DIR": named}
+
+    assert Host.of(environ).agent_dir == tmp_path / named / "agent"
+    assert Host.of({**environ, "PI_CODING_AGENT_DIR": "/else"}).agent_dir == Path("/else")
+
+
+def test_the_dotenv_file_of_another_config_root_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".mine").mkdir()
+    (tmp_path / ".mine" / ".env").write_text("GROQ_API_KEY=k\n")
+
+    host = Host.of({"HOME": str(tmp_path), "PI_CONFIG_DIR": ".mine"})
+
+    assert host.environ["GROQ_API_KEY"] == "k"
+
+
 @pytest.mark.parametrize(("value", "yes"), [("1", True), ("TRUE", True), ("0", False), ("", False)])
 def test_a_variable_says_yes_in_several_ways(value: str, yes: bool) -> None:
     assert flag({"PI_OFFLINE": value}, "PI_OFFLINE") is yes

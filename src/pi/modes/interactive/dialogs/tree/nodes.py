@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from pi.ai.messages import AssistantMessage, ToolCall
-from pi.coding.runtime.port import FactsPort
+from pi.coding.runtime.port_parts import FactsPort
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.reading import decode_entry, outline
 from pi.coding.session.tree_view import TreeNode

@@ -1,0 +1,353 @@
+"""The parts of a session that modes talk to, each for one kind of question or command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from pi.agent.env import OnOutput
+from pi.agent.policy import Next
+from pi.ai.auth.login_ui import LoginUI
+from pi.ai.messages import Image
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.coding.compaction.events import CompactionResult
+from pi.coding.extension_host.loading import ExtensionInfo
+from pi.coding.extension_host.registries import View, ViewKind
+from pi.coding.extension_host.ui import ExtensionUI, Mode
+from pi.coding.models.patterns import Choice
+from pi.coding.runtime.accounts import Account
+from pi.coding.runtime.commands import Command
+from pi.coding.runtime.events import InputSource, Streaming
+from pi.coding.runtime.prompting import Accepted
+from pi.coding.runtime.results import (
+    ContextUsage,
+    CycledModel,
+    Forked,
+    ForkPoint,
+    Navigated,
+    Queues,
+    Replaced,
+    SessionState,
+    SessionStats,
+)
+from pi.coding.session.entries import Entry, SessionHeader
+from pi.coding.session.messages import SessionMessage
+from pi.coding.session.tree_view import TreeNode
+from pi.coding.shell.user_commands import BashResult
+
+
+class PromptPort(Protocol):
+    """Saying something."""
+
+    async def prompt(
+        self,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        streaming: Streaming | None = None,
+        source: InputSource = "interactive",
+        accepted: Accepted | None = None,
+    ) -> Next | None:
+        """Say something and wait until the agent is idle again."""
+        ...
+
+    async def steer(
+        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
+    ) -> None:
+        """Have it delivered after the tools of the current turn."""
+        ...
+
+    async def follow_up(
+        self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
+    ) -> None:
+        """Have it delivered when the agent would stop."""
+        ...
+
+    async def clear_queue(self) -> Queues:
+        """Take back what was queued."""
+        ...
+
+
+class ModelPort(Protocol):
+    """Who answers, and how much it thinks."""
+
+    @property
+    def current(self) -> Model | None:
+        """The model that answers."""
+        ...
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """How much it thinks."""
+        ...
+
+    def available(self) -> tuple[Model, ...]:
+        """Every model that could answer."""
+        ...
+
+    def levels(self) -> tuple[ThinkingLevel, ...]:
+        """How much the model can be told to think."""
+        ...
+
+    def known(self) -> tuple[Model, ...]:
+        """Every model there is, also those that cannot answer for want of credentials."""
+        ...
+
+    @property
+    def scope(self) -> tuple[Choice, ...]:
+        """The models to cycle through; empty means all."""
+        ...
+
+    def limit_to(self, patterns: Sequence[str]) -> None:
+        """Cycle through the models that these mean; none means all."""
+        ...
+
+    async def pick(self, wanted: Model | str) -> Model:
+        """Have the model answer that a pattern means."""
+        ...
+
+    async def choose(self, provider: str, model_id: str) -> Model:
+        """Have that model answer."""
+        ...
+
+    async def cycle(self, step: int = 1) -> CycledModel | None:
+        """The next model."""
+        ...
+
+    async def think(self, level: str) -> None:
+        """Have the model think that much."""
+        ...
+
+    async def cycle_thinking(self) -> ThinkingLevel | None:
+        """The next level."""
+        ...
+
+
+class SessionsPort(Protocol):
+    """Another session in the place of this one."""
+
+    async def new(self, parent_session: str | None = None) -> Replaced:
+        """Begin a new session."""
+        ...
+
+    async def switch(self, path: Path) -> Replaced:
+        """Go on with the session of a file."""
+        ...
+
+    async def fork(self, entry_id: str) -> Forked:
+        """Go on in a copy of what led to something the person said."""
+        ...
+
+    async def clone(self) -> Replaced:
+        """Go on in a copy of the branch."""
+        ...
+
+    async def take_in(self, path: Path) -> Replaced:
+        """Copy a session file that lies elsewhere, and go on with the copy."""
+        ...
+
+    async def reload(self) -> None:
+        """Read settings, skills, templates and context files again."""
+        ...
+
+
+class TreePort(Protocol):
+    """Moving within a session."""
+
+    async def go_to(
+        self,
+        id: str,
+        *,
+        summarize: bool = False,
+        instructions: str = "",
+        replace_instructions: bool = False,
+        label: str = "",
+    ) -> Navigated:
+        """Go to an entry."""
+        ...
+
+    def abort(self) -> None:
+        """Stop the summary that is being written."""
+        ...
+
+
+class ShellPort(Protocol):
+    """Commands of the person."""
+
+    async def run(
+        self,
+        command: str,
+        *,
+        exclude_from_context: bool = False,
+        on_text: OnOutput = lambda text: None,
+    ) -> BashResult:
+        """Run a command to its end."""
+        ...
+
+    def stop(self) -> None:
+        """End every command that runs."""
+        ...
+
+
+class CompactionPort(Protocol):
+    """Making the conversation shorter."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a compaction is under way."""
+        ...
+
+    async def compact(self, instructions: str = "") -> CompactionResult:
+        """Compact now."""
+        ...
+
+    def abort(self) -> None:
+        """End the compaction that is under way."""
+        ...
+
+    def set_automatic(self, *, enabled: bool) -> None:
+        """Say for this session whether it happens by itself."""
+        ...
+
+    def dropped(self) -> Sequence[Entry]:
+        """What the model is no longer shown."""
+        ...
+
+
+class FactsPort(Protocol):
+    """Questions about a session, and its name and labels."""
+
+    @property
+    def header(self) -> SessionHeader:
+        """The first line of the session."""
+        ...
+
+    @property
+    def file(self) -> Path | None:
+        """Where it is kept."""
+        ...
+
+    @property
+    def problem(self) -> str | None:
+        """Why the session can no longer be stored, if so."""
+        ...
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry that the next one follows."""
+        ...
+
+    def state(self) -> SessionState:
+        """What the session is at this moment."""
+        ...
+
+    def stats(self) -> SessionStats:
+        """The session in numbers."""
+        ...
+
+    def context_usage(self) -> ContextUsage | None:
+        """How full the window is."""
+        ...
+
+    def messages(self) -> Sequence[SessionMessage]:
+        """What the model is shown."""
+        ...
+
+    def entries(self, since: str | None = None) -> list[msgspec.Raw]:
+        """Every entry as the file has it, or those after ``since``."""
+        ...
+
+    def tree(self) -> list[TreeNode]:
+        """The roots of the tree."""
+        ...
+
+    def tree_json(self) -> msgspec.Raw:
+        """The roots of the tree with their entries, as RPC tells them."""
+        ...
+
+    def fork_points(self) -> list[ForkPoint]:
+        """What the person said on this branch."""
+        ...
+
+    def last_answer(self) -> str | None:
+        """The words of the newest answer."""
+        ...
+
+    def commands(self) -> list[Command]:
+        """What can be typed behind a slash."""
+        ...
+
+    async def rename(self, name: str) -> None:
+        """Call the session something else."""
+        ...
+
+    async def label(self, id: str, label: str | None) -> None:
+        """Put a label on an entry, or take it off."""
+        ...
+
+
+class AccountsPort(Protocol):
+    """Logging in and out."""
+
+    async def all(self) -> tuple[Account, ...]:
+        """Every provider, and whether there are credentials for it."""
+        ...
+
+    async def log_in(self, provider: str, ui: LoginUI) -> None:
+        """Sign the person in; stored when this returns."""
+        ...
+
+    async def store_key(self, provider: str, ui: LoginUI) -> None:
+        """Ask for an API key and store it."""
+        ...
+
+    async def log_out(self, provider: str) -> bool:
+        """Forget what is stored; False if there was nothing."""
+        ...
+
+
+class ExtensionsPort(Protocol):
+    """What modes give to extensions, and get from them."""
+
+    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
+        """Let extensions reach the person; before the session is started."""
+        ...
+
+    def infos(self) -> Sequence[ExtensionInfo]:
+        """Every extension that was found."""
+        ...
+
+    def foreign(self) -> Sequence[str]:
+        """Files that only the original can run."""
+        ...
+
+    def shortcuts(self) -> Mapping[str, str]:
+        """Keys that extensions want, with what they do."""
+        ...
+
+    async def press(self, key: str) -> bool:
+        """Do what a key of an extension does; False if no extension wants it."""
+        ...
+
+    def view(self, kind: ViewKind, name: str) -> View | None:
+        """What draws a tool, message, entry or status of that name."""
+        ...
+
+    def markdown(self, text: str, **about: Any) -> str:
+        """Markdown as extensions want it drawn."""
+        ...
+
+    async def completions(self, command: str, prefix: str) -> Sequence[str]:
+        """What an argument of a command could be."""
+        ...
+
+    async def reload(self) -> None:
+        """Read settings, resources and extensions again."""
+        ...
+
+    async def shutdown_wanted(self) -> None:
+        """Until an extension asks the program to end."""
+        ...

@@ -1,0 +1,155 @@
+"""A session that runs, put together from parts that do not know each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from pi.agent.listeners import Listener
+from pi.coding.retry.policy import RetryPolicy
+from pi.coding.runtime.accounts import Accounts
+from pi.coding.runtime.compaction import Compacting
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import SessionEnding, SessionStarted
+from pi.coding.runtime.extensions import Extensions
+from pi.coding.runtime.info import SessionFacts
+from pi.coding.runtime.model_selection import ModelSelection
+from pi.coding.runtime.prompting import Prompting
+from pi.coding.runtime.replacing import Replacing
+from pi.coding.runtime.tree_moves import TreeMoves
+from pi.coding.runtime.user_shell import UserShell
+from pi.coding.runtime.watching import EventFeed
+from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:  # most sessions are never exported
+    from pi.coding.export.share import Shared
+
+
+class RunningSession:
+    """Implements ``SessionPort``: its parts do the work. Its owner closes it."""
+
+    def __init__(
+        self,
+        core: Core,
+        *,
+        prompts: Prompting,
+        models: ModelSelection,
+        sessions: Replacing,
+        tree: TreeMoves,
+        shell: UserShell,
+        facts: SessionFacts,
+        accounts: Accounts,
+        compaction: Compacting,
+        extensions: Extensions,
+        retry: RetryPolicy,
+        close: Callable[[], Any],
+    ) -> None:
+        self.prompts = prompts
+        self.models = models
+        self.sessions = sessions
+        self.tree = tree
+        self.shell = shell
+        self.facts = facts
+        self.accounts = accounts
+        self.compaction = compaction
+        self.extensions = extensions
+        self._core = core
+        self._retry = retry
+        self._close = close
+        self._closed = False
+        self._feeds: WeakSet[EventFeed] = WeakSet()
+
+    @property
+    def cwd(self) -> Path:
+        """The directory that the session works in."""
+        return self._core.workspace.cwd
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold for the session."""
+        return self._core.workspace.settings
+
+    def since_session_ms(self) -> int:
+        """How long this session has been going on; starts anew with every new one."""
+        return self._core.since_session_ms()
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have ``listener`` called with every public event, in order; gives what ends that."""
+        return self._core.agent.subscribe(listener)
+
+    def events(self) -> EventFeed:
+        """Iterate over everything that happens from now on, until the session is closed."""
+        feed = EventFeed(self.subscribe)
+        self._feeds.add(feed)
+        if self._closed:
+            feed.end()
+        return feed
+
+    async def abort(self) -> None:
+        """End whatever is under way, and wait until it has ended."""
+        self._core.agent.abort()
+        self.compaction.abort()
+        self.tree.abort()
+        await self._core.agent.wait_for_idle()
+
+    async def abort_retry(self) -> None:
+        """Give up the retry that is being waited for."""
+        await self._retry.cancel()
+
+    def set_auto_retry(self, *, enabled: bool) -> None:
+        """Say for this session whether failed answers are asked for again."""
+        self.settings.override({"retry.enabled": enabled})
+
+    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
+        """Say for this session how queued messages are delivered, all at once or one by one."""
+        inbox = self._core.agent.inbox
+        if steering is not None:
+            inbox.steering_mode = steering  # type: ignore[assignment]
+            self.settings.override({"steeringMode": steering})
+        if follow_up is not None:
+            inbox.follow_up_mode = follow_up  # type: ignore[assignment]
+            self.settings.override({"followUpMode": follow_up})
+
+    async def export(self, output: str | None = None) -> Path:
+        """Write the session as a page, or as what the name of ``output`` says."""
+        # Here, not above: most sessions are never exported.
+        from pi.coding.runtime.exporting import export
+
+        return await export(self._core, output)
+
+    async def dump(self) -> str:
+        """The branch as text, without the person's secrets; empty if nothing was said."""
+        from pi.coding.runtime.exporting import dump  # as above
+
+        return await dump(self._core)
+
+    async def share(self) -> Shared:
+        """Pass the session on as a page; cancelling ends the upload."""
+        from pi.coding.runtime.exporting import share  # as above
+
+        return await share(self._core)
+
+    async def wait_for_idle(self) -> None:
+        """Until nothing is under way."""
+        await self._core.agent.wait_for_idle()
+
+    async def start(self) -> None:
+        """Tell everybody that the session is there."""
+        await self._core.bus.tell(SessionStarted(reason="startup"))
+
+    async def close(self) -> None:
+        """End what is under way, store what there is, and let everything go."""
+        if self._closed:
+            return
+        self._closed = True
+        self.shell.stop()
+        await self.abort()
+        self.shell.flush()
+        await self._core.bus.tell(SessionEnding(reason="quit"))
+        self._core.log.close()
+        await self._core.workspace.close()
+        await self._close()
+        for feed in self._feeds:
+            feed.end()
