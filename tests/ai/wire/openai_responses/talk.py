@@ -5,79 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from pi.ai.json_text import json_text
-from pi.ai.messages import (
-    AssistantMessage,
-    Image,
-    Json,
-    Message,
-    SystemMessage,
-    Text,
-    Thinking,
-    Tool,
-    ToolCall,
-    ToolResultMessage,
-    UserMessage,
-)
-from pi.ai.models.model import Model
-from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.messages import Json, Thinking, Tool, ToolCall
 from pi.base.records import UNSET
+from tests.ai.wire.talking import Talk, result, system, user
 
-API = "openai-responses"
+__all__ = ["CLOSED", "GRAMMAR", "IN_PLACE", "MODEL", "STRICT", "asks", "call", "model", "own"]
+__all__ += ["result", "system", "thought", "tool", "user"]
+
 IN_PLACE = {"supportsMidConvoSystemMessages": True, "supportsAdditionalTools": True}
 GRAMMAR = {"type": "grammar", "variants": {"openai_lark": "start: /.+/"}}
 STRICT = {"type": "json_schema", "strict": "prefer"}
 CLOSED = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-
-
-def model(compat: Json | None = None, **fields: Any) -> Model:
-    return Model(
-        **{
-            "id": "m",
-            "name": "M",
-            "api": API,
-            "provider": "p",
-            "base_url": "http://127.0.0.1:1/v1",
-            "reasoning": True,
-            "input": ("text", "image"),
-            "max_tokens": 8000,
-            "compat": compat or UNSET,
-            **fields,
-        }
-    )
-
-
-MODEL = model()
-
-
-def call(
-    *messages: Message, model: Model = MODEL, access: Access | None = None, **options: Any
-) -> Call:
-    return Call(
-        model=model,
-        messages=messages or (user("hi"),),
-        options=StreamOptions(**options),
-        access=access or Access(api_key="KEY", kind="api_key"),
-    )
-
-
-def system(content: str = "", *tools: Tool, **fields: Any) -> SystemMessage:
-    return SystemMessage(content=content, tools_added=tools or UNSET, **fields)
-
-
-def user(*content: str | Text | Image) -> UserMessage:
-    if len(content) == 1 and isinstance(content[0], str):
-        return UserMessage(content=content[0])
-    return UserMessage(
-        content=tuple(c if not isinstance(c, str) else Text(text=c) for c in content)
-    )
-
-
-def own(*content: str | Text | Thinking | ToolCall, **fields: Any) -> AssistantMessage:
-    """An answer that the model of ``model`` gave."""
-    blocks = tuple(Text(text=block) if isinstance(block, str) else block for block in content)
-    return AssistantMessage(
-        **{"content": blocks, "api": API, "provider": "p", "model": "m", **fields}
-    )
+TALK = Talk("openai-responses", base_url="http://127.0.0.1:1/v1")
+MODEL, model, call, own = TALK.plain, TALK.model, TALK.call, TALK.own
 
 
 def thought(thinking: str = "hm", **item: Any) -> Thinking:
@@ -87,15 +27,12 @@ def thought(thinking: str = "hm", **item: Any) -> Thinking:
 
 
 def asks(identifier: str = "call_1|fc_1", name: str = "peek", **arguments: Any) -> ToolCall:
+    """A call of the model's."""
     return ToolCall(id=identifier, name=name, arguments=arguments)
 
 
-def result(identifier: str, *content: str | Text | Image) -> ToolResultMessage:
-    blocks = tuple(Text(text=block) if isinstance(block, str) else block for block in content)
-    return ToolResultMessage(tool_call_id=identifier, tool_name="peek", content=blocks)
-
-
 def tool(name: str = "peek", sampling: Json | None = None, **parameters: Any) -> Tool:
+    """Something that the model may call."""
     return Tool(
         name=name,
         description=f"does {name}",
