@@ -1,0 +1,1 @@
+"""Pictures of the terminal application for the documentation, from real runs."""

@@ -1,0 +1,108 @@
+"""The real program on a pseudo-terminal, with an emulator in front of it."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from wcwidth import iter_graphemes, wcswidth
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.terminal import Listener
+from scripts.screenshots.svg import Cell
+
+SECONDS = 60.0
+"""Longer than anything here takes; a picture that waits so long is not made."""
+QUIET = 0.3
+"""How long a screen stands still that is finished."""
+
+
+class Seen:
+    """What a person at the terminal sees and does."""
+
+    def __init__(self, master: int, *, columns: int, rows: int) -> None:
+        self._master = master
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._terminal = VirtualTerminal(columns, rows)
+        answers = Listener(
+            on_input=lambda data: self.type(data.decode()),
+            on_resize=_nothing,
+            on_resume=_nothing,
+            on_gone=_nothing,
+        )
+        self._terminal.start(answers, restore=str)
+
+    @property
+    def screen(self) -> str:
+        """The text of the screen."""
+        return "\n".join(self._terminal.screen)
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._master, keys.encode())
+
+    def wait_for(self, *texts: str) -> None:
+        """Until all of these are on the screen, and nothing more comes."""
+        end = time.monotonic() + SECONDS
+        while self._read() or not all(text in self.screen for text in texts):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{texts} never stood on the screen:\n{self.screen}")
+
+    def cells(self) -> list[list[Cell]]:
+        """The screen down to its last text, place by place."""
+        rows = self._terminal.screen
+        while rows and not rows[-1]:
+            rows.pop()
+        return [self._cells(number) for number in range(len(rows))]
+
+    def _cells(self, row: int) -> list[Cell]:
+        texts: list[str] = []
+        for grapheme in iter_graphemes(self._terminal.screen[row]):
+            texts += [grapheme] + [""] * (wcswidth(grapheme) - 1)
+        texts += [" "] * (self._terminal.size.columns - len(texts))
+        return [Cell(text, self._terminal.style(column, row)) for column, text in enumerate(texts)]
+
+    def _read(self) -> bool:
+        """Take what the program writes; False when it is quiet."""
+        if not select.select((self._master,), (), (), QUIET)[0]:
+            return False
+        self._terminal.write(self._decoder.decode(os.read(self._master, 1 << 16)))
+        return True
+
+
+@contextmanager
+def running(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    columns: int = 90,
+    rows: int = 30,
+) -> Iterator[Seen]:
+    """The program on a terminal of its own; it ends with the block."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    child = subprocess.Popen(
+        command, cwd=cwd, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    )
+    os.close(slave)
+    try:
+        yield Seen(master, columns=columns, rows=rows)
+    finally:
+        child.terminate()
+        child.wait(SECONDS)
+        os.close(master)
+
+
+def _nothing() -> None:
+    """Nobody resizes, stops or closes this terminal."""

@@ -1,0 +1,126 @@
+"""A terminal's screen as a picture: text that can be searched and scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+CELL_WIDTH, CELL_HEIGHT, MARGIN = 8.4, 18, 12
+BACKGROUND, FOREGROUND = "#1e1e2e", "#cdd6f4"
+BASIC = (
+    *("#45475a", "#f38ba8", "#a6e3a1", "#f9e2af", "#89b4fa", "#f5c2e7", "#94e2d5", "#bac2de"),
+    *("#585b70", "#f38ba8", "#a6e3a1", "#f9e2af", "#89b4fa", "#f5c2e7", "#94e2d5", "#a6adc8"),
+)
+"""The sixteen colours that a terminal chooses by itself."""
+STEPS = (0, 95, 135, 175, 215, 255)
+"""The brightness of the steps of the 6 × 6 × 6 cube."""
+
+
+class Cell(NamedTuple):
+    """One place on the screen; a wide character leaves the next one empty."""
+
+    text: str
+    style: dict[str, Any]
+    """As ``VirtualTerminal.style`` gives it."""
+
+
+class Look(NamedTuple):
+    """What of a style is drawn."""
+
+    ink: str
+    paper: str
+    bold: bool
+    italic: bool
+    underline: bool
+    strike: bool
+
+
+def picture(rows: Sequence[Sequence[Cell]], *, title: str) -> str:
+    """The screen as SVG."""
+    columns = max((len(row) for row in rows), default=0)
+    width = round(columns * CELL_WIDTH + 2 * MARGIN)
+    height = len(rows) * CELL_HEIGHT + 2 * MARGIN
+    drawn = "\n".join(line for number, row in enumerate(rows) for line in _row(row, number))
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
+viewBox="0 0 {width} {height}" font-family="monospace" font-size="14" role="img" \
+aria-label={quoteattr(title)}>
+<title>{escape(title)}</title>
+<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>
+{drawn}
+</svg>
+"""
+
+
+def colour(wanted: tuple[str, Any] | None, otherwise: str) -> str:
+    """A colour of the terminal as ``#rrggbb``."""
+    match wanted:
+        case ("rgb", (red, green, blue)):
+            return f"#{red:02x}{green:02x}{blue:02x}"
+        case ("palette", int(number)):
+            return _palette(number)
+        case _:
+            return otherwise
+
+
+def _palette(number: int) -> str:
+    if number < len(BASIC):
+        return BASIC[number]
+    if number >= 232:
+        grey = 8 + 10 * (number - 232)
+        return f"#{grey:02x}{grey:02x}{grey:02x}"
+    cube = number - len(BASIC)
+    red, green, blue = (STEPS[cube // place % 6] for place in (36, 6, 1))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _look(cell: Cell) -> Look:
+    style = cell.style
+    ink, paper = colour(style["fg"], FOREGROUND), colour(style["bg"], BACKGROUND)
+    if style["inverse"]:
+        ink, paper = paper, ink
+    return Look(
+        ink=ink,
+        paper=paper,
+        bold=style["bold"],
+        italic=style["italic"],
+        underline=bool(style["underline"]),
+        strike=style["strikethrough"],
+    )
+
+
+def _row(row: Sequence[Cell], number: int) -> Iterator[str]:
+    column, top = 0, MARGIN + number * CELL_HEIGHT
+    for look, run in groupby(row, key=_look):
+        cells = list(run)
+        left, width = MARGIN + column * CELL_WIDTH, len(cells) * CELL_WIDTH
+        column += len(cells)
+        if look.paper != BACKGROUND:
+            yield (
+                f'<rect x="{left:g}" y="{top}" width="{width:g}" height="{CELL_HEIGHT}" '
+                f'fill="{look.paper}"/>'
+            )
+        text = "".join(cell.text for cell in cells)
+        if text.strip():
+            yield (
+                f'<text x="{left:g}" y="{top + 13}" textLength="{width:g}" xml:space="preserve" '
+                f"{_attributes(look)}>{escape(text)}</text>"
+            )
+
+
+def _attributes(look: Look) -> str:
+    lines = [
+        name
+        for name, wanted in (("underline", look.underline), ("line-through", look.strike))
+        if wanted
+    ]
+    attributes = [f'fill="{look.ink}"']
+    if look.bold:
+        attributes.append('font-weight="bold"')
+    if look.italic:
+        attributes.append('font-style="italic"')
+    if lines:
+        attributes.append(f'text-decoration="{" ".join(lines)}"')
+    return " ".join(attributes)
