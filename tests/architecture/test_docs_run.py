@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -39,7 +40,12 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     script.write_text(program(page.read_text(encoding="utf-8")), encoding="utf-8")
 
     finished = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, script],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
     assert (finished.returncode, finished.stderr) == (0, "")

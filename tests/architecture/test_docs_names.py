@@ -1,0 +1,77 @@
+"""What the documentation names is there: options, commands, keys, settings, pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.cli.commands import COMMANDS
+from pi.cli.flags import FLAGS
+from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.dialogs.settings.rows import SETTINGS
+from tests.guide_tables import GUIDE, PAGES
+
+ROOT = GUIDE.parent.parent
+EVERYWHERE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOR_PEOPLE = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
+"""Pages that speak of pi alone; others show options of other programs."""
+OF_TESTS = {"--quick"}
+"""Options of ``./test``, which the README shows."""
+FILES = (".json", ".md", ".log", ".py")
+
+
+def named(pattern: str, pages: list[Path]) -> Iterator[tuple[str, str]]:
+    """Every match with the name of its page."""
+    for page in pages:
+        for match in re.finditer(pattern, page.read_text(encoding="utf-8")):
+            yield match[1], page.name
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_that_is_made_from_the_code_is_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == PAGES[path](), "python -m tests.guide_tables"
+
+
+def test_every_option_exists() -> None:
+    known = {flag.name for flag in FLAGS} | OF_TESTS
+    known |= {flag.name for command in COMMANDS for flag in command.flags}
+
+    used = named(r"(?<![\w-])(--[a-z][a-z-]+)", FOR_PEOPLE)
+
+    assert [found for found in used if found[0] not in known] == []
+
+
+def test_every_slash_command_exists() -> None:
+    known = {row.name for row in BUILT_IN}
+
+    assert [found for found in named(r"`/([a-z-]+)", FOR_PEOPLE) if found[0] not in known] == []
+
+
+def test_every_subcommand_exists() -> None:
+    known = {command.name for command in COMMANDS}
+    shown = "".join(block for block, _ in named(r"(?s)```sh\n(.*?)```", FOR_PEOPLE))
+    used = set(re.findall(r"(?m)^(?:\./)?pi ([a-z]+)\b", shown))
+
+    assert used - known == set()
+    assert used
+
+
+def test_every_setting_exists() -> None:
+    known = {setting.name for setting in SETTINGS}
+    used = named(r"`([a-z]\w*\.[a-z][\w.]*)`", [GUIDE / "sessions.md", GUIDE / "safety.md"])
+
+    assert [found for found in used if found[0] not in known and not found[0].endswith(FILES)] == []
+
+
+def test_every_link_leads_somewhere() -> None:
+    broken = [
+        (link, page.name)
+        for page in EVERYWHERE
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+
+    assert broken == []
