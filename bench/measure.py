@@ -151,6 +151,17 @@ def resident_memory(pid: int) -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
+def processor_seconds(pid: int) -> float:
+    """Seconds of user and system time that a running process has used; needs ``/proc``."""
+    if threads := [*Path(f"/proc/{pid}/task").glob("*/schedstat")]:  # counts nanoseconds
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError as missing:
+        raise CannotMeasure("the CPU of a running program is only told by /proc") from missing
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the group if its leader was not waited for yet, so the id cannot be another's."""
     if process.poll() is None:

@@ -12,7 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from bench.measure import DEADLINE, CannotMeasure, Child, Run, resident_memory, running
+from bench.measure import (
+    DEADLINE,
+    CannotMeasure,
+    Child,
+    Run,
+    processor_seconds,
+    resident_memory,
+    running,
+)
 
 
 class Terminal:
@@ -53,6 +61,16 @@ class Terminal:
     def memory(self) -> int:
         """Bytes of memory that the program occupies now."""
         return resident_memory(self._child.pid)
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the program has used up to now."""
+        return processor_seconds(self._child.pid)
+
+    def watch(self, seconds: float) -> None:
+        """Take what the program writes for so long."""
+        limit = time.monotonic() + seconds
+        while (left := limit - time.monotonic()) > 0:
+            self._read(left)
 
     def finish(self, *, within: float = DEADLINE) -> Run:
         """Wait until the program ends by itself; what it cost."""

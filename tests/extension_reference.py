@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pi.coding.extension_host.event_names import ALIASES, EVENTS
-from pi.extension import CommandContext, ExtensionAPI, ExtensionContext, ExtensionUI
+from pi.coding.extension_host.extension_auth import ExtensionAuth
+from pi.coding.extension_host.extension_models import ExtensionModels
+from pi.coding.extension_host.registering import ScopedEvents
+from pi.coding.extension_host.resources import ExtensionResources
+from pi.coding.extension_host.services import ExtensionHttp, ExtensionSettings
+from pi.coding.extension_host.session_reader import SessionReader
+from pi.extension import CommandContext, ExtensionAPI, ExtensionContext, ExtensionUI, Scope
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "extension-api.md"
 
@@ -25,10 +31,19 @@ answer is a record or a dict of its fields; `None` is no opinion.
 | event | record | answer | |
 |---|---|---|---|
 """
-PARTS = """\
-Parts: `pi.scope` (`spawn`, `every`, `on_close`, `clock`), `pi.events` (`on`, `emit`), `pi.settings`
-(`declare`, `get`, `on_change`), `pi.auth` (`get`, `set`), `pi.models` (`resolve`, `available`,
-`ask`, `complete`), `pi.http` (`request`), `pi.context`, `pi.log`, `pi.name`.
+PARTS: dict[str, type] = {
+    "pi.scope": Scope,
+    "pi.events": ScopedEvents,
+    "pi.settings": ExtensionSettings,
+    "pi.auth": ExtensionAuth,
+    "pi.models": ExtensionModels,
+    "pi.http": ExtensionHttp,
+    "ctx.resources": ExtensionResources,
+    "ctx.session_manager": SessionReader,
+}
+"""What else an extension is given, by where it is found."""
+REST = """\
+Also `pi.context` (the context that handlers get), `pi.log` (a logger) and `pi.name`.
 """
 
 
@@ -41,9 +56,10 @@ def page() -> str:
             *(f"`{alias}` is another name of `{name}`." for alias, name in ALIASES.items()),
             "",
             *_members("`ExtensionAPI`", ExtensionAPI, "pi"),
-            PARTS,
+            REST,
             *_members("`ExtensionContext`", ExtensionContext, "ctx"),
             *_members("`CommandContext`: also", CommandContext, "ctx"),
+            *(line for name, part in PARTS.items() for line in _members(f"`{name}`", part, name)),
             *_members("`ctx.ui`", ExtensionUI, "ui"),
         )
     )

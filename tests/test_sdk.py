@@ -17,17 +17,18 @@ PROMISED = {
         discover_prompt_templates discover_skills make_tool run session_catalog session_shelf tool
     """,
     "classes": """
-        Agent AgentSession AgentTool AuthStorage ModelRegistry Models SessionManager Settings
+        Agent AgentSession AgentTool AuthStorage ModelRegistry Models RpcClient SessionManager
+        Settings
     """,
     "values": """
         AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult Image Model
         PromptTemplate Skill ToolContext ToolResult
     """,
     "events": """
-        AgentSessionEvent AgentSettled MessageEnd MessageUpdate TextDelta ToolExecutionEnd
+        AgentSessionEvent AgentSettled MessageEnd MessageUpdate RpcEvent TextDelta ToolExecutionEnd
         ToolExecutionStart
     """,
-    "errors": "PiError RunFailed ToolFailed",
+    "errors": "PiError RpcRefused RpcServerDied RunFailed ToolFailed",
 }
 """Changing this list changes a promise."""
 

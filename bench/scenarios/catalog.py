@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from bench.scenario import Scenario
-from bench.scenarios import agent, bare, listing, modes, providers, sessions, startup, tui_frames
+from bench.scenarios import (
+    agent,
+    bare,
+    extensions,
+    interactive,
+    listing,
+    modes,
+    providers,
+    sessions,
+    startup,
+    status_engine,
+    tui_frames,
+)
 
 SCENARIOS: tuple[Scenario, ...] = (
     *startup.SCENARIOS,
@@ -13,5 +25,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     *listing.SCENARIOS,
     *modes.SCENARIOS,
     *tui_frames.SCENARIOS,
+    *interactive.SCENARIOS,
+    *extensions.SCENARIOS,
+    *status_engine.SCENARIOS,
     *bare.SCENARIOS,
 )

@@ -13,6 +13,9 @@ when something promised changes.
 
 from __future__ import annotations
 
+from pi.agent.open_answer import (
+    MessageToken,
+)
 from pi.agent.policy import (
     Boundary,
     Interrupt,
@@ -25,6 +28,7 @@ from pi.agent.policy import (
 )
 from pi.agent.tool import (
     AgentTool,
+    FilePreview,
     ToolContext,
     ToolFailed,
     ToolResult,
@@ -33,8 +37,15 @@ from pi.agent.tool_forms import (
     make_tool,
     tool,
 )
+from pi.ai.auth.credentials import (
+    OAuthCredential,
+)
 from pi.ai.builder import (
     MessageBuilder,
+)
+from pi.ai.errors import (
+    AuthenticationFailed,
+    ProviderError,
 )
 from pi.ai.events import (
     Delta,
@@ -128,13 +139,30 @@ from pi.coding.extension_host.context import (
 from pi.coding.extension_host.control import (
     SessionControl,
 )
+from pi.coding.extension_host.credentials import (
+    AuthUnavailable,
+)
+from pi.coding.extension_host.drawing import (
+    Drawable,
+    Rows,
+    Theme,
+)
 from pi.coding.extension_host.failures import (
     ExtensionError,
     StaleSession,
 )
 from pi.coding.extension_host.feed import (
     Feed,
+)
+from pi.coding.extension_host.feed_items import (
     FeedItem,
+)
+from pi.coding.extension_host.input_modes import (
+    InputMode,
+)
+from pi.coding.extension_host.logins import (
+    LoginCallbacks,
+    OAuthConfig,
 )
 from pi.coding.extension_host.manifest import (
     API_VERSION,
@@ -160,6 +188,10 @@ from pi.coding.extension_host.references import (
 )
 from pi.coding.extension_host.registration import (
     Registration,
+)
+from pi.coding.extension_host.replicas import (
+    Remote,
+    Replica,
 )
 from pi.coding.extension_host.run_events import (
     AfterProviderResponseEvent,
@@ -219,15 +251,28 @@ from pi.coding.extension_host.tools import (
     ToolWrap,
 )
 from pi.coding.extension_host.ui import (
-    Drawable,
     ExtensionUI,
-    Theme,
+    Option,
+)
+from pi.coding.extension_host.views import (
+    ToolView,
+    ViewOptions,
 )
 from pi.coding.files.layers import (
     FileChange,
     FileLayer,
     FileWrite,
     FileWritten,
+)
+from pi.coding.resources.frontmatter import (
+    BadResource,
+)
+from pi.coding.resources.kinds import (
+    ResourceItem,
+    Where,
+)
+from pi.coding.resources.rules import (
+    Rule,
 )
 from pi.coding.session.entries import (
     Compaction,
@@ -257,6 +302,9 @@ __all__ = [
     "AgentStartEvent",
     "AgentTool",
     "AssistantMessage",
+    "AuthUnavailable",
+    "AuthenticationFailed",
+    "BadResource",
     "BashResult",
     "BeforeAgentStartAnswer",
     "BeforeAgentStartEvent",
@@ -300,19 +348,23 @@ __all__ = [
     "FeedItem",
     "FileChange",
     "FileLayer",
+    "FilePreview",
     "FileWrite",
     "FileWritten",
     "HandOff",
     "Image",
     "InputAnswer",
     "InputEvent",
+    "InputMode",
     "Interrupt",
     "Json",
+    "LoginCallbacks",
     "Message",
     "MessageBuilder",
     "MessageEndAnswer",
     "MessageEndEvent",
     "MessageStartEvent",
+    "MessageToken",
     "MessageUpdateEvent",
     "Meta",
     "Model",
@@ -322,21 +374,30 @@ __all__ = [
     "ModelWrap",
     "Next",
     "Notes",
+    "OAuthConfig",
+    "OAuthCredential",
+    "Option",
     "Partial",
     "PiError",
     "Policy",
     "ProjectTrustEvent",
     "Provider",
     "ProviderConfig",
+    "ProviderError",
     "Record",
     "Registration",
+    "Remote",
+    "Replica",
     "Request",
     "Resource",
     "ResourceHandler",
+    "ResourceItem",
     "ResourceRef",
     "ResourceWindow",
     "ResourcesAnswer",
     "ResourcesDiscoverEvent",
+    "Rows",
+    "Rule",
     "Scope",
     "SessionBeforeCompactEvent",
     "SessionBeforeForkEvent",
@@ -383,6 +444,7 @@ __all__ = [
     "ToolResultAnswer",
     "ToolResultEvent",
     "ToolResultMessage",
+    "ToolView",
     "ToolWrap",
     "TreeDecision",
     "TrustAnswer",
@@ -394,6 +456,8 @@ __all__ = [
     "UserBashAnswer",
     "UserBashEvent",
     "UserMessage",
+    "ViewOptions",
+    "Where",
     "Work",
     "field",
     "make_tool",

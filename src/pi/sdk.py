@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         create_agent_session,
         run,
     )
+    from pi.coding.runtime.rpc_client import RpcClient, RpcEvent
+    from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied
     from pi.coding.runtime.watching import AgentSessionEvent
     from pi.coding.session.session_manager import SessionManager
     from pi.coding.settings.settings import Settings
@@ -72,6 +74,10 @@ __all__ = [
     "Models",
     "PiError",
     "PromptTemplate",
+    "RpcClient",
+    "RpcEvent",
+    "RpcRefused",
+    "RpcServerDied",
     "RunFailed",
     "SessionManager",
     "Settings",
@@ -133,6 +139,8 @@ _HOMES = {
         "create_agent_session",
         "run",
     ),
+    "pi.coding.runtime.rpc_client": ("RpcClient", "RpcEvent"),
+    "pi.coding.runtime.rpc_process": ("RpcRefused", "RpcServerDied"),
     "pi.coding.runtime.watching": ("AgentSessionEvent",),
     "pi.coding.session.session_manager": ("SessionManager",),
     "pi.coding.settings.settings": ("Settings",),

@@ -319,6 +319,9 @@ async def test_compaction_shortens_what_the_next_request_shows() -> None:
     shown = user_texts(after)
     assert "Notes." in shown[0]
     assert (len(shown), shown[1]) == (2, "next")
+    # By its time a count from before the compaction is told from one after it.
+    assert compaction.timestamp == FakeClock().now_ms()
+    assert compaction.timestamp in {message.timestamp for message in after.messages}
     assert LONG not in str(after.messages)
     assert kept(session).count("SystemMessage") == 1  # the prompt is not told again
 

@@ -166,4 +166,5 @@ def test_changes_have_the_names_of_session_files() -> None:
         "tokensBefore",
         "details",
         "usage",
+        "timestamp",
     ]

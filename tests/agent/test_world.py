@@ -5,6 +5,7 @@ from typing import Any
 from pi.agent.conversation import MemoryConversation
 from pi.agent.events import AgentEvent, EntryAppended
 from pi.agent.inbox import Inbox
+from pi.agent.open_answer import OpenAnswer
 from pi.agent.policy import Draft, Request
 from pi.agent.waiting import Abort
 from pi.agent.world import World
@@ -41,6 +42,7 @@ async def test_drafts_go_into_the_log_and_public_ones_are_told() -> None:
         emit=emit,
         clock=clock,
         abort=Abort(clock),
+        open_answer=OpenAnswer(),
     )
     drafts: list[dict[str, Any]] = [{"type": "note"}, {"type": "secret"}]
 

@@ -59,8 +59,27 @@ def test_a_failed_or_uncounted_answer_is_not_trusted_for_the_size() -> None:
     assert conversation_tokens((asked, failed)) == 110
 
 
+@pytest.mark.trap(229)
+def test_a_count_from_before_a_compaction_sets_no_limit_to_the_answer() -> None:
+    summary = UserMessage(content="s" * 400, timestamp=30)
+    kept = AssistantMessage(content=(Text(text="x" * 40),), usage=Usage(total_tokens=9_900))
+    asked = UserMessage(content="y" * 40, timestamp=40)
+    compacted = (summary, replace(kept, timestamp=20), asked)
+
+    assert conversation_tokens(compacted) == 120
+    assert largest_answer(MODEL, compacted) == 10_000 - 120 - 4096
+    assert conversation_tokens((*compacted, replace(kept, timestamp=50))) == 9_900
+
+
 @pytest.mark.trap(19)
 def test_the_answer_never_reserves_the_whole_window_nor_shrinks_to_nothing() -> None:
     assert largest_answer(replace(MODEL, max_tokens=100), ()) == 100
     assert largest_answer(MODEL, ()) == 10_000 - 4096
     assert largest_answer(MODEL, (UserMessage(content="x" * 100_000),)) == 1024
+
+
+@pytest.mark.trap(19)
+def test_a_limit_that_is_not_known_is_not_zero() -> None:
+    assert largest_answer(replace(MODEL, context_window=0), ()) == 8_000
+    assert largest_answer(replace(MODEL, max_tokens=0), ()) == 10_000 - 4096
+    assert largest_answer(replace(MODEL, context_window=0, max_tokens=0), ()) == 16_384

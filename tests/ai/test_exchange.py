@@ -209,3 +209,81 @@ async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     endless.heard(news=False)
     with pytest.raises(ProviderUnavailable, match="nothing but keep-alives for 15 minutes"):
         patience.heard(news=False)
+
+
+class Impatient(FakeClock):
+    """Sleeps through nothing, and remembers how long it should have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+class Answers(dict[str, object]):
+    """One answer after another, the last of them for ever."""
+
+    def __init__(self, *answers: object) -> None:
+        self._answers = list(answers)
+
+    def get(self, path: str, default: object = None) -> object:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+async def retried(options: StreamOptions, *answers: object) -> tuple[str, str, int, list[float]]:
+    """What was said, what went wrong, how often it was asked, and the waits between."""
+    builder, clock, problem = MessageBuilder(MODEL, now_ms=0), Impatient(), ""
+    async with site(Answers(*answers)) as server, HttpClient(environ={}) as http:
+        try:
+            await send(
+                replace(CALL, options=options),
+                HELLO,
+                url=f"{server.url}/x",
+                headers={},
+                decoder=Words(builder),
+                builder=builder,
+                flush=lambda: None,
+                services=Services(http=http, clock=clock, environ={}),
+            )
+        except ProviderError as error:
+            problem = type(error).__name__
+    return builder.message().text, problem, len(server.asked), clock.slept
+
+
+BUSY = (503, {"error": {"message": "busy"}})
+GOOD = b"data: one\n\ndata: end\n\n"
+
+
+@pytest.mark.parametrize(
+    ("retries", "answers", "came_to"),
+    [
+        (0, (BUSY, GOOD), ("", "ProviderUnavailable", 1, [])),
+        (2, (BUSY, BUSY, GOOD), ("one", "", 3, [0.5, 1.0])),
+        (2, (BUSY,), ("", "ProviderUnavailable", 3, [0.5, 1.0])),
+        (2, ((401, {"error": "no"}), GOOD), ("", "AuthenticationFailed", 1, [])),
+        (2, (b"data: half\n\n", GOOD), ("half", "BadAnswer", 1, [])),
+    ],
+)
+async def test_what_the_server_turns_away_is_sent_again_as_often_as_allowed(
+    retries: int, answers: tuple[object, ...], came_to: tuple[str, str, int, list[float]]
+) -> None:
+    assert await retried(StreamOptions(max_retries=retries), *answers) == came_to
+
+
+@pytest.mark.parametrize(
+    ("longest", "came_to"),
+    [
+        (60_000, ("one", "", 2, [30.0])),
+        (10_000, ("", "RateLimited", 1, [])),
+        (0, ("one", "", 2, [30.0])),
+    ],
+)
+async def test_a_server_may_say_how_long_to_wait_up_to_a_limit(
+    longest: int, came_to: tuple[str, str, int, list[float]]
+) -> None:
+    options = StreamOptions(max_retries=1, max_retry_delay_ms=longest)
+    busy = (429, {"error": {"message": "Please retry in 30s"}})
+
+    assert await retried(options, busy, GOOD) == came_to

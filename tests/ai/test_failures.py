@@ -272,6 +272,7 @@ def test_hints_say_what_to_do_next() -> None:
     assert refused(401).hint == "Log in again or check the API key."
     assert "firewall" in refused(403, "<html><title>Attention Required!</title></html>").hint
     assert "base URL" in refused(404).hint
+    assert "base URL" in refused(308).hint
     assert "billing" in refused(402).hint
     assert "Compact" in refused(400, openai("prompt is too long")).hint
     assert "bytes" in refused(413).hint

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable
+from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Context, Text, Usage, UserMessage
@@ -125,12 +125,12 @@ async def test_the_answer_is_priced_as_the_model_that_was_served() -> None:
 class Listing(FauxProvider):
     """Its list of models changes, or cannot be had."""
 
-    def __init__(self, row: Provider, found: tuple[Model, ...] | ProviderError) -> None:
+    def __init__(self, row: Provider, found: tuple[Model, ...] | Exception) -> None:
         super().__init__(row=row, models=())
         self._found = found
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        if isinstance(self._found, ProviderError):
+        if isinstance(self._found, Exception):
             raise self._found
         self._models = self._found
 
@@ -144,6 +144,18 @@ async def test_refreshing_asks_every_provider_and_names_those_that_failed() -> N
 
     assert models.get_models() == (FAUX_MODEL,)
     assert problems == {"other": down}
+    await models.close()
+
+
+async def test_a_provider_with_a_bug_does_not_stop_the_others_from_refreshing() -> None:
+    models = collection(Listing(FAUX, (FAUX_MODEL,)), Listing(OTHER, KeyError("id")))
+
+    problems = await models.refresh()
+
+    assert models.get_models() == (FAUX_MODEL,)
+    assert [str(problem) for problem in problems.values()] == [
+        "Other could not list its models: KeyError('id')"
+    ]
     await models.close()
 
 

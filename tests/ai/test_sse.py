@@ -36,6 +36,11 @@ def test_comments_ids_and_events_without_data_are_skipped() -> None:
     ]
 
 
+def test_a_byte_order_mark_does_not_hide_the_first_event() -> None:
+    assert read(b"\xef\xbb\xbfdata: 1\n\ndata: 2\n\n") == [("", b"1"), ("", b"2")]
+    assert read(b"\xef", b"\xbb\xbfevent: a\ndata: 1\n\n") == [("a", b"1")]
+
+
 def test_several_data_lines_are_joined_and_the_space_is_optional() -> None:
     assert read(b"data:a\ndata: b\ndata:  c\n\n") == [("", b"a\nb\n c")]
 

@@ -8,7 +8,7 @@ import pytest
 from bench.mock_process import MockProcess
 from bench.scenarios.catalog import SCENARIOS
 from bench.scenarios.modes import SCENARIOS as MODES
-from bench.scenarios.modes import asking, client, linear, pi
+from bench.scenarios.modes import arriving, asking, client, linear, pi
 from bench.trial import observe
 
 
@@ -26,6 +26,22 @@ def test_the_real_program_asks_the_mock_server_and_prints_what_it_says(
     assert len(seen.exchanges) == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        (sys.executable, "bench/floors/request_socket.py", "PORT", "echo-20"),
+        ("bench/programs/modes/pi.sh", "PORT", "--model", "mock/echo-20", "-p", "hi"),
+    ],
+)
+def test_the_first_request_is_told_with_what_it_took(
+    command: tuple[str, ...], server: MockProcess
+) -> None:
+    cpu, wall = map(float, observe(arriving(*command).words, server).run.output.split())
+
+    assert cpu > 0
+    assert wall > 0
+
+
 def test_the_floor_runs_every_tool_that_is_asked_for(server: MockProcess) -> None:
     words = (sys.executable, "bench/floors/tool_calls.py", "{port}", "tools-3")
 
@@ -40,9 +56,11 @@ def test_the_floor_runs_every_tool_that_is_asked_for(server: MockProcess) -> Non
     ],
 )
 def test_a_client_tells_times_and_memory(command: tuple[str, ...], server: MockProcess) -> None:
-    first, prompt, memory = map(float, observe(client(*command).words, server).run.output.split())
+    told = observe(client(*command).words, server).run.output.split()
+    first, cpu, prompt, memory = map(float, told)
 
     assert first > prompt > 0
+    assert cpu > 0
     assert memory > 1
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +78,14 @@ def test_a_program_that_ends_before_the_pattern_is_told() -> None:
         pytest.raises(CannotMeasure, match=r"b'never' never appeared; last: b'bye\\r\\n'"),
     ):
         screen.wait_for(b"never", within=10)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only /proc tells it")
+def test_what_a_program_uses_is_told_while_it_runs() -> None:
+    program = "while True: print(input() and sum(range(10_000_000)))"
+    with terminal([sys.executable, "-c", program]) as screen:
+        before = screen.cpu()
+        screen.send(b"go\n")
+        screen.wait_for(rb"49999995000000")
+        screen.watch(0.01)
+        assert screen.cpu() > before

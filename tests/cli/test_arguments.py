@@ -10,7 +10,7 @@ from pi.cli.flags import FLAGS, switch
 
 def refused(*words: str) -> tuple[str, str]:
     with pytest.raises(BadArguments) as caught:
-        parse_arguments(words)
+        parse_arguments(words, ())
     return caught.value.message, caught.value.hint
 
 

@@ -72,6 +72,8 @@ async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None
     [
         ("settings.json", "{nope", "settings"),
         ("settings.json", '{"theme": 5}', "settings"),
+        ("settings.json", '{"retry": {"maxRetries": "many"}}', "settings"),
+        ("settings.json", '{"compaction": {"reserveTokens": -1}}', "settings"),
         ("auth.json", "{nope", "credentials"),
         ("models.json", "{nope", "models.json"),
         ("trust.json", "{nope", "trust"),

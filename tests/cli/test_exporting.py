@@ -31,6 +31,17 @@ def test_another_name_is_another_form_and_keys_stay_here(cli: Program) -> None:
     assert "my key is" in text and "gsk-very-secret-key" not in text
 
 
+def test_keys_of_the_credential_store_stay_here_too(cli: Program) -> None:
+    cli.write("auth.json", '{"groq": {"type": "api_key", "key": "hush-hush"}}')
+    cli.run("-p", "--model", "mock/echo-3", "my key is hush-hush")
+    (session,) = cli.agent_dir.glob("sessions/*/*.jsonl")
+
+    cli.run("--export", str(session), "talk.md")
+
+    text = (cli.cwd / "talk.md").read_text()
+    assert "my key is [redacted]" in text and "hush-hush" not in text
+
+
 def test_a_missing_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "missing.jsonl"
 

@@ -398,3 +398,52 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
     assert (trusting.code, trusting.out) == (0, "The quick brown\n")
     assert careful.code == (1 if place == "project" else 0)
     assert seen == "[]\n"
+
+
+@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+def test_a_session_that_cannot_be_kept_is_told_once_and_ends_with_1(
+    cli: Program, mode: str
+) -> None:
+    (cli.agent_dir / "sessions").write_text("a file where a folder should be")
+    piped = '{"type": "set_session_name", "name": "kept"}\n' if mode == "rpc" else ""
+    words = () if mode == "rpc" else ("-p", "hello")
+
+    ended = cli.run("--mode", mode, "--model", "mock/echo-3", *words, piped=piped)
+
+    (told,) = ended.err.splitlines()
+    assert told.startswith("The session is no longer saved, it goes on in memory: ")
+    assert ended.code == 1
+
+
+def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
+    cli.environ["ANTHROPIC_OAUTH_TOKEN"] = "t"
+    cli.write("settings.json", '{"oauthClients": {"anthropic": {"redirectPort": "none"}}}')
+
+    ended = cli.run("-p", "--model", "anthropic/claude-opus-4-8", "hello")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert 'The setting "oauthClients" for anthropic cannot be used: ' in ended.err
+
+
+def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
+    cli.write("settings.json", '{"compaction": {"reserveTokens": -1}}')
+
+    assert cli.run("-p", "--model", "mock/echo-3", "hello") == (
+        1,
+        "",
+        "Error: Invalid compaction.reserveTokens setting: -1."
+        " Expected a non-negative safe integer.\n",
+    )
+
+
+@pytest.mark.trap(280)
+def test_a_setting_that_does_not_fit_is_named_and_the_default_holds(cli: Program) -> None:
+    cli.write("settings.json", '{"bash": {"extended": "no"}, "theme": 5}')
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, ended.out) == (0, "The quick brown\n")
+    assert sorted(ended.err.splitlines()) == [
+        'Warning: Ignored setting "bash.extended": expected `bool`, got "no"',
+        'Warning: Ignored setting "theme": expected `str | null`, got 5',
+    ]

@@ -20,6 +20,12 @@ def test_the_page_names_everything_and_fits_the_terminal(width: int) -> None:
     assert [line for line in page.splitlines() if len(line) > max(width, 76)] == []
 
 
+def test_options_of_extensions_stand_under_their_names() -> None:
+    page = main_help(80, [value("--budget", "value", "when to stop", group="Extension timer")])
+
+    assert "\nExtension timer\n  --budget <value>" in page
+
+
 def test_groups_stand_under_their_titles() -> None:
     page = main_help(80)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi import __version__
+from pi.base.records import replace
 from pi.cli.introduction import introduction
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.host import Host
@@ -15,7 +16,7 @@ async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
     (cwd / ".pi" / "prompts" / "review.md").write_text("Review it.")
     (cwd / "AGENTS.md").write_text("Be brief.")
     (cwd / ".env").write_text("GROQ_API_KEY=k")
-    host = Host.of({"HOME": str(tmp_path)})
+    host = replace(Host.of({"HOME": str(tmp_path)}), import_path=())
     built = await assemble(cwd, host, SessionOptions(model="demo/tour", approve=True))
 
     told = list(introduction(built))

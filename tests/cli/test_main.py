@@ -58,10 +58,19 @@ def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: Captured) -> None:
 
     assert main(["models"], bad) == 1
     assert capsys.readouterr().err == (
-        "Error: ValueError('embedded null byte') (PI_DEBUG=1 shows where)\n"
+        "Error: ValueError('embedded null byte')\nPI_DEBUG=1 shows where it comes from.\n"
     )
     with pytest.raises(ValueError, match="null byte"):
         main(["models"], {**bad, "PI_DEBUG": "1"})
+
+
+def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> None:
+    agent_dir = tmp_path / "agent"
+    environ = {"PI_CODING_AGENT_DIR": str(agent_dir)}
+    assert main(["sessions", "--session-dir", "\0"], environ) == 1
+
+    assert f"\nIt is in {agent_dir / 'pi.log'}; PI_DEBUG=1 shows" in capsys.readouterr().err
+    assert "embedded null byte" in (agent_dir / "pi.log").read_text()
 
 
 def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from pi.base.errors import PiError
 from pi.cli.arguments import parse_arguments
 from pi.cli.session_choice import Declined, SessionChoice
+from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.opening import Shelf
-from pi.coding.session.resolving import NoMatchingSession
 from tests.coding.session.kept import HERE, THERE, keep, shelf
 
 

@@ -3,6 +3,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
 
 import pytest
 
@@ -54,3 +59,59 @@ async def test_who_is_cancelled_from_outside_stays_cancelled() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+STUCK = """\
+import asyncio, signal, sys
+from pi.cli.signals import until_signal
+
+async def stuck():
+    print("ready", flush=True)
+    while True:
+        try:
+            while True:
+                pass
+        except KeyboardInterrupt:
+            if sys.argv[2] == "gives up":
+                raise
+            print("goes on", flush=True)
+
+try:
+    asyncio.run(until_signal(stuck(), patience=float(sys.argv[1])))
+except KeyboardInterrupt:
+    print("closed", flush=True)
+"""
+
+
+@contextmanager
+def stuck(patience: str, manner: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """A program that does not return to its event loop any more, and what it says."""
+    words = [sys.executable, "-c", STUCK, patience, manner]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == "ready\n"
+            yield child, child.stdout
+        finally:
+            child.kill()
+
+
+def test_ctrl_c_ends_a_function_that_never_returns() -> None:
+    with stuck("0.05", "gives up") as (child, output):
+        child.send_signal(signal.SIGINT)
+        assert output.readline() == "closed\n"
+        assert child.wait(timeout=60) == 0
+
+
+def test_one_that_catches_it_is_ended_with_the_program() -> None:
+    with stuck("0.05", "goes on") as (child, output):
+        child.send_signal(signal.SIGINT)
+        assert output.readline() == "goes on\n"
+        child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=60) == -signal.SIGINT
+
+
+def test_any_other_signal_ends_it_too() -> None:
+    with stuck("0.05", "gives up") as (child, _):
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(timeout=60) == -signal.SIGTERM

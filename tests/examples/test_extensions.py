@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 from collections.abc import AsyncIterator
@@ -12,10 +13,14 @@ from typing import Any
 
 import pytest
 
+from pi.ai.auth.login_ui import DeviceCode
 from pi.ai.messages import AssistantMessage, Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
 from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.views import ViewOptions
 from pi.coding.runtime.agent_session import AgentSession
+from tests.ai.auth.scripted_ui import ScriptedUI
+from tests.ai.loopback import site
 from tests.coding.extension_host.stage import FakeUI, Play
 from tests.coding.runtime.stage import Stage
 from tests.conftest import ROOT
@@ -40,7 +45,9 @@ async def using(
     name: str, tmp_path: Path, *steps: Step, ui: FakeUI | None = None, **options: Any
 ) -> AsyncIterator[Play]:
     stage = Stage(tmp_path, *steps)
-    wanted = Wanted(discover=False, paths=(str(FOLDER / f"{name}.py"),))
+    wanted = Wanted(
+        discover=False, paths=(str(FOLDER / f"{name}.py"),), flags=options.pop("flags", {})
+    )
     session: AgentSession = await stage.open(extensions=wanted, **options)
     try:
         assert [info.problem for info in session.extensions.infos()] == [""]
@@ -149,6 +156,33 @@ async def test_a_provider_answers(tmp_path: Path) -> None:
     assert answer.content == (Text(text="hello you "),)
 
 
+async def test_one_signs_in_to_a_provider_and_the_login_is_renewed(tmp_path: Path) -> None:
+    words = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}
+    pages: dict[str, Any] = {
+        "/device": {"user_code": "AB-CD", "page": "p", "device_code": "d", "interval": 0},
+        "/token": {"access_token": "a1", "refresh_token": "r1", "expires_in": 3600},
+        "/v1/chat/completions": b"data: " + json.dumps(words).encode() + b"\n\ndata: [DONE]\n\n",
+    }
+    person = ScriptedUI()
+    async with site(pages) as server:
+        flags = {"acme-url": server.url}
+        async with using("oauth_provider", tmp_path, model=None, flags=flags) as play:
+            await play.session.accounts.log_in("acme", person)
+            await play.session.set_model("acme/small")
+            first = await play.session.prompt("hello")
+            pages["/token"] = {"access_token": "a2", "refresh_token": "r2", "expires_in": 3600}
+            await play.stage.clock.advance(3500)
+            second = await play.session.prompt("again")
+
+    assert [answer.text for answer in (first, second) if answer] == ["hi", "hi"]
+    assert person.notices[0] == DeviceCode(user_code="AB-CD", url="p", expires_in=900)
+    assert [
+        headers.get("authorization", body.decode())
+        for _, path, headers, body in server.asked
+        if path != "/device"
+    ] == ["code=d", "Bearer a1", "refresh_token=r1", "Bearer a2"]
+
+
 async def test_tasks_are_kept_and_shown(tmp_path: Path) -> None:
     ui = Screen()
     async with using("todo", tmp_path, calls("todo", tasks=["a", "b"]), says("ok"), ui=ui) as play:
@@ -185,9 +219,10 @@ async def test_a_note_is_kept_and_drawn(tmp_path: Path) -> None:
     async with using("message_renderer", tmp_path) as play:
         await play.session.prompt("/note remember the milk")
         (message,) = play.session.messages
-        view: Any = play.session.extensions.view("message", "note")
+        views = play.session.extensions.views
+        rows = views.rows("message", "note", message, ViewOptions(), None, 10)
 
-        assert view(message, None, None).render(10) == ["-" * 10, "remember t", "-" * 10]
+        assert rows == ["-" * 10, "remember t", "-" * 10]
 
 
 async def test_an_answer_that_breaks_a_rule_is_cut(tmp_path: Path) -> None:

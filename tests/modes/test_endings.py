@@ -41,17 +41,13 @@ def test_an_answer_fails_by_an_error_or_an_abort(
     ending = heard(answer)
 
     assert ending.failure == failure
-    assert ending.exit_code(Next(), problem=None) == (0 if failure is None else 1)
+    assert ending.exit_code(Next()) == (0 if failure is None else 1)
 
 
 def test_a_run_without_an_answer_is_none_that_failed() -> None:
-    assert heard().exit_code(None, problem=None) == 0
-
-
-def test_what_could_not_be_stored_fails_a_run() -> None:
-    assert heard(GOOD).exit_code(Next(), problem="disk full") == 1
+    assert heard().exit_code(None) == 0
 
 
 def test_a_policy_that_stopped_the_run_has_the_last_word() -> None:
-    assert heard(GOOD).exit_code(Next(action="stop", exit_code=3), problem=None) == 3
-    assert heard(BAD).exit_code(Next(action="stop", exit_code=0), problem="disk full") == 0
+    assert heard(GOOD).exit_code(Next(action="stop", exit_code=3)) == 3
+    assert heard(BAD).exit_code(Next(action="stop", exit_code=0)) == 0

@@ -123,3 +123,11 @@ async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path:
         await theatre.rests()
     assert "38;2" not in "".join(theatre.terminal.output)
     assert "48;" not in "".join(theatre.terminal.output)
+
+
+async def test_code_is_indented_as_the_person_likes_it(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("```\nprint(1)\n```"))
+    theatre.stage.write(".pi/agent/settings.json", '{"markdown": {"codeBlockIndent": "| "}}')
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("\n | print(1)")

@@ -18,8 +18,9 @@ async def test_a_command_behind_an_exclamation_mark_runs_and_is_kept(tmp_path: P
         await theatre.sees("exit 2\n")
         await theatre.sees("   hello")
         await theatre.sees(" ! echo hello; exit 2")
-        assert theatre.session is not None
-        assert "bashExecution" in kinds(theatre.session)
+        session = theatre.session
+        assert session is not None
+        await theatre.until(lambda: "bashExecution" in kinds(session))
 
 
 async def test_the_border_tells_that_a_command_is_being_written(tmp_path: Path) -> None:

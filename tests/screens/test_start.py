@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pi.base.errors import PiError
 from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.ui import Ui
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.snapshots import check
@@ -24,6 +26,26 @@ async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_pat
         check("first-frame", theatre.screen)
         opened.set()
         await theatre.sees("(faux) faux • medium")
+
+
+@pytest.mark.trap(202)
+async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    gate = theatre.gate()
+    opened = asyncio.Event()
+
+    async def wait(opening: Opening) -> None:
+        await opened.wait()
+
+    theatre.before_open = wait
+    async with theatre.starting():
+        theatre.send("!!cat gate")
+        await theatre.sees("Waiting: !!cat gate")
+        await theatre.quiet()
+        opened.set()
+        await theatre.sees("\n !! cat gate")
+        await gate.open("it ran")
+        await theatre.sees("   it ran")
 
 
 @pytest.mark.trap(202)
@@ -114,3 +136,19 @@ async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path)
         theatre.type("\x1b[?7u")
         await theatre.until(lambda: "\x1b[>4;0m" in theatre.terminal.output)
         assert theatre.screen.count("─" * 80) == 2
+
+
+async def test_a_welcome_that_fails_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
+    async def welcome(ui: Ui) -> None:
+        raise PiError("Nobody answers.", hint="Try again later.")
+
+    async def news() -> str:
+        return "There is a newer version."
+
+    theatre = Theatre(tmp_path, says("Hello to you."))
+    theatre.welcome, theatre.news = welcome, news
+    async with theatre.playing():
+        await theatre.sees("✗ Nobody answers.")
+        await theatre.sees("There is a newer version.")
+        theatre.send("hello")
+        await theatre.sees("Hello to you.")

@@ -1,30 +1,12 @@
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
-
-NUMBER = re.compile(r"#(\d{4})")
-
-
-def long_answer(lines: int) -> str:
-    return "\n".join(_lines(lines))
-
-
-def _lines(count: int) -> Iterator[str]:
-    """Numbered lines in all the shapes that answers have."""
-    for number in range(count):
-        if number % 40 == 20:
-            yield f"\n| #{number:04} | 表 |\n|---|---|\n| a | 🙂 |\n"
-        elif number % 40 == 30:
-            yield f"\n```python\nprint('#{number:04}')  # 注释\n```\n"
-        else:
-            yield f"- item #{number:04} with 中文 and 👩‍👩‍👧 so wide that it has to wrap around"
+from tests.screens.long_answer import NUMBER, long_answer
 
 
 def reached(theatre: Theatre, number: int) -> bool:
@@ -42,6 +24,24 @@ async def test_a_long_answer_is_in_the_history_exactly_once_and_in_order(tmp_pat
         await theatre.sees("#2999")
         await theatre.rests()
         assert NUMBER.findall(theatre.tape) == [f"{number:04}" for number in range(3000)]
+
+
+@pytest.mark.slow
+@pytest.mark.trap(153, 156)
+async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_path: Path) -> None:
+    theatre = Theatre(
+        tmp_path, says(long_answer(3000)), columns=60, rows=20, environ={"TMUX": "/tmp/tmux,1,0"}
+    )
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.until(lambda: reached(theatre, 500))
+        theatre.terminal.resize(50, 20)
+        await theatre.sees("#2999")
+        await theatre.rests()
+        # Rows that a resize moves into history are known for tmux, see test_tmux; others differ.
+        seen = dict.fromkeys(NUMBER.findall(theatre.tape))
+        assert list(seen) == [f"{number:04}" for number in range(3000)]
+        assert "\x1b[3J" not in "".join(theatre.terminal.output)
 
 
 @pytest.mark.slow

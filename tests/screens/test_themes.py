@@ -69,3 +69,32 @@ async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
         theatre.session.settings.set({"theme": "nothing"})
         await theatre.sees('There is no theme "nothing".')
+
+
+async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"theme": "ours"}')
+    path = write_theme(theatre, "ours", "#102030")
+    path = path.rename(theatre.stage.cwd / "ours.json")
+    theatre.themes = lambda: [path]
+    async with theatre.playing():
+        await theatre.until(
+            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
+        )
+        assert "There is no theme" not in theatre.tape
+
+
+async def test_a_theme_of_the_command_line_wins_until_another_is_chosen(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"theme": "light"}')
+    write_theme(theatre, "mine", "#102030")
+    write_theme(theatre, "other", "#405060")
+    theatre.theme = "mine"
+    async with theatre.playing():
+        await theatre.sees("(faux) faux")
+        assert theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
+        assert theatre.session is not None
+        theatre.session.settings.set({"theme": "other"})
+        await theatre.until(
+            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
+        )

@@ -19,9 +19,10 @@ def checkout(root: Path, tmp_path: Path) -> Path:
     """A copy of what ./pi needs, in a folder with a space in its name."""
     copy = tmp_path / "my checkout"
     copy.mkdir()
-    for name in ("pi", "test", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
+    files = ("pi", "test", "pyproject.toml", "constraints.txt")
+    for name in (*files, "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy2(root / name, copy / name)
-    for name in ("scripts", "src"):
+    for name in ("docs", "scripts", "src"):
         shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 

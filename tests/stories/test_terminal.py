@@ -39,7 +39,7 @@ def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Scree
 
 
 def test_the_help_page_fits_a_small_terminal(screen: Screen) -> None:
-    rows = screen(f"'{sys.executable}' -m pi --help", "show the version")
+    rows = screen(f"'{sys.executable}' -m pi -ne --help", "show the version")
 
     told = main_help(80).rstrip("\n").split("\n")
     assert rows == told[-len(rows) :]

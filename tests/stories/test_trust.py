@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.terminal import terminal
 from pi.ai.errors import ProviderError
 from pi.ai.local.pip import run_pip
 from pi.ai.local.process import LocalServer
@@ -21,6 +22,8 @@ from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 AUDITED = Path(__file__).with_name("audited.py")
 MODES = ("print", "json", "rpc", "sdk")
+DOWN = b"\x1b[B"
+PATIENCE = 60.0
 ALLOWED = {".git/HEAD"}
 """May be read before trust: the footer shows the branch."""
 
@@ -146,6 +149,27 @@ def test_nothing_of_an_untrusted_project_is_read_or_run(desk: Desk, mode: str) -
     assert "/evil" in desk.model.requests[0]
     assert list(desk.agent_dir.rglob("*.jsonl"))
     assert list(desk.project.root.rglob("*.jsonl")) == []
+
+
+@pytest.mark.trap(282)
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(desk: Desk) -> None:
+    audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]
+    environ = {**desk.environ, "TERM": "xterm-256color"}
+    with terminal(audited, cwd=desk.project.cwd, env=environ) as screen:
+        screen.wait_for(rb"Do not trust \(this session only\)", within=PATIENCE)
+        screen.send(DOWN * 4 + b"\r")
+        screen.wait_for(rb"Not trusted, so not read", within=PATIENCE)
+        screen.send(b"hello\r")
+        screen.wait_for(rb"All is well\.", within=PATIENCE)
+        screen.send(b"/quit\r")
+        ended = screen.finish(within=PATIENCE)
+    outcome = desk.audited()
+
+    assert ended.exit_code == 0
+    assert outcome.opened <= ALLOWED
+    assert (outcome.started, outcome.imported, desk.loot) == ([], [], [])
+    assert [INJECTION in request for request in desk.model.requests] == [False]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 SCRIPT = Path(__file__).with_name("pty_demo.py")
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 class PtyProgram:

@@ -40,7 +40,7 @@ class WatchedTerminal(VirtualTerminal):
         self._written.set()
 
     async def see(self, text: str) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while text not in "\n".join(self.screen):
                 self._written.clear()
                 await self._written.wait()
@@ -61,6 +61,6 @@ async def test_a_visitor_can_try_every_widget_and_leave() -> None:
     await terminal.see("Gallery, light")
     terminal.type("q")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await visit
     assert terminal.cursor_is_visible

@@ -41,7 +41,7 @@ async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[in
 
     output.write(text)
     assert output.backlog > 0
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         received = await read_all(master, len(text))
     output.close()
 

@@ -76,6 +76,24 @@ def test_many_requests_are_one_write() -> None:
     assert len(program.writes()) == 1
 
 
+def test_it_tells_whether_everything_is_painted() -> None:
+    program = Program(Rows("hello"))
+    seen: list[bool] = []
+
+    def look_twice() -> None:
+        seen.append(program.tui.is_painted)
+        program.timers.advance(0.5)
+        seen.append(program.tui.is_painted)
+
+    program.timers.advance(0.5)
+    program.tui.request_render()
+    look_twice()
+    program.terminal.resize(30, 6)
+    look_twice()
+
+    assert seen == [False, True, False, True]
+
+
 def test_keys_go_to_the_focused_component() -> None:
     field = Field()
     program = Program(field)
@@ -372,7 +390,7 @@ async def test_it_runs_on_the_event_loop() -> None:
 
     with tui:
         terminal.type("hi")
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             await typed.wait()
 
     assert (terminal.screen[0], terminal.mode(2004)) == ("> hi", False)

@@ -1,7 +1,8 @@
 """Drive an RPC server: ``rpc_client COMMAND…``; prints what a client waits for, and memory.
 
-First the milliseconds from the start of the process to its first answer, then those of a prompt
-from command to ``agent_settled``, then the megabytes that the idle server occupies.
+First the milliseconds from the start of the process to its first answer, and those of CPU that it
+used for that; then those of a prompt from command to ``agent_settled``, then the megabytes that the
+idle server occupies.
 """
 
 import json
@@ -10,7 +11,7 @@ import sys
 import time
 from typing import IO
 
-from bench.measure import resident_memory
+from bench.measure import processor_seconds, resident_memory
 
 ROUNDS = 20
 """Prompts whose median counts, after one that does not."""
@@ -23,10 +24,11 @@ def main(command: list[str]) -> None:
         assert server.stdin and server.stdout
         ask(server.stdin, server.stdout, {"type": "get_state"}, "response")
         first = time.perf_counter() - began
+        cpu = processor_seconds(server.pid)
         rounds = sorted(prompt(server.stdin, server.stdout) for _ in range(ROUNDS + 1))
         memory = resident_memory(server.pid)
         server.stdin.close()
-    print(first * 1e3, rounds[len(rounds) // 2] * 1e3, memory / 1e6)
+    print(first * 1e3, cpu * 1e3, rounds[len(rounds) // 2] * 1e3, memory / 1e6)
 
 
 def prompt(commands: IO[bytes], records: IO[bytes]) -> float:

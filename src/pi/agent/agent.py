@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from pi.agent.conversation import (
@@ -27,7 +26,8 @@ from pi.agent.events import (
 )
 from pi.agent.inbox import Inbox, QueueMode, user_message
 from pi.agent.listeners import Listener, Listeners
-from pi.agent.policy import Next, Policy, Request
+from pi.agent.open_answer import MessageToken, OpenAnswer
+from pi.agent.policy import Interrupt, Next, Policy, Request
 from pi.agent.runs import Runs
 from pi.agent.tool import AgentTool
 from pi.agent.waiting import Abort
@@ -45,7 +45,7 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
-from pi.base.records import replace
+from pi.base.records import Record, replace
 
 __all__ = ["Agent", "AgentState", "Listener", "StreamFn", "Transform"]
 
@@ -56,8 +56,7 @@ _inside: ContextVar[frozenset[Abort]] = ContextVar("inside", default=frozenset()
 """The runs that the current task works for, each known by its abort; nested ones included."""
 
 
-@dataclass(frozen=True)
-class AgentState:
+class AgentState(Record):
     """What an agent is at this moment."""
 
     system_prompt: str
@@ -114,6 +113,7 @@ class Agent:
         self._task: asyncio.Task[Next] | None = None
         self._answer: EventStream | None = None
         self._answering = False
+        self._open_answer = OpenAnswer()
         self._open_calls: set[str] = set()
         self._error: str | None = None
 
@@ -163,6 +163,15 @@ class Agent:
         """Ask the run to end; what was said is kept and queues stay as they are."""
         if self._abort is not None:
             self._abort.want()
+
+    @property
+    def message_token(self) -> MessageToken | None:
+        """Stands for the answer that is being streamed; ``None`` between answers."""
+        return self._open_answer.token
+
+    def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
+        """Cut an answer as if a policy had raised ``cut`` at its newest delta; False: too late."""
+        return self._open_answer.interrupt(token, cut)
 
     async def wait_for_idle(self) -> None:
         """Until no run is under way and every listener has heard of its end."""
@@ -221,6 +230,11 @@ class Agent:
         """The answer that is being streamed, as far as it has come."""
         return self._answer.partial if self._answering and self._answer is not None else None
 
+    def next_request(self) -> Request:
+        """What would be asked now, before policies change it; nothing is sent or stored."""
+        request = self._request()
+        return replace(request, messages=(*request.messages, *self._changes()))
+
     @property
     def state(self) -> AgentState:
         """Everything about the agent, as it is now."""
@@ -274,6 +288,7 @@ class Agent:
             emit=self._listeners.tell,
             clock=self._clock,
             abort=abort,
+            open_answer=self._open_answer,
         )
 
     def _request(self) -> Request:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from pi.agent.conversation import with_instructions
 from pi.agent.events import Emit, MessageStart, MessageUpdate
+from pi.agent.open_answer import OpenAnswer
 from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun
 from pi.agent.waiting import Abort, Aborted
 from pi.ai.errors import ProviderError
@@ -32,13 +34,12 @@ ABORTED_EARLY = "This operation was aborted"
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 
 
-@dataclass
-class Answered:
+class Answered(Struct):
     """An answer that has ended, one way or another."""
 
     message: AssistantMessage
     error: ProviderError | None = None
-    next: Next = field(default_factory=Next)
+    next: Next = Next()
     """What the end of the answer itself asks for: an interrupt asks again."""
 
 
@@ -46,7 +47,14 @@ class Answering:
     """Gets the answers of one run, one at a time."""
 
     def __init__(
-        self, ask: Ask, policies: Sequence[Policy], *, emit: Emit, clock: Clock, abort: Abort
+        self,
+        ask: Ask,
+        policies: Sequence[Policy],
+        *,
+        emit: Emit,
+        clock: Clock,
+        abort: Abort,
+        open_answer: OpenAnswer | None = None,
     ) -> None:
         self._ask = ask
         self._policies = policies
@@ -57,6 +65,7 @@ class Answering:
         self._emit = emit
         self._clock = clock
         self._abort = abort
+        self._open = open_answer or OpenAnswer()
         self._cuts = 0
 
     async def answer(self, request: Request) -> Answered:
@@ -96,9 +105,11 @@ class Answering:
         started = False
         cut: Interrupt | StopRun | None = None
         async with aclosing(stream):
-            with self._abort.stopping(stream.abort):
+            with self._abort.stopping(stream.abort), self._open.streaming(stream.abort):
                 try:
                     async for event in stream:
+                        if self._open.cut is not None:
+                            break  # what had arrived before the cut was wanted is not shown
                         if isinstance(event, _DELTAS):
                             if watchers:
                                 watchers = _watch(watchers, event, answer_so_far)
@@ -114,7 +125,7 @@ class Answering:
         message = await stream.result()
         if not started:
             await emit(MessageStart(message=message))
-        if cut is not None:
+        if cut := cut or self._open.cut:
             return self._cut(message, cut)
         self._cuts = 0
         return Answered(message, stream.failure)
@@ -137,7 +148,7 @@ class Answering:
         if cut.keep and (kept := _replayable(message)):
             message = replace(message, stop_reason="stop", error_message=UNSET, content=kept)
         else:
-            message = replace(message, error_message=cut.reason)
+            message = replace(message, stop_reason="aborted", error_message=cut.reason)
         return Answered(message, next=Next(action="again", entries=cut.entries))
 
     async def _revise(self, answered: Answered) -> None:

@@ -164,6 +164,8 @@ def _without_marks(message: Message) -> Message:
             return replace(message, interrupt=UNSET)
         case ToolResultMessage(useless=True):
             return replace(message, useless=UNSET)
+        case UserMessage(meta=dict()):
+            return replace(message, meta=UNSET)
         case _:
             return message
 

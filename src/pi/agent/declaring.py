@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pi.ai.messages import SystemMessage, Tool
+from pi.ai.messages import RemovedTool, SystemMessage, Tool
 from pi.ai.transcript import final_tools
 from pi.base.records import UNSET
 
@@ -26,7 +26,7 @@ def changes(
     declared = {tool.name: tool for tool in final_tools(said)}
     wanted = {tool.name for tool in tools}
     added = tuple(tool for tool in tools if declared.get(tool.name) != tool)
-    removed = tuple({"name": name} for name in declared if name not in wanted)
+    removed = tuple(RemovedTool(name=name) for name in declared if name not in wanted)
     sections = {} if prompt is None else _changed(_sections(said), prompt)
     if not (added or removed or sections):
         return ()

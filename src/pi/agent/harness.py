@@ -145,7 +145,8 @@ class AgentHarness:
             instructions=instructions,
         )
         try:
-            compaction = await self._compacting.wait(work)
+            made = await self._compacting.wait(work)
+            compaction = replace(made, timestamp=self._clock.now_ms())
             self._conversation.add(compaction)
         except Aborted:
             raise CompactionFailed("aborted", "The compaction was aborted.") from None

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pi.agent.events import QueueUpdate
-from pi.ai.messages import Image, Text, UserMessage, blocks
+from pi.ai.messages import Image, Json, Text, UserMessage, blocks
+from pi.base.records import UNSET, UnsetType
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
@@ -80,9 +81,11 @@ class Inbox:
                 yield queue.pop(0)
 
 
-def user_message(text: str, images: Sequence[Image] = (), *, now_ms: int) -> UserMessage:
+def user_message(
+    text: str, images: Sequence[Image] = (), *, now_ms: int, meta: Json | UnsetType = UNSET
+) -> UserMessage:
     """What a person typed, with the pictures they added."""
-    return UserMessage(content=(Text(text=text), *images), timestamp=now_ms)
+    return UserMessage(content=(Text(text=text), *images), timestamp=now_ms, meta=meta)
 
 
 def words(message: Any) -> str:

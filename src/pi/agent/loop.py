@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
+
+from msgspec import Struct
 
 from pi.agent.answering import Answered, Answering, failed_answer
 from pi.agent.conversation import AgentMessage
@@ -24,14 +25,13 @@ from pi.ai.messages import ToolResultMessage
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Turn:
+class Turn(Struct):
     """What one turn came to."""
 
     answered: Answered
     results: tuple[ToolResultMessage, ...] = ()
     terminated: bool = False
-    next: Next = field(default_factory=Next)
+    next: Next = Next()
 
     @property
     def outcome(self) -> Literal["completed", "aborted", "error"]:
@@ -49,7 +49,12 @@ class Loop:
     def __init__(self, world: World) -> None:
         self._world = world
         self._answering = Answering(
-            world.ask, world.policies, emit=world.emit, clock=world.clock, abort=world.abort
+            world.ask,
+            world.policies,
+            emit=world.emit,
+            clock=world.clock,
+            abort=world.abort,
+            open_answer=world.open_answer,
         )
         self._added: list[AgentMessage] = []
 

@@ -13,9 +13,9 @@ import msgspec
 from pi.agent.problems import Place, kind_of, literal
 from pi.base.records import UNSET
 
-INTEGER = re.compile(r"[+-]?\d{1,30}(?:\.0+)?", re.ASCII)
-NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
-WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*")
+INTEGER = r"(?a)[+-]?\d{1,30}(?:\.0+)?"
+NUMBER = r"(?a)[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?"
+WORDS = r"[a-z]+|[A-Z][a-z]*"
 PATH_WORDS = frozenset(
     {"path", "paths", "file", "files", "filename", "filepath", "dir", "directory", "folder", "cwd"}
 )
@@ -38,13 +38,13 @@ def mend(value: object, wanted: str) -> Any:
 
 
 def _integer(text: str) -> Any:
-    return int(text.partition(".")[0]) if INTEGER.fullmatch(text) else UNSET
+    return int(text.partition(".")[0]) if re.fullmatch(INTEGER, text) else UNSET
 
 
 def _number(text: str) -> Any:
-    if INTEGER.fullmatch(text) and "." not in text:
+    if re.fullmatch(INTEGER, text) and "." not in text:
         return int(text)
-    number = float(text) if NUMBER.fullmatch(text) else math.inf
+    number = float(text) if re.fullmatch(NUMBER, text) else math.inf
     return number if math.isfinite(number) else UNSET
 
 
@@ -102,5 +102,5 @@ def _spelled(value: object) -> str:
 def names_a_path(place: Place) -> bool:
     """Whether the property at ``place`` holds a path, going by its name."""
     name = next((step for step in reversed(place) if isinstance(step, str)), "")
-    words = WORDS.findall(name)
+    words = re.findall(WORDS, name)
     return bool(words) and words[-1].lower() in PATH_WORDS

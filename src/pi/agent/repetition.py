@@ -29,7 +29,7 @@ _STEP = 500
 """Characters after which the text is looked at again."""
 _MARK = 24
 """Characters at the end of the text whose last occurrence before tells how long a circle is."""
-_WORD = re.compile(r"\b(?!(?:nan|inf|[a-f]+)\b)[^\W\d_]{2,}\b", re.IGNORECASE)
+_WORD = r"(?i)\b(?!(?:nan|inf|[a-f]+)\b)[^\W\d_]{2,}\b"
 """Letters that are not part of a number, be it a hexadecimal one."""
 
 
@@ -159,5 +159,5 @@ def repeats(text: str, limits: RepetitionLimits) -> bool:
     return (
         length <= limits.longest
         and text.endswith(piece * times)
-        and _WORD.search(piece * 2) is not None  # twice: a word may stand across the seam
+        and re.search(_WORD, piece * 2) is not None  # twice: a word may stand across the seam
     )

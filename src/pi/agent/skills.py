@@ -13,7 +13,7 @@ The following skills hold instructions for particular tasks. Before you begin wi
 the description of a skill fits, read the file at its location. Paths in a skill are relative to
 the folder of that file."""
 
-_COMMAND = re.compile(r"/skill:(\S+)(.*)", re.DOTALL)
+_COMMAND = r"(?s)/skill:(\S+)(.*)"
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
@@ -44,7 +44,7 @@ def skills_section(skills: Sequence[Skill]) -> str | None:
 
 def expand_skill(text: str, skills: Sequence[Skill]) -> str:
     """``/skill:NAME ARGS`` as what the model is to read; any other text as it is."""
-    command = _COMMAND.fullmatch(text)
+    command = re.fullmatch(_COMMAND, text)
     skill = next((skill for skill in skills if command and skill.name == command[1]), None)
     if command is None or skill is None:
         return text

@@ -44,6 +44,8 @@ class Compaction(Record, tag="compaction"):
     tokens_before: int
     details: Json
     usage: Usage
+    timestamp: int = 0
+    """When it was made, in milliseconds since 1970."""
 
 
 Change: TypeAlias = ModelChange | ThinkingLevelChange | Compaction
@@ -156,7 +158,7 @@ def shown(entries: Sequence[Entry]) -> list[AgentMessage]:
         values = (entry.value for entry in entries[:start])
         messages += [value for value in values if isinstance(value, SystemMessage)]
         summary = Text(text=SUMMARY.format(compaction.summary))
-        messages.append(UserMessage(content=(summary,)))
+        messages.append(UserMessage(content=(summary,), timestamp=compaction.timestamp))
     rest = (entry.value for entry in entries[start:])
     return messages + [value for value in rest if not isinstance(value, Change)]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pi.agent.errors import BadToolName
@@ -12,7 +10,7 @@ from pi.ai.messages import Image, Json, Text, Tool, Usage
 from pi.base.errors import PiError
 from pi.base.records import UNSET, Record, UnsetType
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LONGEST_NAME = 64
 
 Update: TypeAlias = "Callable[[ToolResult], None]"
 
@@ -44,13 +42,20 @@ class ToolFailed(PiError):
         self.details = details
 
 
-@dataclass(frozen=True)
-class ToolContext:
+class ToolContext(Record, kw_only=False):
     """What a tool is given beside its arguments."""
 
     call_id: str
     update: Update
     """Shows a result that replaces the one shown before, while the tool runs."""
+
+
+class FilePreview(Record):
+    """A file as a call would leave it, judged by what has come of its arguments."""
+
+    path: str
+    """As the model writes it."""
+    text: str
 
 
 Run: TypeAlias = Callable[[Any, ToolContext], Awaitable[Any]]
@@ -59,8 +64,7 @@ Validate: TypeAlias = Callable[[Json], Any]
 """The arguments as the tool wants them; ``ToolFailed`` with what the model should mend."""
 
 
-@dataclass(frozen=True)
-class AgentTool:
+class AgentTool(Record):
     """A tool that can run; ``pi.agent.tool_forms`` makes one from whatever describes arguments."""
 
     name: str
@@ -75,11 +79,13 @@ class AgentTool:
     """Mends what the model sent before it is validated."""
     touches: Callable[[Any], tuple[str, ...]] | None = None
     """Files that a call with these arguments changes: calls on one file run in their order."""
+    preview: Callable[[Json], FilePreview | None] | None = None
+    """The file that a call with these arguments changes; they may still be incomplete."""
     replay: Literal["never", "safe"] = "never"
     constrained_sampling: Json | Literal[False] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not _is_name(self.name):
             raise BadToolName(
                 f"A tool cannot be called {self.name!r}: providers would refuse it.",
                 hint="Use 1 to 64 letters of a-z and A-Z, digits, _ and -.",
@@ -94,3 +100,9 @@ class AgentTool:
             parameters=self.parameters,
             constrained_sampling=self.constrained_sampling,
         )
+
+
+def _is_name(text: str) -> bool:
+    """Whether providers take it: letters, digits, ``_`` and ``-``."""
+    letters = text.replace("-", "a").replace("_", "a")
+    return len(text) <= _LONGEST_NAME and letters.isascii() and letters.isalnum()

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from pi.agent.event_queue import EventQueue
 from pi.agent.events import (
@@ -28,7 +28,7 @@ from pi.agent.waiting import Abort, Aborted
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
 from pi.base.clock import Clock
-from pi.base.records import UNSET, replace
+from pi.base.records import UNSET, Record, replace
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ ABORTED = "Operation aborted"
 Ended: TypeAlias = "asyncio.Future[None]"
 
 
-class Allowed(NamedTuple):
+class Allowed(Record):
     """A call that nothing speaks against."""
 
     asked: ToolCall
@@ -156,7 +156,7 @@ class ToolBatch:
             if changed is not call:
                 call = replace(call, arguments=changed.arguments)
                 arguments, paths = _validated(tool, call.arguments)
-        return Allowed(asked, call, tool, arguments, paths)
+        return Allowed(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
 
     async def _asked(self, policy: Policy, call: ToolCall) -> ToolCall:
         try:

@@ -7,7 +7,6 @@ Schema: the model sees one schema, the function gets the values that it asked fo
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import inspect
 import os
 from collections.abc import Callable
@@ -17,7 +16,7 @@ import msgspec
 
 from pi.agent.schema import decoder_of, schema_of, schema_of_function
 from pi.agent.schema_check import object_schema
-from pi.agent.tool import AgentTool, Run, ToolContext, ToolResult, Update
+from pi.agent.tool import AgentTool, FilePreview, Run, ToolContext, ToolResult, Update
 from pi.agent.validation import validator
 from pi.ai.json_text import json_text
 from pi.ai.messages import Image, Json, Text
@@ -35,6 +34,7 @@ class ToolOptions(TypedDict, total=False):
     execution_mode: Literal["parallel", "sequential"]
     prepare_arguments: Callable[[Json], Json]
     touches: Callable[[Any], tuple[str, ...]]
+    preview: Callable[[Json], FilePreview | None]
     replay: Literal["never", "safe"]
     constrained_sampling: Json | Literal[False]
 
@@ -123,7 +123,7 @@ def _runner(call: Callable[[Any, ToolContext], Any], *, threaded: bool) -> Run:
     async def run(arguments: Any, ctx: ToolContext) -> Any:
         if threaded:
             update = _from_thread(ctx.update, asyncio.get_running_loop())
-            inside = dataclasses.replace(ctx, update=update)
+            inside = replace(ctx, update=update)
             result = await asyncio.to_thread(_call_in_thread, call, arguments, inside)
         else:
             result = call(arguments, ctx)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pi.agent.coercion import Coercion
 from pi.agent.json_schema import FlatSchemas
-from pi.agent.problems import Problem, decoding_problems, report
 from pi.agent.schema_check import object_schema
 from pi.agent.tool import ToolFailed, Validate
 from pi.ai.messages import Json
@@ -26,6 +24,10 @@ def validator(
     schemas = FlatSchemas(schema)
 
     def validate(arguments: Json) -> Any:
+        # Not at the top: the first request needs the schemas of all tools, the first call these.
+        from pi.agent.coercion import Coercion
+        from pi.agent.problems import Problem, decoding_problems, report
+
         walk = Coercion(schemas, fill_defaults=decode is None)
         try:
             mended = walk.apply({} if _is_nothing(arguments) else arguments, schema)

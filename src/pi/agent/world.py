@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pi.agent.answering import Ask
 from pi.agent.conversation import AgentMessage, Conversation
 from pi.agent.events import Emit, EntryAppended
 from pi.agent.inbox import Inbox
+from pi.agent.open_answer import OpenAnswer
 from pi.agent.policy import Draft, Policy, Request
 from pi.agent.tool import AgentTool
 from pi.agent.waiting import Abort
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
+from pi.base.records import Record
 
 
-@dataclass(frozen=True)
-class World:
+class World(Record):
     """The agent as its runs see it."""
 
     conversation: Conversation
@@ -34,6 +34,7 @@ class World:
     emit: Emit
     clock: Clock
     abort: Abort
+    open_answer: OpenAnswer
 
     async def add(self, drafts: Sequence[Draft]) -> None:
         """Put drafts into the log and tell those that are public."""

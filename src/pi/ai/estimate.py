@@ -24,13 +24,21 @@ IMAGE_TOKENS = 1200
 ROOM_FOR_ERROR = 4096
 """Tokens that are left free because this is a guess."""
 SMALLEST_ANSWER = 1024
+USUAL_ANSWER = 16_384
+"""Of a model whose limit nobody knows."""
 
 
 def conversation_tokens(messages: Sequence[Message]) -> int:
-    """What the provider last counted, plus a guess for what came after."""
+    """What the provider last counted, plus a guess for what came after.
+
+    What was counted before a compaction says nothing: then something younger than the answer, the
+    summary, stands before it.
+    """
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
+            if any(earlier.timestamp > message.timestamp for earlier in messages[:at]):
+                break
             return counted + sum(map(message_tokens, messages[at + 1 :]))
     return sum(map(message_tokens, messages))
 
@@ -51,9 +59,12 @@ def message_tokens(message: Message) -> int:
 
 
 def largest_answer(model: Model, messages: Sequence[Message]) -> int:
-    """The output to ask for: the model's limit, or what is left of its window."""
+    """The output to ask for: the model's limit, or what is left of its window if that is known."""
+    limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
+    if model.context_window <= 0:
+        return limit
     left = model.context_window - conversation_tokens(messages) - ROOM_FOR_ERROR
-    return min(model.max_tokens, max(left, SMALLEST_ANSWER))
+    return min(limit, max(left, SMALLEST_ANSWER))
 
 
 def counted_tokens(message: AssistantMessage) -> int:

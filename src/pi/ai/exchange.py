@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadAnswer, ProviderUnavailable
+from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
 from pi.ai.failures import from_body, from_http, from_status
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
@@ -17,19 +17,21 @@ from pi.ai.http.response import ResponseStream
 from pi.ai.http.timeouts import Timeouts
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
-from pi.ai.request import Call
+from pi.ai.request import Call, StreamOptions
 from pi.ai.sse import ServerEvent, SseReader
 from pi.ai.stream import Flush
 from pi.base.clock import Clock
+from pi.base.records import Record, field
 
 MOST_OF_AN_ERROR = 64 * 1024
 """Bytes of an error page that are read."""
+LONGEST_BACKOFF = 8.0
+"""Seconds between two attempts, where the server does not say."""
 LONGEST_SILENCE = 900.0
 """Seconds for which keep-alives alone keep an answer going."""
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Record):
     """The world, as far as wires touch it."""
 
     http: HttpClient
@@ -95,7 +97,8 @@ async def send(
 ) -> None:
     """Post ``payload`` and feed the answer to ``decoder`` until it has finished.
 
-    Bytes are posted as they are, e.g. because a signature covers them.
+    Bytes are posted as they are, e.g. because a signature covers them. What the server turns away
+    is sent again as often as the call allows; an answer that has begun is not.
     Raises ``ProviderError`` for whatever goes wrong; what had arrived is in the builder.
     """
     request = HttpRequest(
@@ -105,17 +108,42 @@ async def send(
         body=payload if isinstance(payload, bytes) else json_bytes(payload),
         timeouts=timeouts(call),
     )
-    try:
-        async with services.http.stream(request) as response:
-            await _report(call, response)
-            if not 200 <= response.status < 300:
-                body = await response.read_prefix(MOST_OF_AN_ERROR)
-                raise from_status(response.status, response.headers, body, services.clock)
-            builder.start()
-            patience = Patience(call, services.clock)
-            await _read(response, frames or SseReader(), decoder, builder, flush, patience)
-    except HttpError as problem:
-        raise from_http(problem) from problem
+    answering = False
+    for wait in (*_waits(call.options), None):
+        try:
+            async with services.http.stream(request) as response:
+                await _report(call, response)
+                if not 200 <= response.status < 300:
+                    body = await response.read_prefix(MOST_OF_AN_ERROR)
+                    raise from_status(response.status, response.headers, body, services.clock)
+                answering = True
+                builder.start()
+                patience = Patience(call, services.clock)
+                await _read(response, frames or SseReader(), decoder, builder, flush, patience)
+                return
+        except HttpError as problem:
+            failure = from_http(problem)
+            failure.__cause__ = problem
+        except RateLimited as turned_away:
+            failure = turned_away
+        delay = None if answering else _delay(failure, wait, call.options)
+        if delay is None:
+            raise failure
+        await services.clock.sleep(delay)
+
+
+def _waits(options: StreamOptions) -> Iterator[float]:
+    """Seconds before each further attempt, where the server does not say."""
+    return (min(0.5 * 2**attempt, LONGEST_BACKOFF) for attempt in range(options.max_retries))
+
+
+def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -> float | None:
+    """Seconds after which to send it again; ``None`` when that is not wanted, or vain."""
+    if wait is None or not isinstance(failure, RateLimited):
+        return None
+    delay = wait if failure.retry_after is None else failure.retry_after
+    longest = options.max_retry_delay_ms / 1000 or math.inf
+    return delay if delay <= longest else None
 
 
 class Patience:

@@ -43,9 +43,15 @@ class Network(Record):
     client_key: str = ""
 
 
+def config_root(environ: Mapping[str, str]) -> Path:
+    """The folder, below the person's home, of everything that is theirs."""
+    home = Path(environ.get("HOME") or Path.home())
+    return home / Path(environ.get("PI_CONFIG_DIR") or ".pi").expanduser()
+
+
 def agent_directory(environ: Mapping[str, str]) -> Path:
     """Where a person's credentials, models and weights are kept."""
-    default = Path(environ.get("HOME") or Path.home()) / ".pi" / "agent"
+    default = config_root(environ) / "agent"
     return Path(environ.get("PI_CODING_AGENT_DIR") or default).expanduser()
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-import jiter
-
 from pi.ai import error_codes
 from pi.ai.errors import (
     AuthenticationFailed,
@@ -57,7 +55,9 @@ _HINTS: dict[type[ProviderError], str] = {
     QuotaExhausted: "Check the plan and the billing of this account, or choose another model.",
     ContextOverflow: "Compact the conversation or choose a model with a larger context window.",
 }
+_MOVED = "The server is elsewhere by now: check the provider's base URL."
 _STATUS_HINTS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), _MOVED),
     403: "Check what the key may do; a firewall or a blocked region answers 403 too.",
     404: "Check the model's name and the provider's base URL.",
     405: "Check the provider's base URL.",
@@ -208,6 +208,8 @@ def _says(pattern: str, text: str) -> bool:
 
 def _json(body: bytes) -> Json:
     """The JSON object of ``body``, also out of a list and as far as a cut one goes; or nothing."""
+    import jiter  # with the first failure: every first request would pay for it
+
     text = body.decode("utf-8", "replace")
     try:
         value = jiter.from_json(text.encode(), partial_mode="trailing-strings")

@@ -24,8 +24,11 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
     Raises ``BadRequest`` when one of them has a wrong type.
     """
     said = {name: value for name, value in (model.compat or {}).items() if value is not None}
+    flags = {**(known or {}), **said}
+    if not flags:
+        return kind()
     try:
-        return msgspec.convert({**(known or {}), **said}, kind)
+        return msgspec.convert(flags, kind)
     except msgspec.ValidationError as problem:
         raise BadRequest(
             f"The compat flags of model {model.id!r} cannot be read: {problem}",

@@ -37,7 +37,7 @@ LONGEST_ID = 64
 MakeId: TypeAlias = Callable[[str, AssistantMessage], str]
 """The target's form of a tool-call id, given the message that holds the call."""
 
-_ODD_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
+_ODD_IN_ID = r"[^A-Za-z0-9_-]"
 
 
 def prepare(messages: Sequence[Message], model: Model, make_id: MakeId) -> tuple[Message, ...]:
@@ -58,7 +58,7 @@ def same_id(identifier: str, _: AssistantMessage) -> str:
 
 def plain_id(identifier: str, _: AssistantMessage) -> str:
     """For wires that take letters, digits, ``_`` and ``-``, as many as ``LONGEST_ID``."""
-    return _ODD_IN_ID.sub("_", identifier)[:LONGEST_ID]
+    return re.sub(_ODD_IN_ID, "_", identifier)[:LONGEST_ID]
 
 
 def unique_id(identifier: str, taken: set[str]) -> str:
@@ -84,10 +84,8 @@ def _adapt(message: Message, model: Model) -> Message:
             if not is_own(message, model):
                 blocks = [plain for block in blocks if (plain := _without_secrets(block))]
             return replace(message, content=tuple(blocks))
-        case UserMessage() | ToolResultMessage() if not model.sees_images:
-            return _without_images(message)
         case _:
-            return message
+            return message if model.sees_images else without_images(message)
 
 
 def _has_name(block: Text | Thinking | ToolCall) -> bool:
@@ -108,15 +106,14 @@ def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | Non
             return replace(block, thought_signature=UNSET)
 
 
-def _without_images(message: UserMessage | ToolResultMessage) -> UserMessage | ToolResultMessage:
-    if isinstance(message.content, str):
-        return message
-    return replace(
-        message,
-        content=tuple(
-            Text(text=NO_IMAGES) if isinstance(block, Image) else block for block in message.content
-        ),
-    )
+def without_images(message: Message, words: str = NO_IMAGES) -> Message:
+    """``message`` with ``words`` in place of every picture."""
+    match message:
+        case UserMessage(content=tuple(blocks)) | ToolResultMessage(content=blocks):
+            shown = (Text(text=words) if isinstance(block, Image) else block for block in blocks)
+            return replace(message, content=tuple(shown))
+        case _:
+            return message
 
 
 def _rename_calls(messages: Iterable[Message], make_id: MakeId) -> Iterator[Message]:

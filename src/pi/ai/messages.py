@@ -6,7 +6,7 @@ The JSON form of each record is the one of session files and of the RPC protocol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from pi.base.records import UNSET, Record, UnsetType, field
 
@@ -95,13 +95,19 @@ class Usage(Record):
     cost: Cost = Cost()
 
 
+class RemovedTool(TypedDict):
+    """A tool that is no longer there."""
+
+    name: str
+
+
 class SystemMessage(Record, tag_field="role", tag="system"):
     """Instructions and tools, or a change of them: later messages patch earlier ones."""
 
     content: str | tuple[Text, ...]
     sections: dict[str, str | None] | UnsetType = UNSET
     tools_added: tuple[Tool, ...] | UnsetType = UNSET
-    tools_removed: tuple[Json, ...] | UnsetType = UNSET
+    tools_removed: tuple[RemovedTool, ...] | UnsetType = UNSET
     timestamp: int = 0
 
 
@@ -110,6 +116,8 @@ class UserMessage(Record, tag_field="role", tag="user"):
 
     content: str | tuple[Text | Image, ...]
     timestamp: int = 0
+    meta: Json | UnsetType = UNSET
+    """What somebody wants to know again of it, such as its author; no model is told."""
 
 
 class Interruption(Record):

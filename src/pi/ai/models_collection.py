@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
@@ -53,6 +53,15 @@ class ModelProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class HasUnlistedModels(Protocol):
+    """A provider with more models than it can list, e.g. one for every file."""
+
+    def unlisted_model(self, model_id: str) -> Model | None:
+        """The model of that id, if there can be one."""
+        ...
+
+
 class Authenticator(Protocol):
     """Finds what opens a provider's door; ``pi.ai.auth`` has the real one."""
 
@@ -82,7 +91,7 @@ class Models:
         make_services: Callable[[], Services],
     ) -> None:
         self._providers = {provider.row.id: provider for provider in providers}
-        self._auth = auth
+        self._auths: tuple[Authenticator, ...] = (auth,)
         self._clock = clock
         self._make_services = make_services
         self._services: Services | None = None
@@ -105,12 +114,35 @@ class Models:
         for model in self.get_models(provider):
             if model.id == model_id:
                 return model
-        return None
+        owner: object = self._providers.get(provider)
+        return owner.unlisted_model(model_id) if isinstance(owner, HasUnlistedModels) else None
 
     def is_available(self, provider: str) -> bool:
         """Whether requests to ``provider`` have credentials to go with."""
         owner = self._providers.get(provider)
-        return owner is not None and self._auth.is_configured(owner.row)
+        return owner is not None and any(auth.is_configured(owner.row) for auth in self._auths)
+
+    def ask_first(self, auth: Authenticator) -> Callable[[], None]:
+        """Have ``auth`` asked for credentials before everybody else; gives what ends that."""
+        self._auths = (auth, *self._auths)
+
+        def end() -> None:
+            self._auths = tuple(other for other in self._auths if other is not auth)
+
+        return end
+
+    async def access(
+        self, provider: str, model: Model | None = None, options: StreamOptions | None = None
+    ) -> Access | None:
+        """What opens a provider's door now; ``None`` when there are no credentials, or no such."""
+        owner = self._providers.get(provider)
+        if owner is None:
+            return None
+        for auth in self._auths:
+            found = await auth.access(owner.row, model, options or StreamOptions(), self._opened())
+            if found is not None:
+                return found
+        return None
 
     # Who is there --------------------------------------------------------------------------------
 
@@ -194,7 +226,7 @@ class Models:
         if owner is None:
             raise ProviderError(f'No provider is called "{model.provider}".')
         services = self._opened()
-        access = await self._auth.access(owner.row, model, options, services)
+        access = await self.access(model.provider, model, options)
         if access is None:
             raise AuthenticationFailed(
                 f"No API key for provider: {model.provider}", hint=_how_to_log_in(owner.row)
@@ -205,11 +237,13 @@ class Models:
     async def _refresh_one(self, owner: ModelProvider) -> ProviderError | None:
         try:
             services = self._opened()
-            access = await self._auth.access(owner.row, None, StreamOptions(), services)
-            await owner.refresh(services, access)
+            await owner.refresh(services, await self.access(owner.row.id))
         except ProviderError as problem:
             log.info("the models of %s could not be refreshed: %s", owner.row.id, problem)
             return problem
+        except Exception as bug:  # it may be somebody else's program
+            log.exception("%s could not list its models", owner.row.id)
+            return ProviderError(f"{owner.row.name} could not list its models: {bug!r}")
         return None
 
     def _opened(self) -> Services:

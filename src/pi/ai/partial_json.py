@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
-import jiter
 import msgspec
 
 from pi.ai.messages import Json
 
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
-CONTROL = re.compile(r"[\x00-\x1f]")
+STRING = r'(?s)"(?:[^"\\]|\\.)*"'
+BAD_ESCAPE = r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'
+CONTROL = r"[\x00-\x1f]"
 
 
 def parse_partial(text: str) -> Json:
     """The object that ``text`` has become so far; empty when there is none yet."""
+    import jiter  # with the first tool call: every first request would pay for it
+
     if not text or text.isspace():
         return {}
     try:
@@ -49,9 +50,9 @@ def _decode(text: str) -> object:
 
 
 def _mend_strings(text: str) -> str:
-    return STRING.sub(lambda found: _mend_string(found[0]), text)
+    return re.sub(STRING, lambda found: _mend_string(found[0]), text)
 
 
 def _mend_string(literal: str) -> str:
-    escaped = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", literal)
-    return BAD_ESCAPE.sub(r"\\\\", escaped)
+    escaped = re.sub(CONTROL, lambda found: f"\\u{ord(found[0]):04x}", literal)
+    return re.sub(BAD_ESCAPE, r"\\\\", escaped)

@@ -44,6 +44,10 @@ class StreamOptions(Record):
     timeout_ms: int | None = None
     """How long the server may be silent; ``0`` means for ever."""
     websocket_connect_timeout_ms: int | None = None
+    max_retries: int = 0
+    """How often a request that the server turns away is sent again."""
+    max_retry_delay_ms: int = 60_000
+    """How long a server may make us wait for that; ``0`` means as long as it likes."""
     on_payload: OnPayload | None = None
     on_response: OnResponse | None = None
 

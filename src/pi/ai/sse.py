@@ -1,8 +1,8 @@
 """Server-sent events: bytes as they arrive → events. Pure, and the hottest loop of the product.
 
 Whole reads are split at blank lines with C-speed searches; only an event of an unusual shape is
-looked at line by line. Tolerant as servers need it: LF, CRLF and lone CR, a last event without a
-blank line, comments, several ``data`` lines.
+looked at line by line. Tolerant as servers need it: LF, CRLF and lone CR, a byte-order mark, a last
+event without a blank line, comments, several ``data`` lines.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ MOST_OF_THE_START = 4096
 
 _LINE_ENDS = {b"\n\n": b"\n", b"\n\r": b"\r\n", b"\r\r": b"\r"}
 """How blank lines begin, and the line end of a server that writes them so."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LF, _CR = b"\n\r"
 """As numbers: Python finds a number in bytes ten times as fast as other bytes."""
 
@@ -69,7 +70,7 @@ class SseReader:
     def _events(self, whole: bytes) -> list[ServerEvent]:
         events = self._alike(whole)
         if events is None:
-            events = _parsed(whole)
+            events = _parsed(whole.removeprefix(_BYTE_ORDER_MARK))
             if events:
                 self._expect(events[-1][0])
         self._seen_event = self._seen_event or bool(events)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from pi.base.records import Record
 
@@ -33,7 +33,7 @@ _LENGTH_STEP = 4
 
 _SEPARATORS = "/\\-_.: "
 _IGNORABLE = str.maketrans("", "", "-_.:")
-_LETTERS_AND_DIGITS = re.compile(r"([^\W\d_]+)(\d+)|(\d+)([^\W\d_]+)")
+_LETTERS_AND_DIGITS = r"([^\W\d_]+)(\d+)|(\d+)([^\W\d_]+)"
 
 
 class Match(Record):
@@ -43,7 +43,7 @@ class Match(Record):
     positions: tuple[int, ...]
 
 
-class _Spelling(NamedTuple):
+class _Spelling(Record):
     """One way to look for a word of the query."""
 
     letters: str
@@ -56,7 +56,7 @@ class _Spelling(NamedTuple):
     cost: int
 
 
-class _Query(NamedTuple):
+class _Query(Record):
     folded: str
     words: tuple[tuple[_Spelling, ...], ...]
 
@@ -110,7 +110,8 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=32)
 def _parse(query: str) -> _Query:
-    return _Query(_fold(query.strip()), tuple(_spellings(word) for word in query.split()))
+    words = tuple(_spellings(word) for word in query.split())
+    return _Query(folded=_fold(query.strip()), words=words)
 
 
 def _spellings(word: str) -> tuple[_Spelling, ...]:
@@ -122,7 +123,7 @@ def _spellings(word: str) -> tuple[_Spelling, ...]:
     ways = {word: 0}
     if bare:
         ways.setdefault(bare, _RESPELT)
-    if pair := _LETTERS_AND_DIGITS.fullmatch(bare):
+    if pair := re.fullmatch(_LETTERS_AND_DIGITS, bare):
         ways.setdefault("".join(reversed([part for part in pair.groups() if part])), 2 * _RESPELT)
     return tuple(_spelling(letters, cost) for letters, cost in ways.items())
 

@@ -17,7 +17,7 @@ _EXCERPT = 60
 _READ_AHEAD = 1 << 18
 
 # Finds escaped lone surrogates, without a group, and in a group what must not be taken for one.
-_ESCAPE = re.compile(
+_ESCAPE = (
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u])"
     rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
@@ -137,7 +137,7 @@ def _decode(line: bytes) -> object:
     try:
         return msgspec.json.decode(line)
     except msgspec.DecodeError:
-        mended = _ESCAPE.sub(lambda escape: escape[1] or rb"\ufffd", line)
+        mended = re.sub(_ESCAPE, lambda escape: escape[1] or rb"\ufffd", line)
         if mended == line:
             raise
         return msgspec.json.decode(mended)

@@ -30,7 +30,7 @@ _SEQUENCE = rf"""
     """
 
 _IN_PLACE = {"line_end": "\n", "surrogate": "\ufffd"}
-_STYLE = re.compile(r"(?:\x1b\[|\x9b)([0-9;:]*)m")
+_STYLE = r"(?:\x1b\[|\x9b)([0-9;:]*)m"
 _RESET = "\x1b[0m"
 
 
@@ -108,7 +108,7 @@ def _neutral(sequence: re.Match[str]) -> str:
 
 
 def _neutral_or_style(sequence: re.Match[str]) -> str:
-    if style := _STYLE.fullmatch(sequence[0]):
+    if style := re.fullmatch(_STYLE, sequence[0]):
         return f"\x1b[{style[1]}m"
     return _neutral(sequence)
 
@@ -134,5 +134,5 @@ def _unfinished(sequence: re.Match[str]) -> str:
 
 def _leaves_style_open(shown: str) -> bool:
     """Whether the last style set is anything but a full reset (no parameters, or zeros)."""
-    styles: list[str] = _STYLE.findall(shown)
+    styles: list[str] = re.findall(_STYLE, shown)
     return bool(styles) and styles[-1].strip("0;") != ""

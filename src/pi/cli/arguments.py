@@ -8,7 +8,7 @@ from typing import Any
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.records import Record, field
+from pi.base.records import Record, field, replace
 from pi.cli.flags import FLAGS, MODES, TUI_MODES, Flag
 
 ALONE = {
@@ -17,7 +17,7 @@ ALONE = {
 }
 """Options, and those that they cannot be combined with."""
 
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?|--")
+_OPTION = r"--?[A-Za-z][\w-]*(=\S*)?|--"
 """What is meant as an option; front matter, a list of points or a negative number is a prompt."""
 
 
@@ -25,16 +25,29 @@ class BadArguments(PiError):
     """A command line that cannot be understood."""
 
 
+class ExtensionOption(Record):
+    """An option that only an extension knows."""
+
+    name: str
+    """Without its dashes."""
+    value: str | None = None
+    is_sure: bool = True
+    """Whether the value belongs to it; otherwise it may be a message that follows a switch."""
+
+
 class Arguments(Record):
     """What was said, by the field names of the flags."""
 
     command: str = ""
-    """The command that the words belong to; none for a session."""
+    """The command, of ours or of an extension, that the words belong to; none for a session."""
     options: dict[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     """``@path``, without the at sign."""
     messages: tuple[str, ...] = ()
     """All other words."""
+    extension_options: tuple[ExtensionOption, ...] = ()
+    undecided: tuple[str, ...] = ()
+    """All words, if some of them can only be understood once extensions are loaded."""
 
     def switch(self, name: str) -> bool:
         """Whether a switch was given."""
@@ -50,10 +63,25 @@ class Arguments(Record):
         value = self.options.get(name)
         return tuple(value) if isinstance(value, list) else None
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is to be said in a session: all messages, or a command of an extension with them."""
+        if not self.command:
+            return self.messages
+        from shlex import join  # few command lines need it
 
-def parse_arguments(words: Sequence[str]) -> Arguments:
-    """What ``words`` say; ``BadArguments`` with the nearest option for one that is unknown."""
-    arguments = parse_words(words, FLAGS, attach=True)
+        return (f"/{self.command} {join(self.messages)}".rstrip(),)
+
+
+def parse_arguments(
+    words: Sequence[str], extension_flags: Sequence[Flag] | None = None
+) -> Arguments:
+    """What ``words`` say; ``BadArguments`` with the nearest option for one that is unknown.
+
+    Unless the flags of extensions are given, an option that is unknown may be one of theirs, and
+    the arguments stay ``undecided``.
+    """
+    arguments = _Parser(words, FLAGS, extension_flags, attach=True).parsed()
     for name in ("help", "version"):
         if arguments.switch(name):
             return arguments  # who asks for help does not want to hear what is wrong
@@ -66,65 +94,96 @@ def parse_words(
     words: Sequence[str], flags: Sequence[Flag], *, command: str = "", attach: bool = False
 ) -> Arguments:
     """What ``words`` say with these flags; with ``attach``, a word with ``@`` names a file."""
-    parser = _Parser(words, flags, attach=attach)
-    while parser.more:
-        parser.step()
-    return Arguments(
-        command=command,
-        options=parser.options,
-        files=tuple(parser.files),
-        messages=tuple(parser.messages),
-    )
+    return replace(_Parser(words, flags, (), attach=attach).parsed(), command=command)
+
+
+def _by_name(flags: Sequence[Flag]) -> dict[str, Flag]:
+    return {flag.name: flag for flag in flags} | {flag.short: flag for flag in flags if flag.short}
 
 
 class _Parser:
     """Goes through the words, one or two at a time."""
 
-    def __init__(self, words: Sequence[str], flags: Sequence[Flag], *, attach: bool) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        flags: Sequence[Flag],
+        extension_flags: Sequence[Flag] | None,
+        *,
+        attach: bool,
+    ) -> None:
+        self._all = tuple(words)
         self._words = list(words)
         self._attach = attach
         self._only_messages = False
-        self._flags = {flag.name: flag for flag in flags} | {
-            flag.short: flag for flag in flags if flag.short
-        }
-        self.options: dict[str, Any] = {}
-        self.files: list[str] = []
-        self.messages: list[str] = []
+        self._flags = _by_name(flags)
+        self._extension_flags = _by_name(extension_flags or ())
+        self._keeps_unknown = extension_flags is None
+        self._is_undecided = False
+        self._options: dict[str, Any] = {}
+        self._extension_options: dict[str, ExtensionOption] = {}
+        self._files: list[str] = []
+        self._messages: list[str] = []
 
-    @property
-    def more(self) -> bool:
-        return bool(self._words)
+    def parsed(self) -> Arguments:
+        """What all words say."""
+        while self._words:
+            self._step()
+        return Arguments(
+            options=self._options,
+            files=tuple(self._files),
+            messages=tuple(self._messages),
+            extension_options=tuple(self._extension_options.values()),
+            undecided=self._all if self._is_undecided else (),
+        )
 
-    def step(self) -> None:
+    def _step(self) -> None:
         word = self._words.pop(0)
         if self._attach and word.startswith("@") and len(word) > 1:
-            self.files.append(word[1:])  # also behind --, as the original does it
-        elif self._only_messages or not _OPTION.fullmatch(word):
-            self.messages.append(word)
+            self._files.append(word[1:])  # also behind --, as the original does it
+        elif self._only_messages or not re.fullmatch(_OPTION, word):
+            self._messages.append(word)
         elif word == "--":
             self._only_messages = True
         elif (flag := self._flags.get(word)) is not None:
             self._take(flag, word)
-        else:
+        elif not self._is_of_extension(word):
             raise self._unknown(word)
+
+    def _is_of_extension(self, word: str) -> bool:
+        """Take an option that an extension has, or may have."""
+        name, equals, value = word.partition("=")
+        flag = self._extension_flags.get(name)
+        if flag is None and (name in self._flags or not self._keeps_unknown or name[:2] != "--"):
+            return False
+        option = ExtensionOption(name=name.removeprefix("--"), value=value if equals else None)
+        if flag is None:
+            self._is_undecided = True
+        if not equals and (flag is None or flag.kind == "value"):
+            if self._word_follows:
+                option = replace(option, value=self._words.pop(0), is_sure=flag is not None)
+            elif flag is not None:
+                raise BadArguments(f'Extension flag "{name}" requires a value')
+        self._extension_options[option.name] = option
+        return True
 
     def _take(self, flag: Flag, word: str) -> None:
         match flag.kind:
             case "switch":
-                self.options[flag.field] = True
+                self._options[flag.field] = True
             case "optional":
-                self.options[flag.field] = self._words.pop(0) if self._word_follows else ""
+                self._options[flag.field] = self._words.pop(0) if self._word_follows else ""
             case "many":
-                self.options.setdefault(flag.field, []).append(self._value(flag, word))
+                self._options.setdefault(flag.field, []).append(self._value(flag, word))
             case "list":
                 names = (name.strip() for name in self._value(flag, word).split(","))
-                self.options[flag.field] = [name for name in names if name]
+                self._options[flag.field] = [name for name in names if name]
             case "pair":
                 first = self._value(flag, word)
                 second = [self._words.pop(0)] if self._word_follows else []
-                self.options[flag.field] = [first, *second]
+                self._options[flag.field] = [first, *second]
             case "value":
-                self.options[flag.field] = self._value(flag, word)
+                self._options[flag.field] = self._value(flag, word)
 
     def _value(self, flag: Flag, word: str) -> str:
         if not self._words:
@@ -139,7 +198,7 @@ class _Parser:
         name, equals, value = word.partition("=")
         if equals and name in self._flags:
             hint = f"Write the value as a word of its own: {name} {value}"
-        elif like := nearest(name, self._flags):
+        elif like := nearest(name, (*self._flags, *self._extension_flags)):
             hint = f"Did you mean {like}?"
         else:
             hint = "See `pi --help`."

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pi.ai.auth.clients import SETTING
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.resolve import resolve
@@ -25,6 +24,8 @@ from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
 from pi.coding.runtime.asking import discover_models, own_models
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.older_credentials import take_over
+from pi.coding.settings.settings import Settings
 
 Reason = Literal[
     "provider_not_found",
@@ -79,17 +80,22 @@ class Credentials(Record):
     def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
         """What the person's files and ``environ`` say."""
         host, cwd = Host.of(environ, report=report), Path.cwd()
-        clients = settings_here(host, cwd).raw.get(SETTING)
+        values = settings_here(host, cwd).values
         storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
         quiet = replace(host, report=lambda text: None)  # discover_models says what is wrong
         own = own_models(quiet).providers
         return cls(
             host=host,
             storage=storage,
-            models=discover_models(host, cwd, storage=storage).models,
-            clients=clients if isinstance(clients, dict) else {},
+            models=discover_models(host, cwd, values=values, storage=storage).models,
+            clients=values.oauth_clients,
             keys={provider.id: provider.api_key for provider in own if provider.api_key},
         )
+
+    async def take_over_older(self) -> None:
+        """Have in the store what older versions kept elsewhere."""
+        settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
+        await take_over(self.host, settings, self.storage)
 
     def rows(self) -> dict[str, Provider]:
         """Who there is, by id."""

@@ -4,28 +4,45 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pi import __version__
 from pi.cli.arguments import Arguments, parse_arguments, parse_words
 from pi.cli.commands import Command, find_command
 
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+"""What a command can be called."""
+
 
 def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Do it; the exit code. Only what is needed for it is imported."""
+    """Do it; the exit code. Only what is needed for it is imported, and then garbage collected."""
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
-    arguments = parse_arguments(words)
+    arguments = _arguments(words, environ)
     if arguments.switch("version"):
         sys.stdout.write(f"{__version__}\n")
         return 0
     if arguments.switch("help"):
+        from pi.cli.extension_words import declared_in_manifests
         from pi.cli.help import main_help
 
-        sys.stdout.write(main_help(_width()))
+        declared = declared_in_manifests(arguments, environ, Path.cwd())
+        sys.stdout.write(main_help(_width(), declared.flags, declared.subcommands))
         return 0
     return _run_session(arguments, environ)
+
+
+def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
+    """What the words of a session say; the first of them may be a command of an extension."""
+    if words and _NAME.fullmatch(words[0]):
+        from pi.cli.extension_words import with_subcommand
+
+        if (arguments := with_subcommand(words, environ, Path.cwd())) is not None:
+            return arguments
+    return parse_arguments(words)
 
 
 def _run_command(command: Command, words: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -38,36 +55,44 @@ def _run_command(command: Command, words: Sequence[str], environ: Mapping[str, s
     from importlib import import_module
 
     module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
+    _collect_garbage()
     code: int = module.run(arguments, environ)
     return code
 
 
 def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """What a command line without a command wants: mostly, a conversation."""
+    if arguments.undecided:
+        from pi.cli.extension_words import decided_early
+
+        arguments = decided_early(arguments, environ, Path.cwd())
     if (search := arguments.text("list_models")) is not None:
         from pi.cli.subcommands.models import list_models
 
+        _collect_garbage()
         return list_models(search, environ)
     if (paths := arguments.texts("export")) is not None:
         from pi.cli.exporting import export
 
+        _collect_garbage()
         return export(paths, environ)
     from pi.cli.modes import chosen_mode, must_be_possible
 
     mode = chosen_mode(arguments, terminal=sys.stdin.isatty() and sys.stdout.isatty())
     must_be_possible(arguments, mode)
-    # What modules leave behind is no garbage: looking for some costs a tenth of the start.
-    gc.disable()
-    try:
-        if mode == "interactive":
-            from pi.cli.interactive import run as run_on_screen
+    if mode == "interactive":
+        from pi.cli.interactive import run as run_on_screen
 
-            return run_on_screen(arguments, environ, when_ready=gc.enable)
-        from pi.cli.headless import run
+        return run_on_screen(arguments, environ, when_ready=_collect_garbage)
+    from pi.cli.headless import run
 
-        return run(arguments, environ, mode=mode, when_ready=gc.enable)
-    finally:
-        gc.enable()
+    return run(arguments, environ, mode=mode, when_ready=_collect_garbage)
+
+
+def _collect_garbage() -> None:
+    """From now on, and not among what the start has loaded: that stays, and is much to look at."""
+    gc.freeze()
+    gc.enable()
 
 
 def _width() -> int:

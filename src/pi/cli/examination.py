@@ -7,6 +7,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,16 +19,24 @@ from pi.ai.local.pulling import missing_bytes
 from pi.base.errors import PiError
 from pi.base.records import Record, replace
 from pi.cli.update_check import UpdateCheck, index_page
+from pi.coding.compaction.options import (
+    BadTokens,
+    BranchSummaryOptions,
+    CompactionOptions,
+    check_tokens,
+)
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
+from pi.coding.retry.backoff import RetrySettings
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.dotenv import NAME as DOTENV
 from pi.coding.runtime.dotenv import read_dotenv
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.workspace import environment_rules
+from pi.coding.runtime.workspace import ShellEnvironment, ShellValues, environment_rules
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
+from pi.coding.settings.values import Values
 from pi.coding.shell.environment import service_environment, withheld
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
@@ -36,6 +45,15 @@ from pi.coding.trust.store import BadTrustFile, TrustStore, canonical, nearest
 
 Level: TypeAlias = Literal["good", "note", "missing", "broken"]
 
+SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
+    ((), Values),
+    (("branchSummary",), BranchSummaryOptions),
+    (("compaction",), CompactionOptions),
+    (("retry",), RetrySettings),
+    (("shell",), ShellValues),
+    (("shell", "env"), ShellEnvironment),
+)
+"""Parts of the settings, and what they should be."""
 WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
 
 
@@ -119,14 +137,17 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
     return settings, trusted, [finding]
 
 
-def _settings_problems(settings: Settings) -> Iterator[Finding]:
-    settings.values  # noqa: B018 - reading it finds what does not fit
-    for warning in settings.warnings:
-        yield Finding(
-            level="broken", topic="settings", text=warning, advice="Correct it; it is not used."
-        )
-    if not settings.warnings:
-        yield Finding(level="good", topic="settings", text=f"{len(settings.raw)} values, all fit")
+def _settings_problems(settings: Settings) -> list[Finding]:
+    for path, kind in SECTIONS:
+        settings.section(path, kind)  # reading it finds what does not fit
+    broken = partial(Finding, level="broken", topic="settings")
+    found = [broken(text=text, advice="Correct it; it is not used.") for text in settings.warnings]
+    try:
+        check_tokens(settings.raw.get("compaction"))
+    except BadTokens as problem:
+        found.append(broken(text=problem.message, advice="Correct it: no session can begin."))
+    fits = f"{len(settings.raw)} values, all fit"
+    return found or [Finding(level="good", topic="settings", text=fits)]
 
 
 async def _models(host: Host, cwd: Path) -> list[Finding]:
@@ -196,7 +217,9 @@ def _shell(host: Host, settings: Settings) -> Finding:
 
 
 def _programs(host: Host) -> Iterator[Finding]:
-    programs = SearchPrograms(lambda: service_environment(host.environment.of_process))
+    programs = SearchPrograms(
+        lambda: service_environment(host.environment.of_process), agent_bin=host.agent_dir / "bin"
+    )
     git = shutil.which("git", path=host.environ.get("PATH"))
     for name, found, without in (
         ("rg", programs.rg, "searching is slower without it"),

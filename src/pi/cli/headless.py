@@ -21,7 +21,7 @@ from pi.cli.wishes import session_options, warnings
 from pi.coding.runtime.assemble import Assembled, Parts, assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.prompting import NoModel
-from pi.coding.session.resolving import NoMatchingSession
+from pi.coding.session.errors import NoMatchingSession
 from pi.modes.json_lines import Prompt
 from pi.modes.output import Output
 
@@ -64,13 +64,10 @@ async def _run(
     cwd, host = Path.cwd(), Host.of(environ, report=complain)
     for warning in warnings(arguments):
         complain(warning)
-    prompts: Sequence[Prompt] = ()
-    if mode != "rpc":
-        prompts = assembled_prompts(
-            arguments.messages, arguments.files, await piped_input(), cwd=cwd, home=host.home
-        )
-        if not prompts:
-            return 0
+    said = await _reading(mode, cwd, host.home)
+    prompts = said(arguments)
+    if mode != "rpc" and not prompts and not arguments.undecided:
+        return 0
     choice = SessionChoice(
         arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=complain
     )
@@ -85,21 +82,28 @@ async def _run(
     when_ready()
     output = Output(stdout)
     try:
+        if arguments.undecided:
+            from pi.cli.extension_words import decided
+
+            prompts = said(decided(arguments, built.session.extensions.flags()))
         async with _looking_for_updates(host, mode):
             code = await _while_read(_mode(mode, built, prompts, output), output)
     finally:
         await built.session.close()
         choice.remember(built.session.facts.file, built.session.cwd, host.clock)
         await output.close()
-    return _after(built, code)
+    # Why a session could not be kept was told when it happened.
+    return code or int(built.session.facts.problem is not None)
 
 
-def _after(built: Assembled, code: int) -> int:
-    """The exit code, also if the session could not be kept."""
-    if (problem := built.session.facts.problem) is None:
-        return code
-    complain(problem)
-    return code or 1
+async def _reading(mode: Mode, cwd: Path, home: Path) -> Callable[[Arguments], Sequence[Prompt]]:
+    """What gives the prompts of a command line, with what was piped; none for a client of RPC."""
+    if mode == "rpc":
+        return lambda arguments: ()
+    piped = await piped_input()
+    return lambda arguments: assembled_prompts(
+        arguments.said, arguments.files, piped, cwd=cwd, home=home
+    )
 
 
 async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:

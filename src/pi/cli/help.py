@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pi import __version__
 from pi.cli.commands import COMMANDS, Command
 from pi.cli.flags import FLAGS, Flag
+
+if TYPE_CHECKING:  # most pages have none
+    from pi.coding.extension_host.manifest import Subcommand
 
 LEFT = 32
 """Columns of what is typed; what it does stands beside it, or below if there is no room."""
@@ -34,7 +38,11 @@ EXIT_CODES = (
 )
 
 
-def main_help(width: int) -> str:
+def main_help(
+    width: int,
+    extension_flags: Sequence[Flag] = (),
+    extension_commands: Mapping[str, Subcommand] | None = None,
+) -> str:
     """The page of ``pi --help``."""
     lines = [
         f"pi {__version__}: a coding agent for the terminal",
@@ -44,15 +52,17 @@ def main_help(width: int) -> str:
         "",
         "Without -p or --mode, and with a terminal on both sides, pi is interactive.",
     ]
-    forms = (
+    forms = [
         (form.usage, form.help)
         for command in COMMANDS
         if not command.is_alias
         for form in command.forms
-    )
+    ]
+    forms += ((name, told.help) for name, told in (extension_commands or {}).items())
     lines += _section("Commands", forms, width)
-    for group in dict.fromkeys(flag.group for flag in FLAGS):
-        lines += _section(group, _rows(flag for flag in FLAGS if flag.group == group), width)
+    flags = (*FLAGS, *extension_flags)
+    for group in dict.fromkeys(flag.group for flag in flags):
+        lines += _section(group, _rows(flag for flag in flags if flag.group == group), width)
     lines += _section("Examples", EXAMPLES, width)
     lines += _section("Environment", VARIABLES, width)
     lines += _section("Exit codes", EXIT_CODES, width)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
+from pi.base.errors import PiError
+from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
 from pi.cli.signals import Signalled, until_signal
 from pi.modes.interactive import app
@@ -38,14 +40,16 @@ def run(
         environ = {**environ, "PI_OFFLINE": "1"}
     home = Path(environ.get("HOME") or Path.home())
     start = Start(
+        load=_load,
         open=lambda opening: _open(arguments, environ, opening, when_ready),
         commands=_commands,
         ask_trust=_ask_trust,
         environ=environ,
         cwd=Path.cwd(),
         home=home,
-        agent_dir=_agent_directory(environ, home),
+        agent_dir=agent_directory(environ),
         clock=SystemClock(),
+        theme=arguments.text("use_theme"),
         verbose=arguments.switch("verbose"),
         system=sys.platform,
     )
@@ -58,13 +62,26 @@ def run(
     return 0
 
 
+def _load() -> None:
+    """Import what the session and the screen around it need: all of it is slower than a frame."""
+    import pi.cli.configured
+    import pi.cli.first_message
+    import pi.cli.session_choice
+    import pi.cli.wishes
+    import pi.coding.runtime.assemble
+    import pi.coding.runtime.host
+    import pi.modes.interactive.commands.built_in
+    import pi.modes.interactive.drafts
+    import pi.modes.interactive.session_view  # noqa: F401 - imported to be there
+
+
 async def _open(
     arguments: Arguments,
     environ: Mapping[str, str],
     opening: Opening,
     when_ready: Callable[[], None],
 ) -> Opened:
-    # Not at the top: all of it takes longer than the first frame may.
+    # Not at the top: see _load.
     from pi.cli.configured import named_session_dir
     from pi.cli.first_message import assembled_prompts
     from pi.cli.session_choice import SessionChoice
@@ -75,7 +92,7 @@ async def _open(
     cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
     for warning in warnings(arguments):
         opening.report(warning)
-    prompts = assembled_prompts(arguments.messages, arguments.files, "", cwd=cwd, home=host.home)
+    prompts = assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
 
     async def assembled(answers: Sequence[bool]) -> tuple[Assembled, SessionChoice]:
         choice = SessionChoice(
@@ -95,17 +112,34 @@ async def _open(
         return await assemble(cwd, host, session_options(arguments), parts), choice
 
     built, choice = await _confirmed(assembled, opening)
+    if arguments.undecided:
+        arguments = await _decided(arguments, built)
+        prompts = assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
     when_ready()
     return Opened(
         port=built.session,
         host=host,
         lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
         note=built.note,
+        themes=lambda: _themes(arguments, built, host),
         messages=tuple((prompt.text, prompt.images) for prompt in prompts),
         command="resume" if arguments.switch("resume") else "",
         begin=built.session.start,
+        welcome=_welcome,
+        news=lambda: _news(host),
         leave=lambda: _leave(built, choice, host),
     )
+
+
+async def _decided(arguments: Arguments, built: Assembled) -> Arguments:
+    """What was said, now that the flags of extensions are known."""
+    from pi.cli.extension_words import decided
+
+    try:
+        return decided(arguments, built.session.extensions.flags())
+    except PiError:
+        await built.session.close()
+        raise
 
 
 class _Unanswered(Exception):
@@ -178,6 +212,23 @@ async def _ask_trust(ui: Ui, folder: Path) -> Choice | None:
     return await ask_trust(ui, folder)
 
 
-def _agent_directory(environ: Mapping[str, str], home: Path) -> Path:
-    """Where ``pi.ai.factory.agent_directory`` says, without what that module loads."""
-    return Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent").expanduser()
+def _themes(arguments: Arguments, built: Assembled, host: Host) -> list[Path]:
+    from pi.cli.theme_files import session_themes
+
+    return session_themes(arguments, built.workspace, host)
+
+
+async def _welcome(ui: Ui) -> None:
+    from pi import __version__
+    from pi.modes.interactive.welcome import welcome
+
+    await welcome(ui, __version__)
+
+
+async def _news(host: Host) -> str:
+    """Whether there is a newer version; asked at most once a day."""
+    from pi.cli.update_check import UpdateCheck
+
+    check = UpdateCheck(host)
+    await check.look()
+    return check.notice()

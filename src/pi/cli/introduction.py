@@ -30,7 +30,8 @@ def introduction(built: Assembled) -> Iterator[str]:
 
 def _extension(info: ExtensionInfo) -> str:
     """Its name, and what loading it took or why it was not loaded."""
-    return f"{info.name} ({info.problem or f'{info.milliseconds:.1f} ms'})"
+    loaded = f"{info.milliseconds:.1f} ms" if info.state == "loaded" else "waits for its first use"
+    return f"{info.name} ({info.problem or loaded})"
 
 
 def _trust(built: Assembled) -> str:

@@ -6,6 +6,7 @@ and it is the first thing a newcomer waits for.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     except Exception as problem:
         if environ.get("PI_DEBUG"):
             raise
-        sys.stderr.write(_told(problem))
+        sys.stderr.write(_told(problem, environ))
         return 1
 
 
@@ -42,18 +43,33 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
     if words[:1] in (["-v"], ["--version"]):
         sys.stdout.write(f"{__version__}\n")
         return 0
-    from pi.cli.dispatch import dispatch  # everything else costs more to import than --version
+    gc.disable()  # what modules leave behind is no garbage: looking for some is a tenth of a start
+    try:
+        from pi.cli.dispatch import dispatch  # everything else costs more to import than --version
 
-    return dispatch(words, environ)
+        return dispatch(words, environ)
+    finally:
+        gc.enable()
 
 
-def _told(problem: Exception) -> str:
+def _told(problem: Exception, environ: Mapping[str, str]) -> str:
     """What a person reads: what happened, and what to do next on a line of its own."""
     message = getattr(problem, "message", None)
     if message is None:
-        return f"Error: {problem!r} (PI_DEBUG=1 shows where)\n"
+        return (
+            f"Error: {problem!r}\n{_kept(problem, environ)}PI_DEBUG=1 shows where it comes from.\n"
+        )
     hint = getattr(problem, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
+
+
+def _kept(problem: Exception, environ: Mapping[str, str]) -> str:
+    from pi.cli.crashes import keep_crash  # seldom needed, and not cheap
+
+    try:
+        return f"It is in {keep_crash(problem, environ)}; "
+    except Exception:  # what is told is the first problem, not that it cannot be kept
+        return ""
 
 
 def _have_standard_streams() -> None:

@@ -10,25 +10,17 @@ from pathlib import Path
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments
-from pi.coding.session import forking
 from pi.coding.session.breadcrumbs import (
     Breadcrumb,
     find_breadcrumb,
     leave_breadcrumb,
     terminal_key,
 )
-from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import session_directory
-from pi.coding.session.opening import Shelf, new_session, open_session
-from pi.coding.session.resolving import (
-    Elsewhere,
-    check_persistent,
-    find_by_id,
-    new_id_warning,
-    resolve_session,
-    session_to_continue,
-)
+from pi.coding.session.opening import Shelf, new_session
+
+_KEPT = ("fork", "session", "session_id", "continue")
+"""Options that mean a session which there is already."""
 
 
 class Declined(PiError):
@@ -55,21 +47,9 @@ class SessionChoice:
 
     def open(self, shelf: Shelf) -> SessionLog:
         """The session; a new one, unless another is asked for."""
-        arguments = self._arguments
-        for name in ("session", "session_id", "continue"):
-            if name in arguments.options:
-                check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
-        catalog = SessionCatalog(self._agent_dir, custom=self._custom(shelf))
-        if (wanted := arguments.text("fork")) is not None:
-            return forking.fork_file(self._source(wanted, catalog, shelf), shelf)
-        if (wanted := arguments.text("session")) is not None:
-            return self._named(wanted, catalog, shelf)
-        if (id := arguments.text("session_id")) is not None:
-            return self._by_id(id, catalog, shelf)
-        if arguments.switch("continue"):
-            last = session_to_continue(catalog, shelf.cwd, self._breadcrumb())
-            return open_session(last, shelf) if last else new_session(shelf)
-        return new_session(shelf)
+        if not any(name in self._arguments.options for name in _KEPT):
+            return new_session(shelf)
+        return self._kept(shelf)
 
     def remember(self, log_file: Path | None, cwd: Path, clock: Clock) -> None:
         """Let ``--continue`` in this terminal find the session again."""
@@ -78,33 +58,25 @@ class SessionChoice:
             crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
             leave_breadcrumb(self._agent_dir, key, crumb, clock)
 
-    def _custom(self, shelf: Shelf) -> Path | None:
-        """The folder of all sessions, if somebody chose one."""
-        usual = session_directory(self._agent_dir, shelf.cwd)
-        return None if shelf.directory == usual else shelf.directory
+    def _kept(self, shelf: Shelf) -> SessionLog:
+        # Not at the top: few starts look for one.
+        from pi.cli.kept_sessions import KeptSessions
+        from pi.coding.session.resolving import check_persistent
 
-    def _named(self, wanted: str, catalog: SessionCatalog, shelf: Shelf) -> SessionLog:
-        found = resolve_session(wanted, catalog, shelf.cwd)
-        if isinstance(found, Elsewhere):
-            where = found.session.facts.cwd
-            if not self._confirm(
-                f"Session found in another project: {where}\n"
-                "Fork this session into current directory? [y/N] "
-            ):
+        arguments = self._arguments
+        for name in ("session", "session_id", "continue"):
+            if name in arguments.options:
+                check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
+        kept = KeptSessions(self._agent_dir, shelf)
+        if (wanted := arguments.text("fork")) is not None:
+            return kept.forked(wanted)
+        if (wanted := arguments.text("session")) is not None:
+            if (found := kept.named(wanted, self._confirm)) is None:
                 raise Declined("")
-            return forking.fork_file(found.session.path, shelf)
-        return open_session(found.path, shelf)
-
-    def _source(self, wanted: str, catalog: SessionCatalog, shelf: Shelf) -> Path:
-        found = resolve_session(wanted, catalog, shelf.cwd)
-        return found.session.path if isinstance(found, Elsewhere) else found.path
-
-    def _by_id(self, id: str, catalog: SessionCatalog, shelf: Shelf) -> SessionLog:
-        path = find_by_id(id, catalog, shelf.cwd)
-        if path is not None:
-            return open_session(path, shelf)
-        self._report(f"Warning: {new_id_warning(id)}")
-        return new_session(shelf, id=id)
+            return found
+        if (id := arguments.text("session_id")) is not None:
+            return kept.by_id(id, self._report)
+        return kept.last(self._breadcrumb())
 
     def _breadcrumb(self) -> Breadcrumb | None:
         key = self._terminal()

@@ -66,6 +66,11 @@ class UpdateCheck:
         latest = self._known().latest
         return latest if self.allowed and _numbers(latest) > _numbers(self._version) else None
 
+    def notice(self) -> str:
+        """What to tell about a newer version; nothing if none is known."""
+        newer = self.newer()
+        return f"pi {newer} is available; this is {self._version}." if newer else ""
+
     async def look(self) -> None:
         """Ask if it is time to. Never raises, and can be cancelled at any time."""
         now = self._host.clock.now_ms()
@@ -91,8 +96,8 @@ class UpdateCheck:
         finally:
             looking.cancel()
             await asyncio.wait({looking})
-            if (newer := self.newer()) is not None:
-                tell(f"pi {newer} is available; this is {self._version}.")
+            if notice := self.notice():
+                tell(notice)
 
     async def _ask(self, url: str) -> str:
         from pi.ai.factory import Network, make_services  # the HTTP client: only who asks loads it

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import cast
 
 from pi.ai.models.model import ThinkingLevel
-from pi.cli.arguments import Arguments
+from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.flags import LEVELS
 from pi.coding.extension_host.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.flags import Following
 from pi.coding.resources.discovery import Wanted
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 
@@ -40,6 +41,7 @@ def session_options(arguments: Arguments) -> SessionOptions:
         extensions=WantedExtensions(
             discover=not arguments.switch("no_extensions"),
             paths=arguments.texts("extension") or (),
+            flags={option.name: _given(option) for option in arguments.extension_options},
         ),
         approve=_approval(arguments),
         name=arguments.text("name"),
@@ -52,6 +54,12 @@ def warnings(arguments: Arguments) -> Iterator[str]:
     level = arguments.text("thinking")
     if level is not None and level not in LEVELS:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
+
+
+def _given(option: ExtensionOption) -> bool | str:
+    if option.value is None:
+        return True
+    return option.value if option.is_sure else Following(option.value)
 
 
 def _approval(arguments: Arguments) -> bool | None:

@@ -30,11 +30,8 @@ class Ending:
             return None
         return answer.error_message or f"Request {answer.stop_reason}"
 
-    def exit_code(self, ended: Next | None, *, problem: str | None) -> int:
-        """0 when the last answer is one and everything is stored; a policy may say otherwise.
-
-        ``problem`` says why something could not be stored.
-        """
+    def exit_code(self, ended: Next | None) -> int:
+        """0 when the last answer is one; a policy that stopped the run may say otherwise."""
         if ended is not None and ended.exit_code is not None:
             return ended.exit_code
-        return 1 if self.failure is not None or problem is not None else 0
+        return 0 if self.failure is None else 1

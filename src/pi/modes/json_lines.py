@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi.agent.policy import Next
 from pi.ai.messages import Image
 from pi.base.json_lines import encode_line
 from pi.base.records import Record
-from pi.coding.runtime.port import SessionPort
 from pi.modes.endings import Ending
 from pi.modes.output import Output
 from pi.modes.records import event_line
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 
 class Prompt(Record):
@@ -40,4 +42,4 @@ async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output)
     finally:
         output.stop_waiting()
         end()
-    return ending.exit_code(ended, problem=port.facts.problem)
+    return ending.exit_code(ended)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pi.agent.policy import Next
-from pi.coding.runtime.port import SessionPort
 from pi.modes.endings import Ending
 from pi.modes.json_lines import Prompt
 from pi.modes.output import Output
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 
 async def run_print(
@@ -27,4 +30,4 @@ async def run_print(
         complain(ending.failure)
     elif ending.answer is not None and ending.answer.text:
         output.write(f"{ending.answer.text}\n".encode("utf-8", "replace"))
-    return ending.exit_code(ended, problem=port.facts.problem)
+    return ending.exit_code(ended)

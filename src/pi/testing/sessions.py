@@ -47,6 +47,7 @@ async def make_session(
         agent_dir=agent_dir,
         temp_dir=temporary,
         clock=clock,
+        import_path=(),
     )
     models = create_models(
         storage=AuthStorage(agent_dir / "auth.json"),

@@ -37,6 +37,10 @@ class Tree(Protocol):
         """Make all components forget what they remember."""
         ...
 
+    def render(self, width: int) -> list[str]:
+        """The rows of all components."""
+        ...
+
 
 class Display(Protocol):
     """Draws a tree of components and remembers what the terminal shows."""
@@ -121,18 +125,15 @@ class RegularDisplay:
 
     def resize(self, size: Size) -> Repaint:
         """Everything is written again at the new width, but inside a pane only the window."""
-        self._width = size.columns
         if self._in_pane:
-            self._screen.resize_in_place(size.columns, size.rows)
-            return Repaint.WINDOW
+            return self._resize_in_place(size)
+        self._width = size.columns
         self._screen.resize(size.columns, size.rows)
         return Repaint.EVERYTHING
 
     def resume(self, size: Size) -> Repaint:
         """History stays as it is; the window is painted below what others have written."""
-        self._width = size.columns
-        self._screen.resize_in_place(size.columns, size.rows)
-        return Repaint.WINDOW
+        return self._resize_in_place(size)
 
     def reset(self) -> Repaint:
         """Like a resize to the same size."""
@@ -143,6 +144,12 @@ class RegularDisplay:
     ) -> Component | None:
         """Nothing: here the mouse belongs to the terminal."""
         return None
+
+    def _resize_in_place(self, size: Size) -> Repaint:
+        grown = self.root.render(self._width) if size.columns != self._width else None
+        self._screen.resize_in_place(size.columns, size.rows, grown=grown)
+        self._width = size.columns
+        return Repaint.WINDOW
 
     def _frame(self, changed: Collection[Component] | None) -> Frame:
         rows = (

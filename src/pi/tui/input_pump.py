@@ -66,9 +66,12 @@ class KeyListeners:
     def __init__(self) -> None:
         self._listeners: list[InputListener] = []
 
-    def add(self, listener: InputListener) -> Callable[[], None]:
-        """Let a listener see every key; returns what ends that."""
-        self._listeners.append(listener)
+    def add(self, listener: InputListener, *, first: bool = False) -> Callable[[], None]:
+        """Let a listener see every key, also before those that came earlier.
+
+        Returns what ends that.
+        """
+        self._listeners.insert(0 if first else len(self._listeners), listener)
         return lambda: self._listeners.remove(listener)
 
     def filtered(self, data: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.records import Record
@@ -57,7 +57,7 @@ class OverlayOptions(Record):
     """Leaves the focus where it is."""
 
 
-class Bounds(NamedTuple):
+class Bounds(Record, kw_only=False):
     """The cells that an overlay covers."""
 
     row: int

@@ -105,6 +105,7 @@ class ProcessTerminal:
                 }
             ),
             loop=_running_loop(),
+            typed_ahead=bool(select.select((self._input_fd,), (), (), 0)[0]),
         )
         if self._held.loop is not None:
             self._held.loop.add_reader(self._input_fd, self._read)
@@ -176,6 +177,9 @@ class ProcessTerminal:
             return
         self._answers = self._answers or bool(_DA1_ANSWER.search(data))
         if self._held is not None:
+            if self._held.typed_ahead:
+                self._held.typed_ahead = False
+                data = data.replace(b"\n", b"\r")  # the device had made Enter the end of a line
             self._held.listener.on_input(data)
 
     def _lost(self) -> None:
@@ -228,6 +232,7 @@ class _Held:
         stray: StrayOutput | None,
         signals: dict[signal.Signals, Any],
         loop: asyncio.AbstractEventLoop | None,
+        typed_ahead: bool,
     ) -> None:
         self.listener = listener
         self.restore = restore
@@ -236,6 +241,8 @@ class _Held:
         self.stray = stray
         self.signals = signals
         self.loop = loop
+        self.typed_ahead = typed_ahead
+        """Whether keys that were pressed before the terminal was ours are still to be read."""
         self.is_gone = False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pi.base.records import Record
 
@@ -15,7 +15,7 @@ class Size(Record):
     rows: int
 
 
-class Listener(NamedTuple):
+class Listener(Record, kw_only=False):
     """What to call when something happens at the terminal."""
 
     on_input: Callable[[bytes], None]

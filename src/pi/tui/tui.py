@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from pi.base.records import Record
 from pi.tui.capabilities import Capabilities, detect
 from pi.tui.colour_scheme import Appearance
 from pi.tui.component import Component, Interactive, wants_key_release
@@ -128,6 +129,12 @@ class TUI:
             self._changed.add(component)
         self._schedule()
 
+    @property
+    def is_painted(self) -> bool:
+        """Whether the terminal has everything that was asked for."""
+        running = self._running
+        return running is None or not (running.loop.is_pending or running.settle.is_pending)
+
     def render_now(self) -> None:
         """Paint at once what was requested; not while a resize goes on."""
         if self._running is not None and not self._running.settle.is_pending:
@@ -138,9 +145,14 @@ class TUI:
         self.display.root.invalidate()
         self.request_render(clear_scrollback=True)
 
-    def add_input_listener(self, listener: InputListener) -> Callable[[], None]:
-        """Let ``listener`` see every key before the focused component; returns what ends that."""
-        return self._listeners.add(listener)
+    def add_input_listener(
+        self, listener: InputListener, *, first: bool = False
+    ) -> Callable[[], None]:
+        """Let ``listener`` see every key before the focused component; returns what ends that.
+
+        ``first`` lets it also see them before other listeners.
+        """
+        return self._listeners.add(listener, first=first)
 
     def start(self, timers: Timers | None = None) -> None:
         """Take the terminal. Without ``timers`` those of the running event loop are used."""
@@ -263,7 +275,7 @@ class TUI:
             target.handle_input(remaining)
 
 
-class _Running(NamedTuple):
+class _Running(Record, kw_only=False):
     """What exists only while the terminal is ours."""
 
     loop: RenderLoop

@@ -69,11 +69,44 @@ def test_an_empty_carry_over_has_no_text() -> None:
     assert fitted(CarryOver(), FILES, 3000).text.startswith("<read-files>")
 
 
-def test_a_tiny_window_shows_the_files_alone_and_remembers_the_rest() -> None:
-    assert fitted(CARRIED, FileLists(read_files=("a.txt",)), 30) == Fitted(
-        carried=replace(CARRIED, messages=CARRIED.messages[:1]),
-        text="<read-files>\na.txt\n</read-files>",
+def test_a_tiny_window_shows_orders_before_all_else_and_remembers_the_rest() -> None:
+    remembered = replace(CARRIED, messages=CARRIED.messages[:1])
+
+    assert fitted(CARRIED, FILES, 50) == Fitted(
+        carried=remembered,
+        text="""\
+<carry-over>
+## Instructions that hold
+- Never use regex. [entry 1]
+- Always test. [entry 3]
+
+## Open tasks
+- [ ] write docs [entry 4]
+</carry-over>
+
+<modified-files>
+b.py
+</modified-files>""",
     )
+    assert fitted(CARRIED, FileLists(), 22) == Fitted(
+        carried=remembered,
+        text="""\
+<carry-over>
+## Instructions that hold
+- Always test. [entry 3]
+</carry-over>""",
+    )
+
+
+def test_a_window_that_holds_no_order_shows_what_files_it_can() -> None:
+    files = FileLists(read_files=("a.txt",))
+    carried = CarryOver(instructions=(Quote(id="1", text="Never use regex. " * 9),))
+
+    assert fitted(carried, files, 12).text == "<read-files>\na.txt\n</read-files>"
+    assert fitted(carried, FileLists(), 40).text == (
+        "<carry-over>\n## More, to be read back when it matters\nEntries: 1\n</carry-over>"
+    )
+    assert fitted(carried, files, 1).text == ""
 
 
 def test_a_request_that_is_too_long_is_cut_named_and_its_instructions_are_listed() -> None:

@@ -28,6 +28,8 @@ from pi.agent.compaction.statements import (
         "Ask me before you push.",
         "It must work on Windows.",
         "Please use four spaces.",
+        "One rule: every function has a docstring.",
+        "House conventions: tabs, no semicolons",
     ],
 )
 def test_an_order_that_lasts_is_found_in_the_middle_of_other_things(sentence: str) -> None:
@@ -88,12 +90,24 @@ def test_tasks_are_read_from_what_a_tool_reports() -> None:
         Task(text="compile", open=False),
         Task(text="link", open=True),
     ]
-    assert (
-        listed_tasks(None)
-        == listed_tasks({"content": "x", "status": "open"})
-        == listed_tasks("x")
-        == []
-    )
+    assert listed_tasks({"todos": [{"id": 1, "text": "a", "done": False}]}) == [
+        Task(text="a", open=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        None,
+        "x",
+        {"content": "x", "status": "open"},
+        {"content": "x", "status": ["done"]},
+        {"content": "a page", "status": {"code": 200}},
+        {"text": "x", "done": "yes"},
+    ],
+)
+def test_other_reports_name_no_tasks(details: object) -> None:
+    assert listed_tasks(details) == []
 
 
 @pytest.mark.parametrize(

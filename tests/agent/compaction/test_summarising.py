@@ -24,6 +24,12 @@ def summariser(ask: ScriptedAsk, model: Model = MODEL) -> Summariser:
     return Summariser(ask, model, CompactionSettings(), "compaction")
 
 
+async def test_a_window_of_unknown_size_is_enough_for_notes() -> None:
+    asking = summariser(ScriptedAsk(says("notes")), replace(MODEL, context_window=0))
+
+    assert await asking.notes([TEXT], "history") == "notes"
+
+
 async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
     ask = ScriptedAsk(says("notes", tokens=7))
     asking = summariser(ask)

@@ -31,8 +31,8 @@ async def test_the_next_address_is_tried_while_the_first_is_slow(client: HttpCli
         loop = asyncio.get_running_loop()
         resolve = loop.getaddrinfo
 
-        async def two_addresses(host: str, port: int, **options: Any) -> Any:
-            if host != "both.example":
+        async def two_addresses(host: bytes, port: int, **options: Any) -> Any:
+            if host != b"both.example":
                 return await resolve(host, port, **options)
             stream = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
             return [

@@ -146,6 +146,11 @@ async def test_extra_fields_are_laid_over_the_body() -> None:
     [
         ((429, {"error": {"message": "slow"}}), '429: {"message":"slow"}'),
         ({"data": []}, "The answer has no picture."),
+        ([7], "The answer has no picture."),
+        (
+            {"error": {"message": "Overloaded", "code": 503}},
+            '503: {"message":"Overloaded","code":503}',
+        ),
         ({"promptFeedback": {"blockReason": "SAFETY"}}, "The request was blocked: SAFETY."),
     ],
 )
@@ -154,6 +159,15 @@ async def test_failures_are_part_of_the_result(answer: Any, message: str) -> Non
         result = await models.generate(model("openai-images", server.url), ImageRequest(prompt="x"))
 
     assert (result.stop_reason, result.error_message, result.images) == ("error", message, ())
+
+
+async def test_a_picture_that_cannot_be_sent_is_a_failure_of_the_request() -> None:
+    request = ImageRequest(prompt="wider", images=(replace(PNG, data="picture!"),))
+    async with studio({}, "p") as (models, server):
+        result = await models.generate(model("openai-images", server.url), request)
+
+    assert result.stop_reason == "error"
+    assert "A picture to start from is not base64" in str(result.error_message)
 
 
 async def test_nothing_is_asked_without_a_key_a_shape_or_a_provider() -> None:

@@ -39,7 +39,10 @@ def test_a_provider_of_ones_own_needs_only_ids() -> None:
                 "baseUrl": "http://127.0.0.1:1234/v1",
                 "api": "openai-completions",
                 "apiKey": "$MY_KEY",
-                "models": [{"id": "m"}, {"id": "n", "name": "N", "input": ["text", "image"]}],
+                "models": [
+                    {"id": "m", "contextWindow": 1e6},
+                    {"id": "n", "name": "N", "input": ["text", "image"]},
+                ],
             }
         }
     )
@@ -52,6 +55,7 @@ def test_a_provider_of_ones_own_needs_only_ids() -> None:
             api="openai-completions",
             provider="mine",
             base_url="http://127.0.0.1:1234/v1",
+            context_window=1_000_000,
         ),
         Model(
             id="n",
@@ -104,6 +108,7 @@ def test_a_base_url_alone_retargets_every_model() -> None:
         ),
         ({"p": {"models": [{"name": "x"}]}}, "providers.p.models.0.id: must be string"),
         ({"p": {"headers": []}}, "providers.p.headers: must be object"),
+        ({"p": {"headers": {"X-A": 1}}}, "providers.p.headers.X-A: must be string"),
         ({"p": {"apiKey": ""}}, "providers.p.apiKey: must not be empty"),
         ({"p": 7}, "providers.p: must be object"),
         ([], "providers: must be object"),

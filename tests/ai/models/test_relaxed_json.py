@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,18 @@ def test_comments_and_trailing_commas_are_accepted() -> None:
     }"""
 
     assert parse_relaxed(text) == {"url": "http://x//y", "list": [1, 2], "odd": "a,]"}
+
+
+def test_a_whole_number_is_one_however_it_is_written() -> None:
+    read = parse_relaxed("[1e6, 8.0, 0.5, -2.50, 1e400]")
+
+    assert read == [1_000_000, 8, 0.5, -2.5, math.inf]
+    assert list(map(type, read)) == [int, int, float, float, float]
+
+
+def test_nesting_without_end_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="recursion"):
+        parse_relaxed("[" * 100_000)
 
 
 def test_a_mistake_is_named_with_its_real_position() -> None:

@@ -73,10 +73,21 @@ async def test_the_real_context_size_comes_from_the_server() -> None:
 @pytest.mark.parametrize("name", sorted(VARIABLES))
 @pytest.mark.parametrize(
     "answer",
-    [(500, {}), b"<html>", [], None, {"data": 7, "models": None}, {"data": [{"id": "x"}, None]}],
+    [
+        (500, {}),
+        b"<html>",
+        b"[" * 100_000,
+        [],
+        None,
+        {"data": 7, "models": None},
+        {"data": [{"id": "x", "meta": [1]}, None], "default_generation_settings": 1},
+        {"data": [{"id": "x"}], "default_generation_settings": {}, "modalities": ["vision"]},
+        {"models": [{"name": "x"}], "model_info": "small", "capabilities": 1},
+    ],
 )
 async def test_a_server_that_answers_nonsense_is_no_error(name: str, answer: Any) -> None:
-    pages = dict.fromkeys(("/api/tags", "/v1/models", "/api/v0/models", "/props"), answer)
+    paths = ("/api/tags", "/api/show", "/v1/models", "/api/v0/models", "/props")
+    pages = dict.fromkeys(paths, answer)
 
     found, _ = await discover(name, pages)
 
@@ -112,3 +123,33 @@ async def test_a_key_is_sent_where_there_is_one() -> None:
 )
 def test_addresses_are_taken_as_people_write_them(given: str, address: str) -> None:
     assert provider("ollama", given).row.base_url == address
+
+
+def test_of_several_variables_the_first_that_is_set_says_where_a_server_is() -> None:
+    environ = {
+        "OLLAMA_BASE_URL": "http://a",
+        "OLLAMA_HOST": "b",
+        "LLAMA_CPP_BASE_URL": "http://c",
+        "LM_STUDIO_BASE_URL": "http://d/v1",
+    }
+
+    assert [found.row.base_url for found in local_providers(environ)] == [
+        "http://a",
+        "http://c",
+        "http://d",
+        "http://127.0.0.1:8000",
+    ]
+
+
+@pytest.mark.parametrize(("said", "window"), [("4096", 4096), ("0", 40960), ("many", 40960)])
+async def test_the_person_may_say_how_large_the_context_of_ollama_is(
+    said: str, window: int
+) -> None:
+    shown = {"model_info": {"qwen3.context_length": 40960}}
+    pages = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": shown}
+    async with site(pages) as server, HttpClient(environ={}) as http:
+        environ = {"OLLAMA_HOST": server.url, "OLLAMA_CONTEXT_LENGTH": said}
+        found = local_providers(environ)[0]
+        await found.refresh(Services(http=http, clock=FakeClock(), environ={}), None)
+
+    assert [model.context_window for model in found.models()] == [window]

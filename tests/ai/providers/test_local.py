@@ -72,6 +72,14 @@ async def test_what_is_missing_is_said_with_how_to_get_it(
     await models.close()
 
 
+async def test_any_model_file_is_a_model_by_its_path(tmp_path: Path) -> None:
+    models = collection(tmp_path, [])
+
+    assert models.get_model("local", "/models/x.GGUF") == gguf_model(Path("/models/x.GGUF"))
+    assert models.get_model("local", "smollm3") is None
+    await models.close()
+
+
 def test_the_small_model_says_how_small_it_is() -> None:
     assert "135M" in SMALL_MODEL.name
     assert "no tools" in SMALL_MODEL.name

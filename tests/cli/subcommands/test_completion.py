@@ -70,6 +70,31 @@ def test_bash_offers_what_fits(
     assert set(finished.stdout.splitlines()) - {""} == offered
 
 
+def test_the_script_for_zsh_completes_at_its_first_use_from_a_folder_of_fpath() -> None:
+    script = zsh()
+
+    assert script.startswith("#compdef pi\n")
+    assert script.endswith(
+        """\
+if [[ ${funcstack[1]} == _pi ]]; then
+    _pi "$@"  # as a file of fpath, at its first use
+else
+    compdef _pi pi
+fi
+"""
+    )
+
+
+def test_fish_offers_options_also_behind_the_value_of_another() -> None:
+    commands = " ".join(command.name for command in COMMANDS if not command.is_alias)
+    lines = [line for line in fish().splitlines() if " -l model " in line and "auth" in line]
+
+    assert lines[-1] == (
+        f"complete -c pi -n 'not __fish_seen_subcommand_from {commands}' -l model"
+        " -d 'provider/id:thinking, or a part of a name' -x"
+    )
+
+
 @pytest.mark.parametrize(("shell", "script"), [("bash", bash), ("zsh", zsh), ("fish", fish)])
 def test_the_shell_understands_its_script(
     shell: str, script: Callable[[], str], program: Find, tmp_path: Path

@@ -14,6 +14,7 @@ from pi.coding.compaction.branches import (
     tree_move,
 )
 from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.session.entries import Compaction
 from tests.coding.compaction.stage import SMALL
 from tests.coding.compaction.test_measuring import answered, conversation, said
 
@@ -39,6 +40,24 @@ async def test_only_what_is_left_behind_is_summarised() -> None:
     assert notes.details == {"readFiles": (), "modifiedFiles": ()}
     assert "left one" in asked[0]
     assert "root" not in asked[0]
+
+
+async def test_a_compaction_of_the_branch_is_told_with_its_files() -> None:
+    log = conversation().log
+    root = said(log, "root")
+    kept = said(log, "left")
+    files = {"readFiles": ["a.py"], "modifiedFiles": []}
+    log.append(Compaction(summary="so far", first_kept_id=kept, tokens_before=9, details=files))
+    asked: list[str] = []
+
+    async def ask(request: SummaryRequest) -> AssistantMessage:
+        asked.append(str(request.context.messages))
+        return AssistantMessage(content=(Text(text="the notes"),))
+
+    notes = await notes_on(tree_move(log, root), log, ask, BranchSummaryOptions(), model=SMALL)
+
+    assert "<earlier-summary>\\nso far\\n</earlier-summary>" in asked[0]
+    assert notes.details == {"readFiles": ("a.py",), "modifiedFiles": ()}
 
 
 async def test_instructions_are_added_or_replace_the_task() -> None:

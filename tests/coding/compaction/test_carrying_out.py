@@ -137,7 +137,7 @@ async def test_a_hook_may_bring_the_compaction_itself() -> None:
     stage.bus.on(BeforeCompact, bring)
     await stage.compactor.compact(MANUAL)
 
-    entry = compacted[0].entry
+    entry = compacted[0].compaction_entry
     assert (entry.from_hook, entry.preserve_data) == (True, {"frames": 1})
     assert compacted[0].from_extension
     assert "look at this" in stage.shown

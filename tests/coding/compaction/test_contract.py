@@ -77,3 +77,16 @@ def assert_survived(stage: Stage) -> None:
     shown = stage.shown.replace("\\n", "\n")
     for planted in (FIRST, INSTRUCTION, "repair the lantern at pier four", FILE, NEXT, LATEST):
         assert planted in shown, planted
+
+
+async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
+    options = replace(OPTIONS, enabled=False, keep_recent_tokens=300)
+    stage = Stage(summaries=[always], options=options, model=ROOMY)
+    await told(stage, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
+    for n in range(3):
+        await told(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
+
+    for _ in range(2):
+        await stage.compactor.compact(Wish(reason="manual"))
+        assert "- Always answer in French. [entry " in stage.shown
+        await told(stage, FILLER, says(FILLER))

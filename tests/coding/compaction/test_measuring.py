@@ -58,6 +58,34 @@ def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_tell()
     assert tokens_in_use(talk) < 100
 
 
+def test_what_was_edited_after_the_count_is_taken_off_it() -> None:
+    talk = conversation()
+    old = said(talk.log, "x" * 4_000)
+    gone = said(talk.log, "x" * 2_000)
+    answered(talk.log, 1_600)
+    notice = {"content": "y" * 400}
+    talk.log.append(ContextEdit(target_id=old, replacement=notice))
+    talk.log.append(ContextEdit(target_id=gone, replacement=None))
+    assert tokens_in_use(talk) == 1_600 - 900 - 500
+
+    talk.log.append(ContextEdit(target_id=old, replacement=None))
+    said(talk.log, "x" * 400)
+    assert tokens_in_use(talk) == 1_600 - 1_000 - 500 + 100
+
+    answered(talk.log, 300)
+    assert tokens_in_use(talk) == 300
+
+
+def test_what_was_edited_before_the_count_is_not_taken_off_again() -> None:
+    talk = conversation()
+    old = said(talk.log, "x" * 4_000)
+    talk.log.append(ContextEdit(target_id=old, replacement={"content": "y" * 400}))
+    answered(talk.log, 150)
+    talk.log.append(ContextEdit(target_id=old, replacement=None))
+
+    assert tokens_in_use(talk) == 50
+
+
 def test_a_branch_is_split_where_the_earlier_compaction_did() -> None:
     talk = conversation()
     system = SystemMessage(content="", sections={"preamble": "p"}, timestamp=1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
+from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.options import BadTokens, CompactionOptions, check_tokens
 
 
 def test_an_override_counts_field_by_field_and_for_its_model_only() -> None:
@@ -25,3 +27,40 @@ def test_what_is_off_does_nothing_by_itself() -> None:
     assert CompactionOptions().automatic
     assert not CompactionOptions(enabled=False).automatic
     assert not CompactionOptions(strategy="off").automatic
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "shown"),
+    [
+        ({"reserveTokens": -1}, "reserveTokens", "-1"),
+        ({"keepRecentTokens": 1.5}, "keepRecentTokens", "1.5"),
+        ({"reserveTokens": 2**53}, "reserveTokens", str(2**53)),
+        ({"reserveTokens": "many"}, "reserveTokens", '"many"'),
+        (
+            {"modelOverrides": {"a/b": {"keepRecentTokens": -2}}},
+            "modelOverrides.a/b.keepRecentTokens",
+            "-2",
+        ),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_with_its_name(raw: Json, name: str, shown: str) -> None:
+    with pytest.raises(BadTokens) as refused:
+        check_tokens(raw)
+
+    assert refused.value.message == (
+        f"Invalid compaction.{name} setting: {shown}. Expected a non-negative safe integer."
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        {},
+        "text",
+        {"reserveTokens": 0, "keepRecentTokens": 2**53 - 1},
+        {"modelOverrides": {"a/b": {"reserveTokens": 1}, "c/d": None}},
+    ],
+)
+def test_numbers_that_can_be_are_not_refused(raw: object) -> None:
+    check_tokens(raw)

@@ -66,6 +66,25 @@ async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() 
     assert stage.order.count("compaction_start") == 1
 
 
+@pytest.mark.trap(229)
+async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_prompt() -> None:
+    stage = Stage(
+        calls("dig", depth=45_000),
+        answers("a", 70_000),
+        calls("dig", depth=28_000),
+        answers("b", 112_000),
+        answers("c", 60_000),
+        options=replace(OPTIONS, reserve_tokens=20_000),
+        model=replace(SMALL, context_window=120_000),
+        tools=[dig],
+    )
+    for prompt in ("one", "two", "three"):
+        await stage.agent.prompt(prompt)
+
+    assert stage.kinds.count("context_edit") == 1
+    assert "compaction_start" not in stage.order
+
+
 @pytest.mark.trap(234)
 async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
     stage = Stage(says("a"), says("b"), OVERFLOW, says("ok"), summaries=[always])
@@ -139,8 +158,10 @@ async def test_an_answer_that_ran_out_of_room_is_recovered_from() -> None:
     assert "and then" not in stage.shown
 
 
-async def test_an_answer_that_was_cut_below_its_limit_is_only_left_out() -> None:
-    stage = Stage(replace(answers("and then", 100), stop_reason="length"))
+@pytest.mark.parametrize("window", [10_000, 0])
+async def test_an_answer_that_was_cut_below_its_limit_is_only_left_out(window: int) -> None:
+    cut = replace(answers("and then", 100), stop_reason="length")
+    stage = Stage(cut, model=replace(SMALL, context_window=window))
     await stage.agent.prompt("write")
 
     assert stage.order[-3:] == ["agent_end", "entry_appended", "agent_settled"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pi.ai.messages import Image
 from pi.ai.transcript import Instructions
+from pi.base.records import replace
+from pi.coding.blobs.store import BlobStore
 from pi.coding.export.errors import ExportFailed
 from pi.coding.export.files import (
     IN_MEMORY,
@@ -24,7 +28,7 @@ from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session, open_session, read_session
 from pi.coding.session.stamps import Stamps
-from tests.coding.export.sessions import HEADER, answered, message, said, sample
+from tests.coding.export.sessions import HEADER, answered, chain, message, said, sample
 from tests.coding.session.sessions import SESSIONS
 
 SECRET = "correct horse battery staple"
@@ -176,6 +180,7 @@ def test_a_branch_is_a_session_file_that_opens(session_file: Path, tmp_path: Pat
     branch.close()
 
     assert list(branch.entries()) == [sample()[n] for n in (*range(10), 21, 22)]
+    assert (tmp_path / "branch.jsonl").read_bytes().count(b"\n") == len(branch.tree) + 1
     assert branch.header == HEADER
 
 
@@ -194,6 +199,19 @@ def test_a_branch_keeps_what_this_version_does_not_know(tmp_path: Path) -> None:
     made = export_file(file, Path("b.jsonl"), cwd=tmp_path, secrets=[SECRET])
 
     assert json.loads(made.read_bytes().splitlines()[1]) == line | {"key": "[redacted]"}
+
+
+def test_a_picture_that_the_file_only_refers_to_is_in_its_page(tmp_path: Path) -> None:
+    blobs = BlobStore(tmp_path / "blobs")
+    pixels = b"\x89PNG\r\n\x1a\n and so on"
+    picture = Image(data=base64.b64encode(pixels).decode(), mime_type="image/png")
+    stored = replace(picture, data=blobs.put(pixels).ref)
+    file = tmp_path / "s.jsonl"
+    file.write_bytes(encoded(HEADER) + encoded(chain([message(said("look", stored))])[0]))
+
+    made = export_file(file, cwd=tmp_path, blobs=blobs)
+
+    assert picture.data in made.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -135,33 +135,26 @@ async def test_a_handler_says_where_the_page_is(
     assert await share_session(session, cwd=place.cwd, env=place.env, handler=handler) == shared
 
 
-async def test_a_handler_that_fails_is_replaced_by_a_gist(
+async def test_what_a_handler_does_not_take_goes_nowhere_else(
     session: SessionLog, place: Place
 ) -> None:
     place.install("gh", GH)
 
-    async def handler(file: Path) -> str:
+    async def broken(file: Path) -> str:
         raise RuntimeError("out\nof order")
 
-    shared = await share_session(session, cwd=place.cwd, env=place.env, handler=handler)
+    missing = command_handler(["no-such-program"], cwd=place.cwd, env=place.env)
+    messages = []
+    for handler in (broken, missing):
+        with pytest.raises(ShareFailed) as caught:
+            await share_session(session, cwd=place.cwd, env=place.env, handler=handler)
+        messages.append(caught.value.message)
 
-    assert shared == Shared(
-        url=f"https://pi.dev/session/{ID}",
-        gist_url=GIST,
-        warning="The share handler failed: out of order",
-    )
-
-
-async def test_when_nothing_works_both_reasons_are_told(session: SessionLog, place: Place) -> None:
-    handler = command_handler(["no-such-program"], cwd=place.cwd, env=place.env)
-
-    with pytest.raises(ShareFailed) as caught:
-        await share_session(session, cwd=place.cwd, env=place.env, handler=handler)
-
-    assert caught.value.message == (
-        "The share handler failed: Cannot start no-such-program: there is no such program. "
-        "GitHub CLI (gh) is not installed."
-    )
+    assert messages == [
+        "The share handler failed: out of order",
+        "The share handler failed: Cannot start no-such-program: there is no such program.",
+    ]
+    assert place.pages() == []
 
 
 @pytest.mark.parametrize(

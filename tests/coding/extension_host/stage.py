@@ -11,7 +11,7 @@ from pi.ai.providers.faux import Step
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.finding import Wanted
 from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.no_ui import NoUI
+from pi.coding.extension_host.ui import ExtensionUI
 from pi.coding.runtime.agent_session import AgentSession
 from tests.coding.runtime.stage import Stage
 
@@ -48,15 +48,18 @@ async def playing(
     """A session with these extensions and this script, started."""
     stage = Stage(tmp_path, *steps)
     wanted = Wanted(discover=False, inline=extensions, **options.pop("wanted", {}))
+    ui = options.pop("ui", None)
     session = await stage.open(extensions=wanted, **options)
     try:
+        if ui is not None:
+            session.extensions.attach(ui, "rpc")
         await session.start()
         yield Play(stage, session)
     finally:
         await session.close()
 
 
-class FakeUI(NoUI):
+class FakeUI(ExtensionUI):
     """A person who answers every question the same way, and remembers what they saw."""
 
     has_ui = True

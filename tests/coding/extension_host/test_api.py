@@ -9,11 +9,13 @@ import pytest
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.tool import ToolResult
+from pi.agent.tool_forms import make_tool
 from pi.ai.messages import SystemMessage, ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.coding.compaction.strategies.strategy import Declined
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.input_modes import InputMode
 from tests.coding.extension_host.stage import playing
 
 
@@ -116,7 +118,7 @@ async def test_policies_of_extensions_stand_around_those_of_pi(tmp_path: Path) -
         names = [type(policy).__name__ for policy in play.session._core.agent.policies]
 
     assert asked == ["first", "event", "normal", "last"]
-    assert names[:3] == ["Noting", "HostPolicy", "Noting"]
+    assert names[:3] == ["OwnedPolicy", "HostPolicy", "OwnedPolicy"]
     assert names[3] == "CompactionPolicy"
 
 
@@ -142,6 +144,7 @@ async def test_a_section_of_the_prompt_is_stable_and_may_fail(tmp_path: Path) ->
 async def test_flags_shortcuts_and_views_are_registered(tmp_path: Path) -> None:
     pressed: list[str] = []
     values: list[Any] = []
+    ran: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         fast = pi.flag("fast", description="be quick")
@@ -157,7 +160,7 @@ async def test_flags_shortcuts_and_views_are_registered(tmp_path: Path) -> None:
         pi.register_message_renderer("x", lambda *_: None)
         pi.register_entry_renderer("x", lambda *_: None)
         pi.register_markdown_transformer(lambda text, about: text.upper())
-        pi.add_input_mode("$", object())
+        pi.add_input_mode("$", InputMode(label="python", run=lambda text, ctx: ran.append(text)))
 
     wanted = {"flags": {"fast": True}}
     async with playing(tmp_path, extension, wanted=wanted) as play:
@@ -165,10 +168,12 @@ async def test_flags_shortcuts_and_views_are_registered(tmp_path: Path) -> None:
         assert extensions.shortcuts() == {"ctrl+x": "Do it"}
         assert await extensions.press("ctrl+x")
         assert not await extensions.press("ctrl+y")
-        assert extensions.view("tool", "bash") == "some.module:view"
-        assert extensions.view("message", "x") is not None
+        assert extensions.views.has("tool", "bash")
+        assert extensions.views.has("message", "x")
+        assert (await extensions.take("$ 1 + 1"), await extensions.take("1 + 1")) == (True, False)
+        assert extensions.input_mode("$") is not None
         assert extensions.markdown("hi") == "HI"
-    assert (pressed, values) == (["print"], [True, "me", None])
+    assert (pressed, values, ran) == (["print"], [True, "me", None], ["1 + 1"])
 
 
 async def test_names_labels_models_and_levels_are_changed(tmp_path: Path) -> None:
@@ -290,3 +295,26 @@ async def test_what_an_extension_takes_out_is_in_no_export(tmp_path: Path) -> No
 
     assert "Project X" not in text
     assert "how is [hidden]?" in text
+
+
+async def test_tools_may_wait_to_be_chosen_or_stay_out_of_lists(tmp_path: Path) -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+
+    async def run(params: Any, ctx: Any) -> str:
+        return "done"
+
+    def extension(pi: ExtensionAPI) -> None:
+        for exposure in ("active", "on_demand", "hidden"):
+            tool = make_tool(name=exposure, description=exposure, params=schema, run=run)
+            pi.register_tool(tool, exposure=exposure)
+
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, extension, apis.append) as play:
+        (pi,) = apis
+        names = {"active", "on_demand", "hidden"}
+        on = [name for name in pi.get_active_tools() if name in names]
+        listed = [tool.name for tool in pi.get_all_tools() if tool.name in names]
+        pi.set_active_tools(["on_demand", "hidden"])
+
+        assert (on, listed) == (["active"], ["active", "on_demand"])
+        assert play.session.active_tools == ("on_demand", "hidden")

@@ -94,7 +94,7 @@ async def test_a_move_in_the_tree_may_be_cancelled_and_is_told(tmp_path: Path) -
 
         assert (await play.session.tree.go_to(person.entry_id)).cancelled
         assert not (await play.session.tree.go_to(person.entry_id)).cancelled
-        labels = play.host.session.log.labels
+        labels = play.host.session.talk.log.labels
 
     assert heard == [leaf]
     assert labels[person.entry_id].label == "here"
@@ -112,5 +112,5 @@ async def test_an_extension_of_the_person_decides_about_trust(tmp_path: Path) ->
     (tmp_path / "home/project").mkdir(parents=True)
     (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
     async with playing(tmp_path, extension) as play:
-        assert play.host.session.trusted
+        assert play.host.session.place.trusted
         assert asked == [str(play.stage.cwd)]

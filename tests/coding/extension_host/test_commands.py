@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.extension_host.commands import Commands, ExtensionCommand
+from pi.coding.extension_host.commands import BUILT_IN, Commands, ExtensionCommand
 from pi.coding.extension_host.order import Owner
 from pi.coding.resources.source import SourceInfo
+from pi.modes.interactive.commands.built_in import BUILT_IN as SCREEN_COMMANDS
 
 
 def command(name: str, owner: Owner) -> ExtensionCommand:
@@ -53,3 +54,7 @@ def test_built_in_commands_win() -> None:
     assert commands.find("/model x") is None
     assert [name for name, _ in commands.listed()] == ["hi"]
     assert [(name, owner.path) for name, owner in commands.hidden()] == [("model", "/0.py")]
+
+
+def test_every_command_of_the_screen_is_known_to_win() -> None:
+    assert {row.name for row in SCREEN_COMMANDS} <= BUILT_IN

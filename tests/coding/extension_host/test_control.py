@@ -1,23 +1,19 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.control import (
-    Cancelled,
-    HostedSession,
-    SessionActs,
-    SessionControl,
-    SessionView,
-)
-from pi.coding.runtime.hosted import Hosted
+from pi.coding.extension_host.control import Cancelled, HostedSession, SessionControl
+from pi.coding.runtime.hosted_control import HostedControl
 
 
-def test_a_session_that_runs_is_all_that_extensions_may_reach() -> None:
-    wanted = {
-        name
-        for protocol in (SessionView, SessionActs, SessionControl)
-        for name in vars(protocol)
-        if not name.startswith("_")
-    }
+def members(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
 
-    assert wanted <= set(dir(Hosted))
-    assert wanted <= set(dir(HostedSession))
+
+def test_everything_that_needs_rest_is_there() -> None:
+    assert members(SessionControl) <= members(HostedControl)
     assert Cancelled(cancelled=True).cancelled
+
+
+def test_a_session_is_made_of_parts() -> None:
+    parts = {"place", "talk", "runs", "models", "tools", "facts", "events", "control"}
+
+    assert members(HostedSession) == parts

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from pi.coding.extension_host.entry_points import FILE, installed
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.manifest import Manifest
 
 POINT = "[pi.extensions]\nweather = weather_kit:extension\n"
 
@@ -44,6 +48,49 @@ def test_what_was_found_is_kept_until_a_folder_changes(tmp_path: Path) -> None:
     assert {each.name for each in installed(tmp_path, [str(folder)])} == {"weather"}
 
 
+MANIFEST = 'activate = ["command:weather"]\ncommands = { weather = "show the weather" }\n'
+
+
+def test_the_manifest_beside_a_module_is_kept_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "lib"
+    install(folder, points="[pi.extensions]\nweather = kit.weather.adapters.pi:extension\n")
+    package = folder / "kit" / "weather"
+    (package / "adapters").mkdir(parents=True)
+    (package / "pi.toml").write_text(MANIFEST)
+
+    (first,) = installed(tmp_path, [str(folder)])
+    (second,) = installed(tmp_path, [str(folder)])
+
+    assert first == second
+    assert first.declared() == Manifest(
+        activate=("command:weather",), commands={"weather": "show the weather"}
+    )
+
+
+def test_a_manifest_that_changes_is_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "lib"
+    install(folder)
+    module = folder / "weather_kit.py"
+    module.write_text("# /// pi\n# name = 'sun'\n# ///\n")
+    (before,) = installed(tmp_path, [str(folder)])
+
+    module.write_text("# /// pi\n# name = 3\n# ///\n")
+    os.utime(module, (1, 1))
+    (after,) = installed(tmp_path, [str(folder)])
+
+    assert before.declared().name == "sun"
+    with pytest.raises(ExtensionError, match="cannot be used"):
+        after.declared()
+
+
+def test_a_module_that_is_not_there_is_found_out_when_it_is_loaded(tmp_path: Path) -> None:
+    install(tmp_path / "lib")
+
+    (found,) = installed(tmp_path, [str(tmp_path / "lib")])
+
+    assert (found.target, found.declared()) == ("weather_kit:extension", Manifest())
+
+
 def test_an_index_that_cannot_be_read_is_made_anew(tmp_path: Path) -> None:
     install(tmp_path / "lib")
     (tmp_path / FILE).write_text("{")
@@ -55,6 +102,23 @@ def test_no_folder_is_made_for_the_index(tmp_path: Path) -> None:
     installed(tmp_path / "agent", [])
 
     assert not (tmp_path / "agent").exists()
+
+
+def test_a_project_is_no_place_where_extensions_are_installed(tmp_path: Path) -> None:
+    install(tmp_path)
+    (tmp_path / "agent").mkdir()
+    code = (
+        "import pathlib, sys\n"
+        "from pi.coding.extension_host.entry_points import installed\n"
+        "sys.path[:0] = [str(pathlib.Path.cwd()), '', '.']\n"
+        "print([each.name for each in installed(pathlib.Path('agent')) if each.rank != 'bundled'])"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    assert told.stdout == "[]\n"
 
 
 def test_metadata_is_not_imported_when_nothing_has_changed(tmp_path: Path) -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec import NODEFAULT
 
+from pi.ai.messages import AssistantMessage, Text, UserMessage
 from pi.coding.bus import Question
+from pi.coding.compaction.branches import TreeDecision
+from pi.coding.compaction.events import CompactDecision, CompactingAnswer
+from pi.coding.extension_host.answers import Block, ResourcesAnswer
 from pi.coding.extension_host.event_names import EVENTS
 from pi.coding.extension_host.run_events import MessageUpdateEvent
+from pi.coding.session.entries import Custom
+from pi.coding.shell.user_commands import BashResult
+from pi.coding.trust.trust import TrustAnswer
 from tests.coding.extension_host.test_hooks import Desk
 
 GUARDS = {"tool_call", "user_bash"}
@@ -27,14 +34,57 @@ FINAL = {
 }
 """Answers after which nobody else is asked."""
 
+ANSWER = AssistantMessage(content=(Text(text="better"),))
+CHANGES: dict[str, tuple[Any, str, Any]] = {
+    "agent_before_settle": ({"continue": True}, "continue_", True),
+    "before_agent_start": ({"system_prompt": "Be kind."}, "replacement", "Be kind."),
+    "before_provider_request": ({"model": "other"}, "payload", {"model": "other"}),
+    "cache_warming_decision": ({"action": "stop"}, "action", "stop"),
+    "context": ({"messages": [UserMessage(content="x")]}, "messages", (UserMessage(content="x"),)),
+    "context_with_system": ({"messages": []}, "messages", ()),
+    "input": ({"action": "transform", "text": "other"}, "text", "other"),
+    "message_end": ({"message": ANSWER}, "message", ANSWER),
+    "project_trust": ({"trusted": "yes"}, "decision", TrustAnswer(trusted="yes")),
+    "resources_discover": (
+        {"skill_paths": ["/somewhere"]},
+        "found",
+        ResourcesAnswer(skill_paths=("/somewhere",)),
+    ),
+    "session_before_compact": ({"cancel": True}, "decision", CompactDecision(cancel=True)),
+    "session_before_fork": ({"cancel": True}, "cancelled", True),
+    "session_before_switch": ({"cancel": True}, "cancelled", True),
+    "session_before_tree": ({"label": "here"}, "decision", TreeDecision(label="here")),
+    "session_compacting": ({"context": ["tasks"]}, "added", CompactingAnswer(context=("tasks",))),
+    "tool_call": ({"reason": "no"}, "blocked", Block(reason="no")),
+    "tool_result": ({"is_error": True}, "is_error", True),
+    "turn_end": (
+        {"entries": [Custom(custom_type="x")]},
+        "entries",
+        (Custom(custom_type="x"),),
+    ),
+    "user_bash": ({"result": {"output": "done"}}, "result", BashResult(output="done")),
+}
+"""At every question: what a handler may give, and what of the question is different then."""
+IN_PLACE: dict[str, tuple[str, Any]] = {
+    "before_provider_headers": ("headers", {"X-A": "1"}),
+    "tool_call": ("input", {"path": "other"}),
+}
+"""What handlers change by hand."""
+
 
 def sample(name: str) -> Any:
     """An event with nothing in it."""
     kind: Any = EVENTS[name]
     if kind is MessageUpdateEvent:
         return MessageUpdateEvent(None, lambda: None)  # type: ignore[arg-type]
-    needed = [field for field in msgspec.structs.fields(kind) if field.required]
-    return kind(**{field.name: None for field in needed})
+    defaults = (NODEFAULT,) * len(kind.__struct_fields__) + kind.__struct_defaults__
+    fields = zip(reversed(kind.__struct_fields__), reversed(defaults), strict=False)
+    given: dict[str, Any] = {field: None for field, default in fields if default is NODEFAULT}
+    if name == "message_end":
+        given["message"] = AssistantMessage()
+    if name in IN_PLACE:
+        given[IN_PLACE[name][0]] = {}
+    return kind(**given)
 
 
 async def dispatch(desk: Desk, name: str, *handlers: Any) -> Any:
@@ -84,3 +134,66 @@ async def test_a_final_answer_ends_the_question(name: str) -> None:
     )
 
     assert (asked.settled, seen) == (True, [])
+
+
+def test_every_question_and_nothing_else_can_be_answered() -> None:
+    questions = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
+
+    assert set(CHANGES) == questions
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("how", ["at once", "later"])
+async def test_an_answer_changes_what_was_asked(name: str, how: str) -> None:
+    answer, field, value = CHANGES[name]
+    desk = Desk()
+
+    async def later(event: Any, ctx: Any) -> Any:
+        return answer
+
+    asked = await dispatch(
+        desk, name, later if how == "later" else lambda event, ctx: answer, lambda event, ctx: None
+    )
+
+    assert getattr(asked, field) == value
+    assert desk.failures == []
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str) -> None:
+    desk = Desk()
+
+    asked = await dispatch(desk, name, lambda event, ctx: 7)
+
+    guarded = name in GUARDS
+    assert asked.settled == guarded
+    assert len(desk.failures) == (0 if guarded else 1)
+    if not guarded:
+        assert asked == sample(name)
+
+
+@pytest.mark.parametrize("name", [name for name in EVENTS if name not in CHANGES])
+async def test_what_is_only_told_takes_no_answer(name: str) -> None:
+    desk = Desk()
+    seen: list[str] = []
+
+    await dispatch(
+        desk, name, lambda event, ctx: {"cancel": True}, lambda event, ctx: seen.append(name)
+    )
+
+    assert (seen, desk.failures) == ([name], [])
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+async def test_what_is_changed_in_place_is_seen_by_whoever_comes_next(name: str) -> None:
+    field, value = IN_PLACE[name]
+    seen: list[Any] = []
+
+    await dispatch(
+        Desk(),
+        name,
+        lambda event, ctx: getattr(event, field).update(value),
+        lambda event, ctx: seen.append(dict(getattr(event, field))),
+    )
+
+    assert seen == [value]

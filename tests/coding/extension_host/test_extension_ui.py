@@ -9,7 +9,8 @@ import pytest
 
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.no_ui import NoRows
+from pi.coding.extension_host.drawing import NoRows
+from pi.coding.extension_host.failures import StaleSession
 from tests.coding.extension_host.stage import FakeUI, playing
 
 
@@ -47,6 +48,21 @@ class Screen(FakeUI):
 
     def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
         self.seen.append(("widget", key, str(lines)))
+
+    def set_title(self, title: str) -> None:
+        self.seen.append(("title", title))
+
+    def set_working_message(self, message: str | None = None) -> None:
+        self.seen.append(("working message", str(message)))
+
+    def set_working_visible(self, *, visible: bool) -> None:
+        self.seen.append(("working visible", str(visible)))
+
+    def set_working_indicator(self, frames: Any = None, interval: Any = None) -> None:
+        self.seen.append(("working frames", str(frames)))
+
+    def set_hidden_thinking_label(self, label: str | None = None) -> None:
+        self.seen.append(("thinking", str(label)))
 
     def set_footer(self, make: Any) -> None:
         self.seen.append(("footer", str(make is not None)))
@@ -88,7 +104,12 @@ async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Pa
             ctx.ui.set_footer(Row)
             ctx.ui.set_header(Row)
             ctx.ui.set_editor_component(Row)
-            ctx.ui.set_rows("r", Row())
+            ctx.ui.add_footer_line("r", Row())
+            ctx.ui.set_title("mine")
+            ctx.ui.set_working_message("Hm")
+            ctx.ui.set_working_visible(visible=False)
+            ctx.ui.set_working_indicator(["."])
+            ctx.ui.set_hidden_thinking_label("…")
             ctx.ui.add_autocomplete_provider(None)
             ctx.ui.on_terminal_input(print)
             answers = [
@@ -114,8 +135,96 @@ async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Pa
         ("no completion",),
         ("no keys",),
         ("no rows",),
+        ("thinking", "None"),
+        ("title", ""),
         ("widget", "w", "None"),
+        ("working frames", "None"),
+        ("working message", "None"),
+        ("working visible", "True"),
     ]
+
+
+async def test_facts_are_shared_and_end_with_whoever_told_them(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def guard(pi: ExtensionAPI) -> None:
+        @pi.command("facts")
+        async def facts(args: str, ctx: Any) -> None:
+            ctx.ui.set_fact("sandbox", "on")
+            ctx.ui.set_fact("sandbox", "strict")
+            ctx.ui.set_fact("approval", "ask")
+            ctx.ui.set_fact("approval", None)
+            seen.append(dict(ctx.ui.facts))
+
+    def reader(pi: ExtensionAPI) -> None:
+        pi.on("session_start", lambda event, ctx: seen.append(dict(ctx.ui.facts)))
+        pi.command("read")(lambda args, ctx: seen.append(dict(ctx.ui.facts)))
+
+    async with playing(tmp_path, guard, reader) as play:
+        seen.clear()
+        await play.session.prompt("/facts")
+        await play.session.prompt("/read")
+        await play.session.new_session()
+        assert play.failures == []
+
+    assert seen == [{"sandbox": "strict"}, {"sandbox": "strict"}, {}]
+
+
+async def test_a_drawing_that_fails_is_told_with_the_name_of_its_extension(tmp_path: Path) -> None:
+    drawn: list[Any] = []
+
+    class Showing(FakeUI):
+        def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
+            if lines is not None:
+                widget = lines("tui", "theme")
+                drawn.extend([widget.render(9), widget.render(9)])
+
+    class Broken:
+        def render(self, width: int) -> Sequence[str]:
+            raise ValueError("no rows")
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.command("show")(lambda args, ctx: ctx.ui.set_widget("w", Broken))
+
+    async with playing(tmp_path, extension) as play:
+        play.session.extensions.attach(Showing(), "tui")
+        await play.session.prompt("/show")
+        await asyncio.sleep(0)
+
+        assert drawn == [(), ()]
+        assert play.failures == ["widget w: no rows"]
+
+
+@pytest.mark.trap(263)
+async def test_what_an_ended_session_has_left_shows_and_asks_nothing(tmp_path: Path) -> None:
+    answers: list[Any] = []
+    opened = asyncio.Event()
+    kept: list[Any] = []
+
+    class Waiting(FakeUI):
+        async def input(self, title: str, placeholder: str = "", **options: Any) -> str | None:
+            opened.set()
+            await asyncio.Event().wait()
+            return "never"
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("ask")
+        async def ask(args: str, ctx: Any) -> None:
+            kept.append(ctx)
+            answers.append(await ctx.ui.input("Name?"))
+
+    async with playing(tmp_path, extension) as play:
+        play.session.extensions.attach(Waiting(), "tui")
+        asking = asyncio.ensure_future(play.session.prompt("/ask"))
+        await opened.wait()
+        await play.session.new_session()
+        await asking
+
+        assert answers == [None]
+        with pytest.raises(StaleSession):
+            kept[0].ui.set_status("late", "x")
+        with pytest.raises(StaleSession):
+            kept[0].ui.set_fact("late", "x")
 
 
 @pytest.mark.trap(270)
@@ -147,3 +256,18 @@ async def test_the_dialog_of_a_handler_that_is_cut_closes(tmp_path: Path) -> Non
         await running
 
     assert closed.is_set()
+
+
+async def test_only_what_is_promised_is_there(tmp_path: Path) -> None:
+    failed: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("look")
+        async def look(args: str, ctx: Any) -> None:
+            with pytest.raises(AttributeError, match="nothing that is called seen"):
+                failed.extend(ctx.ui.seen)
+
+    async with playing(tmp_path, extension) as play:
+        play.session.extensions.attach(FakeUI(), "tui")
+        await play.session.prompt("/look")
+        assert (play.failures, failed) == ([], [])

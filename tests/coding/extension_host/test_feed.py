@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.feed import Feed, FeedItem
+from pi.coding.extension_host.feed import Feed
+from pi.coding.extension_host.feed_items import FeedItem
 from tests.coding.extension_host.stage import playing
 
 
@@ -23,7 +25,7 @@ async def test_a_session_is_told_as_data_in_one_order(tmp_path: Path) -> None:
         await play.session.tree.go_to(person.entry_id)
         await apis[0].publish("ping", 1)
         items = await taken(feed)
-        entries = [entry.id for entry in play.host.session.log.entries()]
+        entries = [entry.id for entry in play.host.session.talk.log.entries()]
 
     snapshot, *rest = items
     assert snapshot.kind == "snapshot"
@@ -44,6 +46,45 @@ async def test_a_session_is_told_as_data_in_one_order(tmp_path: Path) -> None:
         if item.kind == "entry" and item.data["message"]["role"] == "assistant"
     )
     assert rest[first_answer + 1].data["type"] == "message_end"
+
+
+async def test_what_is_chosen_and_where_one_goes_is_told_without_an_event(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        await play.session.prompt("hello")
+        feed = apis[0].feed()
+        first = await anext(feed)
+        (person,) = play.session.facts.fork_points()
+        await play.session.tree.go_to(person.entry_id)
+        await play.session.set_thinking_level("high")
+        items = await taken(feed)
+
+    assert first.data["state"]["thinkingLevel"] != "high"
+    moves = [(item.kind, item.data) for item in items if item.kind in ("leaf", "state")]
+    assert [kind for kind, _ in moves] == ["leaf", "state"]
+    assert moves[-1][1]["thinkingLevel"] == "high"
+
+
+async def test_whoever_comes_in_the_middle_of_an_answer_sees_what_there_is_of_it(
+    tmp_path: Path,
+) -> None:
+    partial: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("message_update")
+        def look(event: Any, ctx: Any) -> None:
+            feed = pi.feed()
+            feed.close()
+            partial.append(feed)
+
+    async with playing(tmp_path, extension, steps=(says("one two three"),)) as play:
+        await play.session.prompt("hello")
+        snapshots = [await anext(feed) for feed in partial]
+
+    texts = [item.data["partial"]["content"][0]["text"] for item in snapshots[1:-1]]
+    assert texts == sorted(texts, key=len)
+    assert texts[-1].startswith("one two")
 
 
 async def test_a_reader_that_is_far_behind_begins_anew(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.flags import ExtensionFlag, checked_flag, flag_value
+from pi.coding.extension_host.flags import ExtensionFlag, Following, checked_flag, flag_value
 
 
 @pytest.mark.trap(269)
@@ -27,3 +27,11 @@ def test_the_command_line_beats_the_default() -> None:
     assert [flag_value(switch, {}), flag_value(text, {})] == [False, "me"]
     assert [flag_value(switch, {"fast": True}), flag_value(switch, {"fast": "no"})] == [True, False]
     assert [flag_value(text, {"who": "you"}), flag_value(text, {"who": True})] == ["you", None]
+
+
+def test_a_word_that_follows_is_the_value_of_a_flag_that_has_one() -> None:
+    switch = ExtensionFlag(name="x", kind="boolean")
+    text = ExtensionFlag(name="x", kind="string")
+    given = {"x": Following("no")}
+
+    assert (flag_value(switch, given), flag_value(text, given)) == (True, "no")

@@ -8,6 +8,7 @@ from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.manifest import (
     API_VERSION,
     Manifest,
+    ToolManifest,
     check_version,
     read_manifest,
 )
@@ -37,7 +38,7 @@ def test_a_file_has_its_manifest_in_a_comment(tmp_path: Path) -> None:
         commands={"weather": "show the weather"},
         flags={"units": {"type": "string"}},
     )
-    assert (manifest.lazy, manifest.triggers("command")) == (True, ("weather",))
+    assert manifest.triggers("command") == ("weather",)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,6 @@ def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: 
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
 
     assert read_manifest(path) == read_manifest(tmp_path) == Manifest()
-    assert not Manifest().lazy
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,9 @@ def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: 
         ("activate = [", "is no TOML"),
         ("activate = 3", "cannot be used"),
         ('activate = ["tuesday"]', "waits for 'tuesday', which never happens"),
+        ('activate = ["command:"]', "waits for 'command:', which never happens"),
+        ('activate = ["session:x"]', "waits for 'session:x', which never happens"),
+        ("[tools.weather]", "cannot be used"),
     ],
 )
 def test_a_broken_manifest_is_named(tmp_path: Path, text: str, problem: str) -> None:
@@ -77,6 +80,26 @@ def test_a_broken_manifest_is_named(tmp_path: Path, text: str, problem: str) -> 
         read_manifest(tmp_path)
 
     assert str(tmp_path) in failed.value.message
+
+
+def test_tools_can_be_described_before_they_are_there(tmp_path: Path) -> None:
+    (tmp_path / "pi.toml").write_text(
+        'activate = ["tool:weather"]\nsub_sessions = true\n'
+        '[tools.weather]\ndescription = "Tell the weather."\n'
+        '[tools.weather.parameters]\ntype = "object"\n'
+        '[tools.weather.parameters.properties.place]\ntype = "string"\n'
+    )
+
+    assert read_manifest(tmp_path) == Manifest(
+        activate=("tool:weather",),
+        sub_sessions=True,
+        tools={
+            "weather": ToolManifest(
+                description="Tell the weather.",
+                parameters={"type": "object", "properties": {"place": {"type": "string"}}},
+            )
+        },
+    )
 
 
 def test_another_version_of_the_api_is_explained() -> None:

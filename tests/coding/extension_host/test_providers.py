@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, FauxProvider, says
+from pi.base.records import replace
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.providers import ConfiguredProvider, Providers, provider_from
+from tests.ai.auth.scripted_ui import ScriptedUI
 from tests.coding.extension_host.stage import playing
 
 ME = Owner(name="me", path="/me.py")
@@ -99,3 +103,49 @@ def test_providers_wait_for_models_and_give_back_what_they_replaced() -> None:
     remove()
     assert models.known == {"faux": original}
     assert FAUX_MODEL in original.models()
+
+
+async def test_a_list_of_models_that_does_not_come_harms_nobody_else(tmp_path: Path) -> None:
+    lists = [[{**MODEL, "id": "new"}]]
+
+    async def listed(access: Any) -> list[dict[str, Any]]:
+        return lists.pop()
+
+    def extension(pi: ExtensionAPI) -> None:
+        config = {"api": "x", "base_url": "http://127.0.0.1:9", "api_key": "k", "models": [MODEL]}
+        pi.register_provider("mine", {**config, "refresh_models": listed})
+
+    async with playing(tmp_path, extension) as play:
+        models = play.stage.registry.models
+        first = await models.refresh("mine")
+        second = await models.refresh("mine")
+
+        assert (first, list(second)) == ({}, ["mine"])
+        assert [model.id for model in models.get_models("mine")] == ["new"]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_somebody_who_is_signed_in_may_have_other_models(
+    tmp_path: Path, *, broken: bool
+) -> None:
+    def other(models: tuple[Model, ...], credential: OAuthCredential) -> tuple[Model, ...]:
+        return tuple(replace(each, id=credential.extra["plan"]) for each in models)
+
+    def extension(pi: ExtensionAPI) -> None:
+        async def tokens(_: Any) -> dict[str, Any]:
+            more = {} if broken else {"plan": "gold"}
+            return {"access": "a", "refresh": "r", "expires": 2**50, **more}
+
+        oauth = {"name": "Mine", "login": tokens, "refresh_token": tokens, "modify_models": other}
+        pi.register_provider(
+            "mine",
+            {"api": "x", "base_url": "http://127.0.0.1:9", "models": [MODEL], "oauth": oauth},
+        )
+
+    async with playing(tmp_path, extension) as play:
+        models = play.stage.registry.models
+        before = [model.id for model in models.get_models("mine")]
+        await play.session.accounts.log_in("mine", ScriptedUI())
+
+        after = [model.id for model in models.get_models("mine")]
+        assert (before, after) == (["m"], ["m" if broken else "gold"])

@@ -124,3 +124,4 @@ def test_what_is_expensive_is_computed_when_it_is_read() -> None:
     assert (context.context_messages, context.llm_messages) == ((), [])
     assert update.message is ANSWER
     assert read == ["entries", "messages", "messages", "partial"]
+    assert context.can_continue  # something waits

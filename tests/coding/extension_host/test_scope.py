@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
+from functools import partial
 
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.scope import Scope
@@ -64,3 +66,23 @@ async def test_a_task_that_fails_is_reported() -> None:
     await scope.close()
 
     assert problems == ["x: work: broken"]
+
+
+async def test_what_was_removed_long_ago_is_not_kept() -> None:
+    scope = new_scope(FakeClock(), [])
+    ended: list[int] = []
+    first = weakref.ref(scope.keep(Registration(lambda: None)))
+    for number in range(500):
+        scope.keep(Registration(partial(ended.append, number))).remove()
+    last = scope.keep(Registration(lambda: ended.append(-1)))
+    living = first()
+    assert living is not None
+    living.remove()
+    del living
+    for _ in range(500):
+        scope.keep(Registration(lambda: None)).remove()
+
+    assert first() is None
+    assert last.active
+    await scope.close()
+    assert ended == [*range(500), -1]

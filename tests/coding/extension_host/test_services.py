@@ -4,10 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 
@@ -32,33 +29,6 @@ async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> No
     assert changes == [1]
 
 
-async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path: Path) -> None:
-    apis: list[ExtensionAPI] = []
-
-    async with playing(tmp_path, apis.append):
-        (pi,) = apis
-        assert await pi.auth.get("search", env=("NOPE", "LANG")) == "C.UTF-8"
-        assert await pi.auth.get("search") is None
-
-        await pi.auth.set("search", "$LANG")
-        assert await pi.auth.get("search", env=("HOME",)) == "C.UTF-8"
-        await pi.auth.set("search", "literal")
-        assert await pi.auth.get("search") == "literal"
-
-
-async def test_models_are_found_by_name(tmp_path: Path) -> None:
-    apis: list[ExtensionAPI] = []
-
-    async with playing(tmp_path, apis.append):
-        (pi,) = apis
-        model = pi.models.resolve("faux/faux")
-        assert model is not None
-        assert model in pi.models.available()
-        assert pi.models.resolve("nobody/none") is None
-        with pytest.raises(ExtensionError, match="nobody"):
-            pi.models.ask("hi", model="nobody/none")
-
-
 async def test_the_network_is_reached_through_the_clients_own_settings(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
@@ -72,5 +42,8 @@ async def test_the_network_is_reached_through_the_clients_own_settings(tmp_path:
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
     async with server, playing(tmp_path, apis.append):
         response = await apis[0].http.request(url, headers={"X-A": "1"})
+        async with apis[0].http.stream(url) as stream:
+            pieces = [piece async for piece in stream]
 
     assert (response.status, response.body) == (200, b"hello")
+    assert (stream.status, b"".join(pieces)) == (200, b"hello")

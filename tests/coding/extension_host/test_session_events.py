@@ -81,7 +81,7 @@ def test_a_command_of_the_person_is_run_or_forbidden_by_the_first() -> None:
 
     assert event.answered(UserBashAnswer(result=result)).result == result
     given = {"output": "x", "exit_code": 0}
-    assert event.answered(UserBashAnswer(result=given)).result == result  # type: ignore[arg-type]
+    assert event.answered(UserBashAnswer(result=given)).result == result
     assert event.after_failure(ValueError("no")).refused == "no"
     assert event.after_failure(ValueError()).settled
 

@@ -26,7 +26,9 @@ async def test_a_session_can_be_read_under_the_names_of_its_manager(tmp_path: Pa
         assert (manager.get_entry("nope"), manager.get_label("nope")) == (None, None)
         assert manager.get_entries() == manager.get_branch()
         assert len(manager.get_tree()) == 1
-        assert len(manager.build_context().messages) == len(play.session.messages)
+        shown = manager.build_session_projection()
+        assert len(shown.messages) == len(play.session.messages)
+        assert manager.build_context_entries() == manager.get_branch()
 
 
 async def test_in_memory_there_is_no_file(tmp_path: Path) -> None:

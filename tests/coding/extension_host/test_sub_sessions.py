@@ -9,8 +9,10 @@ import pytest
 
 from pi.ai.events import StreamEvent
 from pi.ai.messages import Text, ToolResultMessage
-from pi.ai.providers.faux import Reply, calls, says
+from pi.ai.models.model import ModelCost
+from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.ai.request import Call
+from pi.base.records import replace
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.model_wraps import ModelRequest
 from pi.coding.extension_host.sub_sessions import SubSession
@@ -115,3 +117,33 @@ async def test_it_ends_with_the_session_that_began_it(tmp_path: Path) -> None:
 
         with pytest.raises(asyncio.CancelledError):
             await handle.result()
+
+
+@pytest.mark.parametrize("limit", [{"turns": 2}, {"cost": 0.015}])
+async def test_a_nested_session_ends_when_it_has_had_its_turns_or_its_money(
+    tmp_path: Path, limit: dict[str, Any]
+) -> None:
+    apis: list[ExtensionAPI] = []
+    dear = ModelCost(input=1000)
+
+    async with playing(tmp_path, apis.append, steps=(calls("bash", command="true"),) * 50) as play:
+        model = replace(FAUX_MODEL, cost=dear)
+        spec = SubSession(prompt="go on and on", model=model, **limit)
+        answer = await (await apis[0].sub_session(spec)).result()
+
+        assert answer is not None
+        assert answer.stop_reason in ("aborted", "error")
+        assert 2 <= len(play.stage.provider.requests) < 50
+
+
+async def test_a_nested_session_that_stays_within_its_budget_comes_to_its_own_end(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("four"),)) as play:
+        spec = SubSession(prompt="2 + 2?", turns=5, cost=1.0, seconds=60)
+        answer = await (await apis[0].sub_session(spec)).result()
+
+        assert answer is not None
+        assert answer.text == "four"
+        assert play.stage.clock.sleeping == 0

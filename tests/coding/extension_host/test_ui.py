@@ -1,12 +1,48 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.no_ui import NoUI
-from pi.coding.extension_host.ui import ExtensionUI
-from pi.modes.rpc.extension_ui import RpcUI
+from pi.coding.extension_host.ui import ExtensionUI, ThemeChange
 
 
-def test_every_interface_has_all_that_an_extension_may_use() -> None:
-    wanted = {name for name in vars(ExtensionUI) if not name.startswith("_")}
+async def test_where_nobody_is_there_questions_have_no_answer() -> None:
+    ui = ExtensionUI()
 
-    assert wanted <= set(dir(NoUI))
-    assert wanted <= set(dir(RpcUI))
+    answers = [
+        await ui.select("a", ["b"]),
+        await ui.confirm("a", "b"),
+        await ui.input("a", secret=True),
+        await ui.editor("a"),
+        await ui.custom(lambda: ui, overlay=True),  # type: ignore[arg-type, return-value]
+    ]
+
+    assert answers == [None, False, None, None, None]
+    assert (ui.has_ui, ui.get_editor_text(), ui.get_tools_expanded()) == (False, "", False)
+    assert (ui.get_all_themes(), ui.get_theme("x"), ui.get_editor_component()) == ((), None, None)
+    assert (ui.set_theme("x"), ui.facts) == (
+        ThemeChange(success=False, error="There is no screen."),
+        {},
+    )
+    assert [ui.theme.fg("red", "x"), ui.theme.bg("red", "x"), ui.theme.bold("x")] == ["x"] * 3
+
+
+def test_where_nobody_is_there_everything_may_be_shown() -> None:
+    ui = ExtensionUI()
+
+    ui.notify("x", "error")
+    ui.set_status("k", "v")
+    ui.set_fact("sandbox", "on")
+    ui.set_widget("k", ["l"], placement="belowEditor")
+    ui.set_title("t")
+    ui.set_working_message("m")
+    ui.set_working_visible(visible=False)
+    ui.set_working_indicator(["."], 1)
+    ui.set_hidden_thinking_label("l")
+    ui.set_footer(None)
+    ui.set_header(None)
+    ui.set_editor_component(None)
+    ui.paste_to_editor("x")
+    ui.set_tools_expanded(expanded=True)
+    rows = ui.add_footer_line("k", ui)  # type: ignore[arg-type]
+    rows.invalidate()
+    rows.remove()
+    ui.add_autocomplete_provider(None)()
+    ui.on_terminal_input(print)()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.coding.models.catalogue import registry
+from tests.coding.runtime.stage import Stage
 
 
 def test_only_models_with_credentials_are_available() -> None:
@@ -36,3 +39,26 @@ def test_names_patterns_and_scopes_are_resolved() -> None:
 
 async def test_asking_servers_on_this_machine_tells_whether_it_helped() -> None:
     assert not await registry("openai").discover_local()
+
+
+async def test_requests_take_along_what_there_is(tmp_path: Path) -> None:
+    models = Stage(tmp_path, environ={"OPENAI_API_KEY": "k"}).registry
+    mine, theirs = (models.models.get_models(name)[0] for name in ("openai", "anthropic"))
+
+    assert (models.has_configured_auth(mine), models.has_configured_auth(theirs)) == (True, False)
+    assert await models.get_api_key_and_headers(mine) == ("k", {})
+    assert await models.get_api_key_and_headers(theirs) == (None, {})
+
+
+def test_names_stand_for_other_names_or_models_until_that_ends() -> None:
+    models = registry("openai")
+    model = models.find("openai", "gpt-5")
+    first = models.add_resolver(lambda name: "mini" if name == "small" else None)
+    second = models.add_resolver(lambda name: model if name == "big" else None)
+
+    names = [models.resolve(name) for name in ("small", "big", "gpt-5")]
+    first()
+    second()
+
+    assert [choice and choice.model.id for choice in names] == ["gpt-5-mini", "gpt-5", "gpt-5"]
+    assert models.resolve("big") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ class Repository:
 
 
 NPM = """\
-import json, os, pathlib, shutil, sys
+import json, os, pathlib, shutil, sys, time
 here = pathlib.Path(__file__).parent
 command, words = sys.argv[1], sys.argv[2:]
 with (here / "log.jsonl").open("a") as log:
@@ -63,6 +64,9 @@ with (here / "log.jsonl").open("a") as log:
 if (here / "broken").exists():
     sys.stderr.write((here / "broken").read_text())
     sys.exit(1)
+if (here / f"hangs-at-{command}").exists():
+    (here / f"hangs-at-{command}").write_text("x")
+    time.sleep(600)
 spec = words[words.index("--") + 1]
 name, _, version = spec[1:].partition("@")
 name = spec[0] + name
@@ -110,6 +114,12 @@ class FakeNpm:
     def break_down(self, words: str) -> None:
         """Have it fail from now on."""
         (self.folder / "broken").write_text(words)
+
+    def hang(self, command: str) -> Path:
+        """Have it hang at a command from now on; gives the pipe that can be read once it does."""
+        signal = self.folder / f"hangs-at-{command}"
+        os.mkfifo(signal)
+        return signal
 
     def calls(self) -> list[tuple[list[str], dict[str, str]]]:
         """The words and the environment of every call."""

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.coding.packages.making import make_package
-from tests.coding.runtime.stage import Stage
+from pi.base.clock import SystemClock
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.finding import IMPORT_ROOTS, Wanted
+from pi.coding.extension_host.modules import module_at
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.store import PackageStore
+from tests.coding.packages.making import make_package, make_wheel
+from tests.coding.runtime.stage import ENVIRON, Stage
 
 
 @pytest.mark.trap(282)
@@ -28,8 +37,11 @@ async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) ->
     assert names == [{"hello", "skill:mine"}, {"hello", "skill:mine", "skill:project"}]
 
 
+OFFLINE = {**ENVIRON, "PI_OFFLINE": "1"}
+
+
 async def test_a_package_that_is_not_installed_is_told_and_stops_nothing(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = Stage(tmp_path, environ=OFFLINE)
     stage.write(".pi/agent/settings.json", json.dumps({"packages": ["npm:tips", "npm:../x"]}))
 
     session = await stage.open()
@@ -39,3 +51,116 @@ async def test_a_package_that_is_not_installed_is_told_and_stops_nothing(tmp_pat
         ' Cannot understand the package source "npm',
         " Package npm",
     ]
+
+
+def says(word: str) -> str:
+    """An extension with a command that says a word."""
+    return f"""\
+def extension(pi):
+    @pi.command("say")
+    async def say(args, ctx):
+        await pi.send_message({{"custom_type": "said", "content": {word}}})
+"""
+
+
+async def said(stage: Stage) -> list[str]:
+    """What the command says in a session."""
+    session = await stage.open()
+    await session.start()
+    await session.prompt("/say")
+    await session.close()
+    return [str(message.content) for message in session.messages if hasattr(message, "content")]
+
+
+async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write("kit/extensions/say/__init__.py", "from .word import WORD\n" + says("WORD"))
+    stage.write("kit/extensions/say/word.py", "WORD = 'hello'\n")
+    stage.write("kit/extensions/old.ts", "export default () => {}")
+    stage.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
+
+    assert await said(stage) == ["hello"]
+    session = await stage.open()
+    (info,) = [info for info in session.extensions.infos() if info.rank == "package"]
+    assert (info.name, info.source, info.state) == ("say", "../../kit", "loaded")
+    assert list(session.extensions.foreign()) == [str(stage.home / "kit/extensions/old.ts")]
+    await session.close()
+
+    only = await stage.open(extensions=Wanted(discover=False))
+    assert list(only.extensions.infos()) == []
+    await only.close()
+
+
+async def test_a_distribution_has_its_own_modules_and_what_it_needs(
+    tmp_path: Path, wheelhouse: Path, programs: Programs
+) -> None:
+    stage = Stage(tmp_path)
+    points = "[pi.extensions]\nsay = pi_tips_ext.say:begin\n"
+    body = says("WORD").replace("def extension", "def begin")
+    code = f"from pi_tips_words import WORD\nfrom pi_tips_ext import VERSION\n{body}"
+    wheel = make_wheel(
+        wheelhouse, "pi-tips-ext", "1.0", requires=("pi-tips-words",), entry_points=points
+    )
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("pi_tips_ext/say.py", code)
+    words = make_wheel(wheelhouse, "pi-tips-words", "2.0")
+    with zipfile.ZipFile(words, "a") as archive:
+        archive.writestr("pi_tips_words/more.py", "")
+    store = PackageStore(
+        Shelf(scope="user", base=stage.agent_dir),
+        programs,
+        lock=stage.agent_dir / ".lock",
+        clock=SystemClock(),
+    )
+    await store.install("pypi:pi-tips-ext", stage.cwd)
+    root = stage.agent_dir / "pypi" / "pi-tips-ext"
+    (root / "pi_tips_words" / "__init__.py").write_text("WORD = 'needed'\n")
+
+    try:
+        assert await said(stage) == ["needed"]
+        session = await stage.open()
+        await session.extensions.reload()
+        assert [info.rank for info in session.extensions.infos() if info.name == "say"] == [
+            "package"
+        ]
+        await session.close()
+    finally:
+        sys.path.remove(str(root))
+        IMPORT_ROOTS.discard(str(root))
+
+
+async def test_of_two_packages_with_a_module_of_one_name_the_second_is_refused(
+    tmp_path: Path,
+) -> None:
+    roots = []
+    for name in ("one", "two"):
+        root = tmp_path / name
+        (root / "pi_tips_same").mkdir(parents=True)
+        (root / "pi_tips_same" / "__init__.py").write_text(f"NAME = {name!r}\n")
+        roots.append(root)
+    try:
+        assert module_at(roots[0] / "pi_tips_same", roots[0]).NAME == "one"
+        with pytest.raises(ExtensionError, match="cannot be imported: pi_tips_same is"):
+            module_at(roots[1] / "pi_tips_same", roots[1])
+    finally:
+        for root in roots:
+            sys.path.remove(str(root))
+            IMPORT_ROOTS.discard(str(root))
+        sys.modules.pop("pi_tips_same", None)
+
+
+@pytest.mark.trap(274)
+async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    tool = "def extension(pi):\n    @pi.tool\n    async def who() -> str:\n        return {!r}\n"
+    stage.write("kit/extensions/c.py", tool.format("package"))
+    stage.write(".pi/agent/extensions/a.py", tool.format("user"))
+    stage.write("project/.pi/extensions/b.py", tool.format("project"))
+    stage.write(".pi/agent/settings.json", json.dumps({"packages": ["../../kit"]}))
+    session = await stage.open(approve=True)
+    host = session.extensions.host
+
+    assert await host.tools()["who"].tool.run({}, None) == "project"  # type: ignore[arg-type]
+    losers = [lost.rank for _, name, lost, _ in host.registries.hidden_names() if name == "who"]
+    assert losers == ["package", "user"]
+    await session.close()

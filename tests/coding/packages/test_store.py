@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.clock import SystemClock
 from pi.base.files import FileLock, LockedByAnother
 from pi.base.records import replace
 from pi.coding.packages.discovery import Found, Layer, Package, find_packages
 from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
 from pi.coding.packages.outcome import Outcome
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.store import PackageStore
 from pi.coding.settings.file import BadSettings
@@ -297,18 +295,3 @@ async def test_a_project_changes_what_it_uses_of_the_persons_package(
     ]
     assert only(project, own).chosen == {"skills": ("skills/c.md", "skills/a/SKILL.md")}
     assert only(own).chosen == {"skills": ("skills/b.md", "skills/a/SKILL.md")}
-
-
-async def test_a_package_can_be_had_for_one_run(
-    programs: Programs, repository: Repository, tmp_path: Path
-) -> None:
-    repository.commit("extensions/x.py skills/a/SKILL.md")
-    shelf = Shelf(scope="temporary", base=tmp_path / "run")
-    store = PackageStore(shelf, programs, lock=tmp_path / "run" / "lock", clock=SystemClock())
-
-    package = await store.for_one_run(repository.source, tmp_path, pytest.fail)
-
-    (place,) = package.places("extensions")
-    assert (place.scope, place.source, place.origin) == ("temporary", repository.source, "package")
-    assert place.path.read_text() == "{}\n"
-    assert listed(store) is None

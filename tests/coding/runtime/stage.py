@@ -47,6 +47,7 @@ class Stage:
             temp_dir=tmp_path / "tmp",
             clock=self.clock,
             report=self.reports.append,
+            import_path=(),
         )
         models = create_models(
             storage=AuthStorage(self.agent_dir / "auth.json"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.ai.messages import Image
 from pi.coding.runtime.asking import discover_models
 from pi.testing import says
 from tests.coding.runtime.stage import ENVIRON, Stage
@@ -24,6 +25,34 @@ async def test_requests_carry_the_session_and_its_settings(tmp_path: Path) -> No
     assert (options.transport, options.timeout_ms, options.cache_retention) == ("sse", 0, "long")
     assert options.thinking_budgets is not None
     assert options.thinking_budgets["low"] == 7
+
+
+async def test_requests_are_sent_again_as_the_settings_say(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    stage.write(
+        ".pi/agent/settings.json", '{"retry": {"provider": {"maxRetries": 4}, "maxDelayMs": 7}}'
+    )
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    await session.close()
+    options = stage.provider.requests[0].options
+
+    assert (options.max_retries, options.max_retry_delay_ms) == (4, 7)
+
+
+async def test_pictures_stay_here_where_the_person_wants_that(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    picture = Image(data="aGk=", mime_type="image/png")
+    session = await stage.open()
+    await session.prompts.prompt("look", (picture,))
+    session.settings.override({"images.blockImages": True})
+    await session.prompts.prompt("and now?")
+    kept = str(session.facts.messages())
+    await session.close()
+    before, after = (str(request.messages) for request in stage.provider.requests)
+
+    assert "aGk=" in before and "aGk=" in kept
+    assert "aGk=" not in after and "images.blockImages" in after
 
 
 async def test_a_key_of_the_command_line_is_for_its_model_alone(tmp_path: Path) -> None:

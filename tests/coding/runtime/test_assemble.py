@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.transcript import fold
 from pi.base.errors import PiError
 from pi.coding.session.opening import open_session
 from pi.coding.session.resolving import DirectoryGone
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage, kinds
+from tests.coding.runtime.stage import ENVIRON, Stage, kinds
 
 
 async def test_a_new_session_begins_with_its_choices_and_answers(tmp_path: Path) -> None:
@@ -23,6 +24,16 @@ async def test_a_new_session_begins_with_its_choices_and_answers(tmp_path: Path)
     assert session.facts.last_answer() == "Hello."
     assert stage.order[-1] == "agent_settled"
     await session.close()
+
+
+async def test_a_variable_leaves_out_the_whole_prompt(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("Hello."), environ={**ENVIRON, "NULL_PROMPT": "true"})
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    await session.close()
+
+    prompt, _ = fold(stage.provider.requests[0].messages, keep_later=False)
+    assert prompt.prompt == ""
 
 
 @pytest.mark.trap(217)

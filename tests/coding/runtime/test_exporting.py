@@ -45,6 +45,19 @@ async def test_a_dump_has_prompt_tools_and_words_but_no_secrets(tmp_path: Path) 
     assert "hush-hush" not in text
 
 
+async def test_no_export_tells_what_the_credential_store_holds(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    stage.write(".pi/agent/auth.json", '{"groq": {"type": "api_key", "key": "hush-hush"}}')
+    session = await stage.open()
+    await session.prompts.prompt("my key is hush-hush")
+    page = (await session.export()).read_text()
+    text = await session.dump()
+    await session.close()
+
+    assert "my key is [redacted]" in page and "my key is [redacted]" in text
+    assert "hush-hush" not in page + text
+
+
 async def test_a_program_of_the_person_shares(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     program = stage.write("share-it", '#!/bin/sh\necho "at https://x.example/$(basename "$1")"\n')

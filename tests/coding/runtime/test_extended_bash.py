@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 
+from pi.ai.messages import ToolResultMessage
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
+PATIENCE = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
 
 
@@ -37,3 +41,50 @@ async def test_variables_of_the_session_reach_its_commands(tmp_path: Path) -> No
     await session.close()
 
     assert "faux true y" in told
+
+
+async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 600"), says("ok"))
+    stage.write(
+        ".pi/agent/settings.json",
+        '{"bash": {"extended": true, "autoBackground": {"enabled": true, "thresholdMs": 1}},'
+        ' "async": {"enabled": true}}',
+    )
+    session = await stage.open()
+    async with asyncio.timeout(PATIENCE):
+        await session.prompts.prompt("go")
+    told = str(session.facts.messages()[-2])
+    await session.close()
+
+    assert "The command runs on as job bash-1. You will be told when it ends." in told
+
+
+async def test_rules_of_the_settings_take_the_place_of_those_that_are_built_in(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, calls("bash", command="make all"), calls("bash", command="cat x"))
+    rule = {"pattern": "^make", "tool": "read", "message": "Read the Makefile."}
+    interceptor = {"enabled": True, "rules": [rule]}
+    settings = {"bash": {"extended": True}, "bashInterceptor": interceptor}
+    stage.write(".pi/agent/settings.json", json.dumps(settings))
+    session = await stage.open()
+    await session.prompts.prompt("go")
+    told = [str(m) for m in session.facts.messages() if isinstance(m, ToolResultMessage)]
+    await session.close()
+
+    assert "Blocked: Read the Makefile." in told[0]
+    assert "Blocked" not in told[1]
+
+
+async def test_models_may_be_kept_from_commands_but_not_the_person(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/settings.json", '{"bash": {"enabled": false}}')
+    session = await stage.open()
+    ran = await session.shell.run("echo mine")
+    names = session._core.toolbox.names
+    await session.close()
+
+    assert ran.output == "mine\n"
+    assert "bash" not in names and "read" in names

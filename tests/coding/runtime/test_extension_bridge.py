@@ -8,6 +8,7 @@ import pytest
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
 from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.shell.user_commands import BashResult
 from tests.coding.extension_host.stage import playing
 
 SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n"
@@ -94,3 +95,51 @@ async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
         assert commands == [command.name for command in play.session.facts.commands()]
 
     assert reasons == ["startup", "reload"]
+
+
+async def test_a_command_of_the_person_may_be_run_somewhere_else(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def remote(pi: ExtensionAPI) -> None:
+        async def run(command: str, cwd: str, on_text: Any) -> BashResult:
+            on_text("far")
+            return BashResult(output=f"{command} in {Path(cwd).name}", exit_code=0)
+
+        pi.on("user_bash", lambda event, ctx: {"operations": run})
+
+    async with playing(tmp_path, remote) as play:
+        result = await play.session.shell.run("ls", on_text=seen.append)
+
+    assert (result, seen) == (BashResult(output="ls in project", exit_code=0), ["far"])
+
+
+async def test_tokens_are_heard_only_while_somebody_wants_them(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    seen: list[Any] = []
+
+    steps = (says("one"), says("two"), says("three"))
+    async with playing(tmp_path, apis.append, steps=steps) as play:
+        await play.session.prompt("a")
+        watching = apis[0].on("message_update", lambda event, ctx: seen.append(event))
+        await play.session.prompt("b")
+        count = len(seen)
+        watching.remove()
+        await play.session.prompt("c")
+
+        assert (count > 0, len(seen)) == (True, count)
+
+
+async def test_a_fork_may_keep_all_that_was_said(tmp_path: Path) -> None:
+    def keeping(pi: ExtensionAPI) -> None:
+        answer = {"cancel": False, "skip_conversation_restore": True}
+        pi.on("session_before_fork", lambda event, ctx: answer)
+
+    async with playing(tmp_path, keeping, steps=(says("one"), says("two"))) as play:
+        await play.session.prompt("first")
+        await play.session.prompt("second")
+        before = play.session.messages
+        first, _ = play.session.facts.fork_points()
+        forked = await play.session.fork(first.entry_id)
+
+        assert (forked.text, forked.cancelled) == ("first", False)
+        assert list(play.session.messages) == list(before)

@@ -4,12 +4,17 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
 from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.events import BeforeRun
+from pi.coding.session.opening import open_session
 from tests.coding.extension_host.stage import FakeUI, playing
+from tests.coding.runtime.stage import Stage
 
 
 async def test_a_command_comes_before_everything_else_that_a_text_may_mean(
@@ -78,18 +83,127 @@ async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
     assert ui.seen == [("notify", "tui True")]
 
 
-async def test_tokens_are_heard_only_while_somebody_wants_them(tmp_path: Path) -> None:
-    apis: list[ExtensionAPI] = []
-    seen: list[Any] = []
+EXTENSION = """
+def extension(pi):
+    @pi.on("session_start")
+    async def started(event, ctx):
+        await pi.append_entry("heard", event.reason)
 
-    steps = (says("one"), says("two"), says("three"))
-    async with playing(tmp_path, apis.append, steps=steps) as play:
-        await play.session.prompt("a")
-        watching = apis[0].on("message_update", lambda event, ctx: seen.append(event))
-        await play.session.prompt("b")
-        count = len(seen)
-        watching.remove()
-        await play.session.prompt("c")
+    @pi.on("session_switch")
+    async def switched(event, ctx):
+        await pi.append_entry("heard", "switch")
 
-        assert (count > 0, len(seen)) == (True, count)
-        assert play.session.extensions._tokens is None
+    @pi.command("bye")
+    def bye(args, ctx):
+        ctx.shutdown()
+"""
+
+
+def heard(session: AgentSession) -> list[Any]:
+    """What extensions have put into the session."""
+    entries = [msgspec.json.decode(entry) for entry in session.facts.entries()]
+    return [entry["data"] for entry in entries if entry.get("customType") == "heard"]
+
+
+async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    session = await stage.open()
+    leaving = asyncio.ensure_future(session.extensions.shutdown_wanted())
+    try:
+        await session.start()
+        assert (session.extensions.infos(), session.extensions.find("/bye")) == ((), None)
+        stage.write(".pi/agent/extensions/late.py", EXTENSION)
+
+        await session.extensions.reload()
+        await session.prompt("hi")
+        assert session.extensions.find("/bye") == "bye"
+        await session.prompt("/bye")
+        async with asyncio.timeout(30):
+            await leaving
+
+        assert heard(session) == ["reload"]
+    finally:
+        leaving.cancel()
+        await session.close()
+
+
+async def test_a_session_that_takes_the_place_of_another_may_be_the_first_with_extensions(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    try:
+        await session.start()
+        stage.write(".pi/agent/extensions/late.py", EXTENSION)
+
+        await session.sessions.new()
+
+        assert heard(session) == ["switch", "new"]
+    finally:
+        await session.close()
+
+
+SLEEPING = """
+# /// pi
+# activate = ["command:nap", "entry:heard"]
+# commands = { nap = "rest a little" }
+# ///
+def extension(pi):
+    @pi.command("nap")
+    async def nap(args, ctx):
+        await pi.append_entry("heard", f"nap {args}")
+
+    @pi.on("session_start")
+    async def started(event, ctx):
+        await pi.append_entry("heard", event.reason)
+"""
+
+
+async def test_one_that_waits_for_a_command_sleeps_until_somebody_types_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await stage.open()
+    try:
+        await session.start()
+        await session.prompt("hi")
+        assert not stage.bus.heard(BeforeRun)
+
+        await session.prompt("/nap now")
+
+        assert heard(session) == ["nap now"]
+        (info,) = session.extensions.infos()
+        assert (info.name, info.state) == ("nap", "loaded")
+    finally:
+        await session.close()
+
+
+async def test_commands_of_those_that_sleep_are_listed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await stage.open()
+    try:
+        commands = [(each.name, each.description) for each in session.facts.commands()]
+        assert commands == [("nap", "rest a little")]
+        assert [info.state for info in session.extensions.infos()] == ["waiting"]
+    finally:
+        await session.close()
+
+
+async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    first = await stage.open()
+    await first.prompt("/nap now")
+    await first.prompt("hi")
+    file = first.facts.file
+    await first.close()
+    assert file is not None
+
+    session = await stage.open(open_log=lambda shelf: open_session(file, shelf))
+    try:
+        await session.start()
+        assert heard(session) == ["nap now", "startup"]
+    finally:
+        await session.close()

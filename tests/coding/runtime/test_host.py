@@ -35,6 +35,13 @@ def test_the_dotenv_file_of_another_config_root_is_read(tmp_path: Path) -> None:
     assert host.environ["GROQ_API_KEY"] == "k"
 
 
+def test_the_documentation_lies_where_the_person_says(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PI_PACKAGE_DIR": "/somewhere/pi"}
+
+    assert Host.of(environ).docs == Path("/somewhere/pi/docs")
+    assert (Host.of({"HOME": str(tmp_path)}).docs / "README.md").is_file()
+
+
 @pytest.mark.parametrize(("value", "yes"), [("1", True), ("TRUE", True), ("0", False), ("", False)])
 def test_a_variable_says_yes_in_several_ways(value: str, yes: bool) -> None:
     assert flag({"PI_OFFLINE": value}, "PI_OFFLINE") is yes

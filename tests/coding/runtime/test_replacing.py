@@ -190,7 +190,7 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     stage.bus.on(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
     stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     stage.write(".pi/agent/prompts/greet.md", "Say hello")
-    await session.sessions.reload()
+    await session.extensions.reload()
 
     assert session.session_id == before
     assert session.settings.values.quiet_startup

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.runtime.options import ToolWishes
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
@@ -37,6 +38,28 @@ async def test_commands_see_no_keys_unless_the_person_lets_them(tmp_path: Path) 
     await allowed.close()
 
 
+@pytest.mark.parametrize("name", ["PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX"])
+async def test_a_variable_may_name_a_wrapper_and_the_settings_win(
+    tmp_path: Path, name: str
+) -> None:
+    stage = Stage(tmp_path, environ={**ENVIRON, name: "env X=variable"})
+    session = await stage.open()
+    assert (await session.shell.run("echo $X")).output == "variable\n"
+    session.settings.override({"shell.wrapper": "env X=setting"})
+    assert (await session.shell.run("echo $X")).output == "setting\n"
+    await session.close()
+
+
+@pytest.mark.parametrize("name", ["PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN"])
+async def test_a_variable_keeps_the_profile_unread(tmp_path: Path, name: str) -> None:
+    stage = Stage(tmp_path, environ={**ENVIRON, name: "1"})
+    stage.write(".bash_profile", "X=profile")
+    session = await stage.open()
+    session.settings.override({"shell.login": True})
+    assert (await session.shell.run("echo [$X]")).output == "[]\n"
+    await session.close()
+
+
 @pytest.mark.trap(278)
 async def test_a_broken_settings_file_is_reported_and_the_session_starts(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
@@ -56,3 +79,20 @@ async def test_skills_of_the_settings_are_loaded(tmp_path: Path) -> None:
 
     assert [each.name for each in session.facts.commands()] == ["skill:review"]
     await session.close()
+
+
+async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path,
+        calls("grep", pattern="x"),
+        says("ok"),
+        environ={**ENVIRON, "PATH": str(tmp_path / "nothing")},
+    )
+    program = stage.write(".pi/agent/bin/rg", "#!/bin/sh\necho searched >&2\nexit 2\n")
+    program.chmod(0o755)
+    session = await stage.open(tools=ToolWishes(only=("grep",)))
+    await session.prompts.prompt("go")
+    told = str(session.facts.messages()[-2])
+    await session.close()
+
+    assert "searched" in told

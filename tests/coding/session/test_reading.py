@@ -145,7 +145,13 @@ def test_what_some_writers_leave_empty_counts_as_absent() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"type": "future"}, {"message": {"role": "future"}}, {"message": 5}, {"timestamp": {}}],
+    [
+        {"type": "future"},
+        {"message": {"role": "future"}},
+        {"message": {"role": "system", "content": "", "toolsRemoved": [{}]}},
+        {"message": 5},
+        {"timestamp": {}},
+    ],
 )
 def test_an_entry_of_unknown_kind_or_shape_is_kept_as_it_is(changes: dict[str, object]) -> None:
     data = json.loads(HELLO) | changes

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from pi.coding.session.stamps import Stamps
+import pytest
+
+from pi.coding.session.stamps import Stamps, milliseconds
 from pi.testing import FakeClock
 
 
@@ -11,3 +13,16 @@ def test_ids_and_times_have_the_form_of_session_files() -> None:
     assert stamps.session_id() == "01a1e0af-a6ea-7eae-abab-abababababab"
     assert stamps.entry_id(set()) == "abababab"
     assert len(stamps.entry_id({"abababab"})) == 36
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "since"),
+    [
+        ("2026-11-15T19:29:30.346Z", 1_794_770_970_346),
+        ("1970-01-01T00:00:00Z", 0),
+        ("yesterday", 0),
+        ("", 0),
+    ],
+)
+def test_what_is_no_time_was_at_the_beginning(timestamp: str, since: int) -> None:
+    assert milliseconds(timestamp) == since

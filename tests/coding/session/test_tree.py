@@ -35,9 +35,10 @@ def test_an_added_entry_is_found_like_the_others() -> None:
 
     place = found.add(Outline(type="x", id="b", parent_id="a"))
     root = found.add(Outline(type="x", id="c"))
+    orphan = found.add(Outline(type="x", id="d", parent_id="gone"))
 
     assert (found.path(place), list(found.children(0)), "b" in found) == ([0, 1], [1], True)
-    assert list(found.children(None)) == [0, root]
+    assert list(found.children(None)) == [0, root, orphan]
 
 
 def test_an_id_that_is_not_there_is_named() -> None:

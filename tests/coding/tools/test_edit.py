@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.agent.tool import AgentTool, FilePreview, ToolFailed, ToolResult
 from pi.coding.tools.edit import prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import Stage
@@ -155,3 +155,31 @@ async def test_edits_and_writes_of_one_file_happen_in_the_order_of_the_calls(
     await stage.agent.prompt("go")
 
     assert (tmp_path / "f").read_text() == "9"
+
+
+@pytest.mark.parametrize(
+    ("edits", "text"),
+    [
+        ([], "one\ntwo\n"),
+        ([{"oldText": "one"}], "one\ntwo\n"),
+        ([{"oldText": "one", "newText": "1"}, {"oldText": "tw"}, "junk"], "1\ntwo\n"),
+        ([{"oldText": "three", "newText": "3"}], None),
+    ],
+)
+def test_the_file_is_shown_with_the_edits_that_have_come(
+    edit: AgentTool, tmp_path: Path, edits: list[object], text: str | None
+) -> None:
+    (tmp_path / "f").write_text("one\ntwo\n")
+    assert edit.preview is not None
+
+    expected = None if text is None else FilePreview(path="f", text=text)
+    assert edit.preview({"path": "f", "edits": edits}) == expected
+
+
+@pytest.mark.parametrize("arguments", [{}, {"path": "f"}, {"path": "gone", "edits": []}])
+def test_there_is_nothing_to_show_of_an_edit_that_cannot_be_made(
+    edit: AgentTool, arguments: dict[str, object]
+) -> None:
+    assert edit.preview is not None
+
+    assert edit.preview(arguments) is None

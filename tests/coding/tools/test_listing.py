@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.agent.tool import ToolResult
 from pi.ai.messages import Text
 from pi.base.records import UNSET
-from pi.coding.tools.listing import Limited, at_least_one, listing
+from pi.coding.tools.listing import Limited, at_least_one, listing, more_than
 
 
 def test_lines_that_fit_need_no_notice() -> None:
@@ -31,3 +31,12 @@ def test_a_list_that_is_too_long_is_cut_between_lines() -> None:
 
 def test_limits_are_whole_and_positive() -> None:
     assert [at_least_one(given, 7) for given in (UNSET, 3.0, 0.0, -5.0)] == [7, 3, 1, 1]
+
+
+def test_more_than_is_shown_is_told_with_the_limit_that_shows_it() -> None:
+    names = ("entry", "entries")
+
+    assert more_than(2, 2, names) is None
+    assert more_than(2, 3, names, ", or less") == Limited(
+        "entryLimitReached", 2, "2 entries limit reached. Use limit=4 for more, or less"
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.agent.tool import AgentTool, FilePreview, ToolFailed, ToolResult
 from tests.coding.tools.places import make, use
 
 
@@ -90,3 +90,19 @@ def test_a_call_names_the_real_file_that_it_changes(write: AgentTool, tmp_path: 
     }
 
     assert files == {os.path.realpath(tmp_path / "real")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "preview"),
+    [
+        ({}, None),
+        ({"path": "f"}, None),
+        ({"path": "f", "content": "on"}, FilePreview(path="f", text="on")),
+    ],
+)
+def test_what_will_be_written_is_shown_as_far_as_it_has_come(
+    write: AgentTool, arguments: dict[str, str], preview: FilePreview | None
+) -> None:
+    assert write.preview is not None
+
+    assert write.preview(arguments) == preview

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from pi.base.clock import SystemClock
+from pi.base.records import replace
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
@@ -81,7 +82,7 @@ async def rpc_session(
 ) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
     environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
-    host = Host.of(environ, agent_dir=lab.agent_dir, clock=clock)
+    host = replace(Host.of(environ, agent_dir=lab.agent_dir, clock=clock), import_path=())
     session = (await assemble(lab.project, host, options)).session
     await session.start()
     (commands_out, commands_in), (records_out, records_in) = os.pipe(), os.pipe()

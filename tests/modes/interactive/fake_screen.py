@@ -13,9 +13,9 @@ from pi.coding.runtime.host import Host
 from pi.coding.runtime.port import SessionPort
 from pi.coding.settings.settings import Settings
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import ThemeChoice
+from pi.modes.interactive.theme_choice import ThemeChoice, themes_in
 from pi.modes.interactive.theme_file import REQUIRED, Palette
-from pi.modes.interactive.ui import Build, Level
+from pi.modes.interactive.ui import Build, Level, OverlayShown
 from pi.testing import FakeClock
 from pi.tui.clipboard import Clipboard
 from pi.tui.component import Component, Focusable, Interactive
@@ -73,7 +73,10 @@ class FakeScreen:
     ) -> None:
         self.theme = plain_theme()
         self.themes = ThemeChoice(
-            self.theme, folders=[tmp_path], scheme=lambda: "dark", redraw=self.refresh
+            self.theme,
+            files=lambda: themes_in(tmp_path),
+            scheme=lambda: "dark",
+            redraw=self.refresh,
         )
         self.keymap = Keymap()
         self.rows = 24
@@ -122,21 +125,21 @@ class FakeScreen:
 
     async def shown(self) -> None:
         """Until something is shown."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not self._stack:
                 self._changed.clear()
                 await self._changed.wait()
 
     async def closed(self) -> None:
         """Until nothing is shown any more."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while self._stack:
                 self._changed.clear()
                 await self._changed.wait()
 
     async def until(self, fits: Callable[[str], bool]) -> None:
         """Until what is to be seen is as wanted."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not (self._stack and fits(self.text())):
                 self._changed.clear()
                 await self._changed.wait()
@@ -181,7 +184,13 @@ class FakeScreen:
             self._stack.remove(component)
             self._changed.set()
 
-    async def overlay(self, build: Build[T], options: OverlayOptions | None = None) -> T:
+    async def overlay(
+        self,
+        build: Build[T],
+        options: OverlayOptions | None = None,
+        *,
+        on_shown: OverlayShown | None = None,
+    ) -> T:
         return await self.show(build)
 
     def notify(self, text: str, level: Level = "info") -> None:
@@ -202,6 +211,9 @@ class FakeScreen:
 
     def request_render(self) -> None:
         self._changed.set()
+
+    def shown_rows(self) -> list[str]:
+        return [row for block in self.said for row in block.render(60)]
 
     def refresh(self) -> None:
         self.refreshes += 1

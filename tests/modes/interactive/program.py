@@ -1,6 +1,7 @@
 """The application in a real terminal, with a script: ``python -m tests.modes.interactive.program``.
 
-The argument is a folder for everything it writes; ``--slow`` lets the model take its time.
+The argument is a folder for everything it writes; with ``--long`` the answer has 3,000 lines,
+and half of them wait for ``gate``, a pipe in the project.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pi.ai.messages import Text, Thinking
@@ -18,6 +20,7 @@ from pi.coding.trust.trust import Choice
 from pi.modes.interactive.app import run
 from pi.modes.interactive.startup import Opened, Opening, Start
 from pi.modes.interactive.ui import Commands, Ui
+from tests.screens.long_answer import long_answer
 
 SOURCE = '"""Greets people."""\n\n\ndef greet(name: str) -> str:\n    return "Hello " + name\n'
 
@@ -48,13 +51,14 @@ def greet(name: str) -> str:
 class Script:
     """Gives the next reply each time it is asked; begins anew when it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, replies: Sequence[Reply]) -> None:
+        self._replies = replies
         self._asked = 0
 
     def __call__(self, asked: Call) -> Reply:
         """The reply."""
         self._asked += 1
-        return REPLIES[(self._asked - 1) % len(REPLIES)]
+        return self._replies[(self._asked - 1) % len(self._replies)]
 
 
 REPLIES = [
@@ -88,18 +92,27 @@ REPLIES = [
 ]
 
 
-def main(folder: Path) -> int:
+LONG = [
+    Reply(blocks=(Text(text=long_answer(1500)), call("bash", command="cat gate"))),
+    Reply(blocks=(Text(text=long_answer(1500, first=1500)),)),
+]
+
+
+def main(folder: Path, replies: Sequence[Reply]) -> int:
     """Run it."""
     home = folder / "home"
     cwd = home / "project"
     agent_dir = home / ".pi" / "agent"
     for path in (cwd, agent_dir, folder / "tmp"):
         path.mkdir(parents=True, exist_ok=True)
+    if not (cwd / "gate").exists():
+        os.mkfifo(cwd / "gate")
     (cwd / "greet.py").write_text(SOURCE)
     (cwd / "README.md").write_text("# Greetings\n\nSay hello.\n")
     environ = {**os.environ, "HOME": str(home)}
     start = Start(
-        open=lambda opening: _open(opening, folder, environ),
+        load=lambda: None,
+        open=lambda opening: _open(opening, replies, environ),
         commands=_commands,
         ask_trust=_never,
         environ=environ,
@@ -112,7 +125,7 @@ def main(folder: Path) -> int:
     return 0
 
 
-async def _open(opening: Opening, folder: Path, environ: dict[str, str]) -> Opened:
+async def _open(opening: Opening, replies: Sequence[Reply], environ: dict[str, str]) -> Opened:
     from pi.coding.runtime.asking import discover_models
     from pi.coding.runtime.assemble import Parts, assemble
     from pi.coding.runtime.host import Host
@@ -121,7 +134,7 @@ async def _open(opening: Opening, folder: Path, environ: dict[str, str]) -> Open
 
     host = Host.of(environ, report=opening.report)
     registry = discover_models(host, Path(environ["HOME"]))
-    registry.models.register(ScriptedProvider(Script()))
+    registry.models.register(ScriptedProvider(Script(replies)))
     cwd = Path(environ["HOME"]) / "project"
     built = await assemble(cwd, host, SessionOptions(model="faux/faux"), Parts(registry=registry))
     return Opened(port=built.session, host=host, lines=("pi 0.1 · greet.py, README.md",))
@@ -138,4 +151,4 @@ async def _never(ui: Ui, folder: Path) -> Choice | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), LONG if "--long" in sys.argv else REPLIES))

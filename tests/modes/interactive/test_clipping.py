@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.messages import Image, Text, UserMessage, blocks
+from pi.testing import says
+from tests.modes.interactive.composer.test_clipboard_reading import picture
 from tests.modes.interactive.theatre import Theatre
 
 CTRL_V = "\x16"
@@ -40,3 +43,27 @@ async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
         theatre.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
         await theatre.sees("Copied.")
         assert any("\x1b]52;c;" in data for data in theatre.terminal.output)
+
+
+async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -> None:
+    path = tmp_path / "my picture.png"
+    path.write_bytes(picture("PNG"))
+    theatre = Theatre(tmp_path, says("I see."))
+    async with theatre.playing():
+        theatre.type("look: ")
+        theatre.type(f"\x1b[200~'{path}' \x1b[201~")
+        await theatre.sees("look: [image #1]")
+        theatre.type("\r")
+        await theatre.sees("I see.")
+        [request] = theatre.stage.provider.requests
+        asked = request.messages[-1]
+        assert isinstance(asked, UserMessage)
+        text, image = blocks(asked.content)
+        assert (text, type(image)) == (Text(text="look: [image #1]"), Image)
+
+
+async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    async with theatre.playing():
+        theatre.type("\x1b[200~/nowhere/a.png\x1b[201~")
+        await theatre.sees("\n/nowhere/a.png\n")

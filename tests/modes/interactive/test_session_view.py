@@ -34,7 +34,6 @@ async def test_another_session_is_shown_after_a_switch(tmp_path: Path) -> None:
         await theatre.sees("Yes.")
         await theatre.rests()
         await theatre.session.sessions.new()
-        theatre.commands.ui.reload_session()
         await theatre.until(lambda: "Yes." not in theatre.tape)
         await theatre.sees("~/project")
 

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.speaking import Speaking
+from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
-from tests.modes.interactive.theatre import Theatre
+from tests.coding.runtime.stage import Stage
+from tests.modes.interactive.fake_screen import FakeScreen
+from tests.modes.interactive.theatre import FewCommands, Gate, Theatre
+from tests.modes.interactive.transcript.looks import look, plain
 
 
 @pytest.mark.trap(200)
@@ -43,3 +50,31 @@ async def test_two_messages_right_after_each_other_both_arrive(tmp_path: Path) -
         await theatre.sees("▌ second")
         await theatre.rests()
         assert theatre.tape.index("▌ first") < theatre.tape.index("▌ second")
+
+
+async def test_a_command_is_painted_before_it_has_written_anything(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    gate = Gate(stage.cwd / "gate")
+    async with await stage.open() as port:
+        screen, transcript = FakeScreen(tmp_path, port), TranscriptView(look())
+        painted = asyncio.Event()
+
+        def request_render() -> None:
+            if " !! cat gate" in plain(transcript.component):
+                painted.set()
+
+        screen.request_render = request_render  # type: ignore[method-assign]
+        composer = Composer(
+            screen.theme,
+            screen.keymap,
+            tasks=screen.tasks,
+            screen_rows=lambda: 24,
+            request_render=request_render,
+        )
+        speaking = Speaking(screen, composer, transcript, screen.tasks)
+        speaking.submit("!!cat gate")
+        speaking.open(port, FewCommands(screen))
+        async with asyncio.timeout(30):
+            await painted.wait()
+        await gate.open()
+        await screen.tasks.close()

@@ -8,6 +8,8 @@ import pytest
 from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.capabilities import Capabilities
+from pi.tui.images.sizes import Size
+from pi.tui.input.replies import CellSize
 from pi.tui.tui import TUI
 from tests.modes.interactive.theatre import Theatre
 
@@ -33,6 +35,16 @@ def test_pictures_are_drawn_where_the_terminal_can() -> None:
         capabilities = Capabilities(images=images)  # type: ignore[arg-type]
         tui = TUI(VirtualTerminal(), env={}, capabilities=capabilities)
         assert (graphics_for(tui, {}) is not None) is expected
+
+
+@pytest.mark.trap(176)
+def test_pictures_have_the_size_of_cells_that_the_terminal_tells() -> None:
+    tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
+    graphics = graphics_for(tui, {})
+    assert graphics is not None
+    tui.negotiation.take(CellSize(width=12, height=25))
+
+    assert graphics.cell == Size(12, 25)
 
 
 async def test_without_programs_the_terminal_is_asked_to_copy(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import BUILT_IN, ThemeChoice, built_in
+from pi.modes.interactive.theme_choice import BUILT_IN, ThemeChoice, built_in, themes_in
 from pi.modes.interactive.theme_file import BadTheme
 from pi.tui.colour_scheme import Scheme
 
@@ -19,7 +19,10 @@ class Room:
         self.drawn = 0
         self.theme = Theme(built_in("dark"))
         self.choice = ThemeChoice(
-            self.theme, folders=[folder], scheme=lambda: self.scheme, redraw=self._redraw
+            self.theme,
+            files=lambda: themes_in(folder),
+            scheme=lambda: self.scheme,
+            redraw=self._redraw,
         )
 
     def write(self, name: str, accent: str = "#010203") -> Path:
@@ -101,3 +104,16 @@ def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
         room.choice.use("x")
 
     assert room.choice.current == "light"
+
+
+def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> None:
+    room = Room(tmp_path / "nowhere")
+    room.folder = tmp_path
+    path = room.write("theirs")
+    with pytest.raises(BadTheme, match="There is no theme"):
+        room.choice.use("theirs")
+
+    room.choice.files = lambda: [path]
+    room.choice.use("theirs")
+    assert room.choice.names == ("dark", "light", "theirs")
+    assert room.choice.current == "theirs"

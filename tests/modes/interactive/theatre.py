@@ -99,6 +99,10 @@ class Theatre:
         self.before_open: Callable[[Opening], Awaitable[None]] | None = None
         self.lines: tuple[str, ...] = ()
         self.begin: Callable[[], Awaitable[None]] | None = None
+        self.welcome: Callable[[Ui], Awaitable[None]] | None = None
+        self.news: Callable[[], Awaitable[str]] | None = None
+        self.themes: Callable[[], Sequence[Path]] | None = None
+        self.theme: str | None = None
         self.command = ""
         self.hint = ""
 
@@ -128,6 +132,7 @@ class Theatre:
         """How the application is started."""
         stage = self.stage
         return Start(
+            load=lambda: None,
             open=self._open,
             commands=self._commands,
             ask_trust=_never,
@@ -136,6 +141,7 @@ class Theatre:
             home=stage.home,
             agent_dir=stage.agent_dir,
             clock=stage.clock,
+            theme=self.theme,
         )
 
     @property
@@ -147,6 +153,11 @@ class Theatre:
     def tape(self) -> str:
         """What a person can scroll through."""
         return "\n".join(self.terminal.tape).rstrip()
+
+    @property
+    def written(self) -> str:
+        """Everything that the terminal was sent."""
+        return "".join(self.terminal.output)
 
     def type(self, data: str) -> None:
         """Press keys."""
@@ -181,11 +192,11 @@ class Theatre:
         await self.quiet()
 
     async def quiet(self) -> None:
-        """Until nothing is written to the terminal any more."""
-        written = -1
-        while written != len(self.terminal.output):
+        """Until all is painted, and nothing more comes."""
+        tui, written = self.app._frame.tui, -1
+        while written != len(self.terminal.output) or not tui.is_painted:
             written = len(self.terminal.output)
-            await asyncio.sleep(0.04)  # more than two frames
+            await asyncio.sleep(0.04)  # more than suggestions wait for another key
 
     def gate(self) -> Gate:
         """Something for a command to wait at: ``cat gate`` ends when it is opened."""
@@ -201,6 +212,9 @@ class Theatre:
             lines=self.lines,
             messages=self.messages,
             begin=self.begin,
+            welcome=self.welcome,
+            news=self.news,
+            themes=self.themes,
             command=self.command,
             leave=lambda: "To resume this session: pi --session x",
         )

@@ -4,7 +4,10 @@ import asyncio
 from itertools import count
 from typing import Any
 
-from pi.coding.extension_host.ui import ThemeChange
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.ui import Option, ThemeChange
 from pi.modes.rpc.extension_ui import RpcUI
 
 
@@ -52,14 +55,46 @@ async def test_a_question_that_is_left_has_no_answer() -> None:
     assert await wire.asked(wire.ui.input("I"), value=3) is None
 
 
+@pytest.mark.trap(256)
 async def test_time_runs_out_here_and_not_at_the_client() -> None:
     wire = Wire()
 
     assert await wire.ui.select("S", ["A"], timeout=0.01) is None
     assert not await wire.ui.confirm("C", "m", timeout=0.01)
+    assert await wire.ui.input("I", timeout=0.01) is None
+    assert await wire.ui.editor("E", timeout=0.01) is None
 
-    assert [request["timeout"] for request in wire.sent] == [10, 10]
+    assert [request["timeout"] for request in wire.sent] == [10] * 4
     wire.ui.answer({"id": "id1", "value": "A"})  # too late, and nobody minds
+
+
+@pytest.mark.trap(256)
+async def test_options_keep_their_descriptions() -> None:
+    wire = Wire()
+    options: list[str | Option] = [Option(label="A", description="the first"), "B"]
+
+    assert await wire.asked(wire.ui.select("S", options), value="B") == "B"
+
+    assert wire.sent == [
+        {
+            "type": "extension_ui_request",
+            "id": "id1",
+            "method": "select",
+            "title": "S",
+            "options": ["A", "B"],
+            "descriptions": ["the first", ""],
+        }
+    ]
+
+
+@pytest.mark.trap(256)
+async def test_nobody_is_asked_for_a_secret() -> None:
+    wire = Wire()
+
+    with pytest.raises(ExtensionError, match="“Key” asks for a secret"):
+        await wire.ui.input("Key", secret=True)
+
+    assert wire.sent == []
 
 
 async def test_a_client_that_goes_away_leaves_every_question() -> None:
@@ -83,7 +118,10 @@ async def test_what_needs_no_answer_is_only_sent() -> None:
     ui.set_widget("w", None)
     ui.set_widget("w", lambda: ui)  # type: ignore[arg-type]
     ui.set_title("t")
+    ui.set_title("")  # the client knows what its window is called
     ui.paste_to_editor("p")
+    ui.set_fact("sandbox", "on")
+    ui.add_footer_line("line", ui).invalidate()  # type: ignore[arg-type]
 
     told = [
         {key: value for key, value in request.items() if key not in ("type", "id")}

@@ -115,7 +115,7 @@ def test_fields_are_given_as_what_they_must_be() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [({}, 'field "message" is missing'), ({"message": 7}, 'field "message" must be a str')],
+    [({}, 'field "message" is missing'), ({"message": 7}, 'field "message" must be a string')],
 )
 def test_a_field_that_is_missing_or_wrong_is_named(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(BadRequest) as problem:

@@ -5,8 +5,9 @@ import base64
 import pytest
 
 from pi.tui.images import kitty
-from pi.tui.images.graphics import Graphics, as_png, clipped, picture
+from pi.tui.images.graphics import Graphics, as_png, picture
 from pi.tui.images.sizes import Cells, Size
+from pi.tui.screen.rows import window_rows
 from tests.tui.images.pictures import make_picture
 
 PNG = make_picture()
@@ -96,8 +97,17 @@ def test_a_picture_that_begins_above_the_screen_is_left_out(protocol: str) -> No
     rows = graphics.rows(1, picture(PNG), Cells(5, 3))
     assert rows is not None
 
-    assert clipped(f"a{rows[2]}b", 2) == f"a{rows[2]}b"
-    assert clipped(f"a{rows[2]}b", 1) == "ab"
+    drawing = f"a{rows[2]}b"
+    assert window_rows(["", "", drawing]) == ["", "", drawing]
+    assert window_rows(["", drawing]) == ["", "ab"]
+
+
+def test_the_size_of_a_cell_is_what_the_terminal_has_told_by_now() -> None:
+    told = (9, 18)
+    graphics = Graphics("kitty", write=lambda text: None, cell_size=lambda: told)
+    assert graphics.cell == Size(9, 18)
+    told = (10, 20)
+    assert graphics.cell == Size(10, 20)
 
 
 @pytest.mark.parametrize("protocol", ["kitty", "sixel", None])

@@ -94,3 +94,12 @@ def test_unknown_actions_and_keys_are_ignored() -> None:
 @pytest.mark.trap(185)
 def test_a_shortcut_works_on_a_cyrillic_layout() -> None:
     assert Keymap().matches("\x1b[1083::107;5u", "tui.editor.deleteToLineEnd")
+
+
+def test_a_key_is_bound_in_the_places_where_its_actions_listen() -> None:
+    keymap = Keymap()
+
+    assert keymap.bound("ctrl+p", "prompt") == ("app.model.cycleForward",)
+    assert keymap.bound("ctrl+s", "prompt") == ()
+    assert "app.models.save" in keymap.bound("ctrl+s", "models")
+    assert keymap.bound("f5", "prompt") == ()

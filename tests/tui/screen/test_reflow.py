@@ -22,15 +22,34 @@ def test_rows_below_the_cursor_are_given_up_first() -> None:
 
 def test_a_narrower_screen_wraps_rows() -> None:
     assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=20) == Reflowed(4, 0)
-    assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=4) == Reflowed(3, 0)
+    assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=4) == Reflowed(1, 1, rest=2)
     assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=2) == Reflowed(1, 1)
+
+
+def test_what_is_below_the_cursor_is_wrapped_too_and_takes_room() -> None:
+    rows = ["a", "b", "c", "x" * 15]
+
+    assert reflow(rows, Caret(2, 0), width=10, height=4) == Reflowed(1, 1)
+    assert reflow(rows, Caret(2, 0), below=1, width=10, height=5) == Reflowed(1, 1)
 
 
 def test_the_same_text_is_found_at_another_width() -> None:
     old = ["words that", "go on", "─" * 10, "> draft"]
     new = ["above", "words", "that", "go on", "─" * 5, "> dra", "ft"]
 
-    assert same_place(old, new) == 1
+    assert same_place(["above"], old, new) == 1
+
+
+def test_rows_that_are_cut_at_their_width_do_not_mislead() -> None:
+    history = ["one of the first lines", "and another one"]
+    rest = ["", "what is said below the seam", "/a/very/long/path/that/is/cut…", "numbers and more"]
+    frame = [
+        *("one of the", "first lines", "and another", "one"),
+        *("", "what is said", "below the seam", "/a/very/lon…", "numbers…"),
+    ]
+
+    assert same_place(history, rest, frame) == 4
+    assert same_place([*history, ""], rest[1:], frame) == 5
 
 
 @given(st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10), st.integers(0, 10))
@@ -39,7 +58,7 @@ def test_no_row_is_counted_as_history_that_was_not(lines: list[str], at: int) ->
     rest = [row for line in lines[at:] for row in wrap_text(line, 20)]
     frame = [row for line in lines for row in wrap_text(line, 7)]
 
-    place = same_place(rest, frame)
+    place = same_place(committed, rest, frame)
 
     letters = sum(map(str.isalnum, "".join(frame[:place])))
     assert letters <= sum(map(str.isalnum, "".join(committed)))

@@ -16,7 +16,7 @@ from tests.tui.stress.tmux_demo import TEXTS, operations
 from tests.tui.stress.world import Transcript, World, chrome_rows
 
 COLUMNS, ROWS = 60, 15
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 class Tmux:

@@ -108,12 +108,18 @@ def test_typing_searches_and_selects_the_best_match() -> None:
 
 
 @pytest.mark.trap(208)
+def test_a_setting_is_found_by_its_name_too() -> None:
+    changes = Changes(is_searchable=True)
+    changes.type("s", "i", "z", "e")
+    assert changes.list.render(40)[2] == "→ Font size  12"
+
+
 def test_a_search_without_a_match_has_nothing_to_change() -> None:
     changes = Changes(is_searchable=True)
-    changes.type("z", "z", "\x1b[A", "\r")
+    changes.type("x", "x", "\x1b[A", "\r")
 
     assert changes.made == []
-    assert changes.list.render(40) == ["> zz", "", "  No matching settings", "", HINT]
+    assert changes.list.render(40) == ["> xx", "", "  No matching settings", "", HINT]
 
 
 def test_a_long_list_tells_where_one_is() -> None:

@@ -26,6 +26,7 @@ MOST_UNSHOWN = 500
 _LEAD = "Word for word from before this point. Where the notes above say otherwise, this holds."
 _FRAME = len(tagged("carry-over", f"{_LEAD}\n\n")) + len("\n\n")
 _SMALLEST, _REMEMBERED = 4 * _FRAME, 12_000
+_BARE_FRAME = len(tagged("carry-over", ""))
 _SHARES = {
     "latest": 0.2,
     "first": 0.15,
@@ -39,6 +40,7 @@ _SHARES = {
 _PART_FOR_IDS, _LEAST_FOR_IDS = 0.05, 120
 _ORDERS = "Instructions that hold"
 _MESSAGES = "Other messages of the user"
+_TASKS = "Open tasks"
 _GAP = len("\n\n")
 _NO_LIMIT = 1 << 60
 
@@ -54,9 +56,9 @@ def fitted(carried: CarryOver, files: FileLists, tokens: int) -> Fitted:
     """As much of ``carried`` and ``files`` as fits into ``tokens``, with ids for the rest."""
     room = tokens * CHARACTERS_PER_TOKEN
     carried = replace(carried, messages=_worth_repeating(carried))
-    if room < _SMALLEST:  # all that this can hold are file lists; a later window may be larger
+    if room < _SMALLEST:  # a later window may be larger, so that all of it is handed on
         remembered = _filled(carried, files, _REMEMBERED).carried
-        return Fitted(carried=remembered, text=file_blocks(files, room))
+        return Fitted(carried=remembered, text=_in_brief(carried, files, room))
     return _filled(carried, files, room - _FRAME)
 
 
@@ -82,6 +84,20 @@ def _filled(carried: CarryOver, files: FileLists, room: int) -> Fitted:
     return Fitted(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
 
 
+def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
+    """What a tiny window can hold: orders first, then tasks, the ids of lost ones, and files."""
+    left = room - _BARE_FRAME
+    orders, orders_text = _listed(_ORDERS, carried.instructions, left)
+    left -= len(orders_text) + _GAP
+    tasks, tasks_text = _listed(_TASKS, carried.tasks, left, mark="[ ] ")
+    left -= len(tasks_text) + _GAP
+    wanted = (*carried.instructions, *carried.tasks)
+    lost = dict.fromkeys(quote.id for quote in wanted if quote not in (*orders, *tasks))
+    body = "\n\n".join(filter(None, (orders_text, tasks_text, _ids(tuple(lost), left))))
+    block = tagged("carry-over", body) if body else ""
+    return "\n\n".join(filter(None, (block, file_blocks(files, room - len(block) - _GAP))))
+
+
 def _needs(carried: CarryOver, files: FileLists) -> dict[str, int]:
     everything = _Sections(carried, files, dict.fromkeys(_SHARES, _NO_LIMIT)).lengths()
     # All of them: those in a request that will have to be cut need a place of their own.
@@ -99,7 +115,7 @@ class _Sections:
         said = {quote.id for quote in (first, latest) if quote and quote.whole}
         unsaid = [order for order in carried.instructions if order.id not in said]
         orders, orders_text = _listed(_ORDERS, unsaid, room["instructions"])
-        tasks, tasks_text = _listed("Open tasks", carried.tasks, room["tasks"], mark="[ ] ")
+        tasks, tasks_text = _listed(_TASKS, carried.tasks, room["tasks"], mark="[ ] ")
         step, step_text = _quoted(_ahead(carried), carried.next_action, room["next"])
         self.texts = {
             "first": first_text,
@@ -187,5 +203,7 @@ def _ids(unshown: Sequence[str], room: int) -> str:
         if left < 0:
             break
         shown.insert(0, id)
+    if not shown:
+        return ""
     older = len(unshown) - len(shown)
     return " ".join((title, *shown, *([f"and {older} older ones"] if older else [])))

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from pi.agent.compaction.shortening import shortened
+from pi.ai.messages import Json
 from pi.base.records import Record
 
 MOST_OF_A_SENTENCE = 400
@@ -21,7 +22,8 @@ _STANDING = r"""\b(?:
     | make\ sure | ensure | prefer | avoid | keep\ in\ mind | under\ no\ circumstances
     | at\ all\ times | whenever | every\ time | only\ use | stick\ to | as\ a\ rule | important
     | forbidden | not\ allowed | ask\ (?:me\ )?(?:first|before) | without\ (?:asking|permission)
-    | instead\ of | no\ longer | until\ I\ (?:say|tell)
+    | instead\ of | no\ longer | until\ I\ (?:say|tell) | rules? | requirements? | constraints?
+    | conventions? | instructions? | required | mandatory | shall | may\ not | no\ matter
     )\b
     | ^\W*(?:please\ )?(?:use|keep|follow|reply|respond|answer)\b"""
 _FENCE = r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)"
@@ -31,8 +33,12 @@ _BULLET = r"^\s*(?:[-*+>#]+|\d+[.)])\s+"
 _CHECKBOX = r"(?:(?:[-*+]|\d+[.)])\s+)?\[([ xX>/~-])\]\s+(.+)"
 _TODO = r"(?:[-*+]\s+)?(?:TODO|Open task):\s*(.+)"
 _OPEN_MARKS = " >/"
-_OPEN_STATES = frozenset({"pending", "in_progress", "blocked"})
-_CLOSED_STATES = frozenset({"completed", "abandoned", "done", "cancelled"})
+_TASK_TEXTS = ("content", "text", "title", "task")
+_DONE_FLAGS = ("done", "completed")
+_DONE_BY_STATE = {
+    **dict.fromkeys(("pending", "in_progress", "blocked", "todo"), False),
+    **dict.fromkeys(("completed", "abandoned", "done", "cancelled"), True),
+}
 
 _NEXT = r"""
       ^[ \t#>*_-]*(?:the\ |my\ |our\ )?next(?:\ (?:steps?|actions?|task|up))?
@@ -72,15 +78,26 @@ def written_tasks(text: str) -> list[Task]:
 
 
 def listed_tasks(details: Any, depth: int = 4) -> list[Task]:
-    """Tasks from what a to-do tool reports: objects with ``content`` and ``status``, anywhere."""
+    """Tasks from what a to-do tool reports: objects with words and a state, anywhere."""
     match details:
-        case {"content": str(text), "status": status} if status in _OPEN_STATES | _CLOSED_STATES:
-            return [Task(text=text, open=status in _OPEN_STATES)]
+        case dict() if (task := _described_task(details)) is not None:
+            return [task]
         case dict() | list() if depth:
             inner = details.values() if isinstance(details, dict) else details
             return [task for value in inner for task in listed_tasks(value, depth - 1)]
         case _:
             return []
+
+
+def _described_task(item: Json) -> Task | None:
+    """The task of an object such as ``{content, status}`` or ``{text, done}``."""
+    texts = (item.get(name) for name in _TASK_TEXTS)
+    text = next((text for text in texts if isinstance(text, str)), None)
+    flags = (item.get(name) for name in _DONE_FLAGS)
+    done = next((flag for flag in flags if isinstance(flag, bool)), None)
+    if done is None and isinstance(state := item.get("status"), str):
+        done = _DONE_BY_STATE.get(state)
+    return None if text is None or done is None else Task(text=text, open=not done)
 
 
 def announced_step(text: str) -> str | None:

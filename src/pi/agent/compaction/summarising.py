@@ -23,6 +23,8 @@ Purpose: TypeAlias = Literal["compaction", "branch_summary"]
 
 BYTES_PER_TOKEN = 3
 """Fewer than in an estimate: a request that does not fit is lost, one that is small is not."""
+UNKNOWN_WINDOW = 32_768
+"""Tokens that are counted on where nobody knows how large the window is."""
 SMALLEST_WINDOW = 500
 """Tokens of conversation below which asking makes no sense."""
 
@@ -52,7 +54,7 @@ class Summariser:
     ) -> None:
         self._ask = ask
         self._purpose = purpose
-        self._window = model.context_window
+        self._window = model.context_window if model.context_window > 0 else UNKNOWN_WINDOW
         self._largest_answer = model.max_tokens
         wanted = max(SMALLEST_ANSWER, settings.reserve_tokens // 2)
         self._answer = min(wanted, model.max_tokens, self._window // 8)

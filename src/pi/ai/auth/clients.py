@@ -147,8 +147,10 @@ CLIENTS: dict[str, LoginSettings] = {
 
 def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSettings:
     """The row for ``provider``, with what the setting replaces under its id or its login's name."""
-    row = CLIENTS.get(provider.login or "", LoginSettings())
-    changes = replaced.get(provider.id) or replaced.get(provider.login or "") or {}
+    name = provider.login if isinstance(provider.login, str) else ""
+    # A login that is no module of ours knows its settings itself.
+    row = CLIENTS.get(name) or getattr(provider.login, "settings", None) or LoginSettings()
+    changes = replaced.get(provider.id) or replaced.get(name) or {}
     try:
         return msgspec.convert(
             {**msgspec.to_builtins(row), "baseUrl": provider.base_url, **changes}, LoginSettings

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # listing models must not load the HTTP client
 
 
 class Login(Protocol):
-    """Three functions of a module: get credentials, renew them, use them."""
+    """Three functions of a module, or of an object: get credentials, renew them, use them."""
 
     async def login(
         self, ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
@@ -43,6 +43,8 @@ class Login(Protocol):
 
 def load_login(provider: Provider) -> Login:
     """The login of ``provider``; its code is loaded now."""
+    if provider.login is not None and not isinstance(provider.login, str):
+        return cast("Login", provider.login)
     if provider.login not in CLIENTS:
         raise AuthenticationFailed(
             f"There is no login for {provider.name}.", hint="Use an API key instead."

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailabl
 from pi.ai.providers.provider import Provider
 from pi.base.clock import Clock
 from pi.base.files import LockedByAnother
+from pi.base.records import Record
 
 if TYPE_CHECKING:  # listing models must not load the HTTP client
     from pi.ai.http.client import HttpClient
@@ -49,7 +49,15 @@ async def fresh(
     """
     if _left(credential, clock) >= max(EARLY, min_expiry):
         return credential
-    renewal = _Renewal(provider, credential, login, settings, http, clock, max(EARLY, min_expiry))
+    renewal = _Renewal(
+        provider=provider,
+        seen=credential,
+        login=login,
+        settings=settings,
+        http=http,
+        clock=clock,
+        wanted=max(EARLY, min_expiry),
+    )
     try:
         return await storage.refreshes.run(provider.id, partial(renewal.run, storage, limit))
     except AuthenticationFailed as refused:
@@ -66,8 +74,7 @@ async def fresh(
         raise _not_now(provider, problem) from problem
 
 
-@dataclass(frozen=True)
-class _Renewal:
+class _Renewal(Record):
     """One attempt, made by the first task that wants it."""
 
     provider: Provider

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from pi.ai.auth import ambient
 from pi.ai.auth.clients import NO_CLIENTS, login_settings
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
-from pi.ai.auth.login import load_login
-from pi.ai.auth.refresh import fresh
 from pi.ai.auth.resolved import MODELS_JSON, Resolved, unused_sources
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.auth.values import RememberedCommands, expand, may_expand, why_not
@@ -122,6 +120,10 @@ async def _logged_in(
     min_expiry: float,
     clients: Mapping[str, Json],
 ) -> Resolved:
+    # Not at the top: most people have a key.
+    from pi.ai.auth.login import load_login
+    from pi.ai.auth.refresh import fresh
+
     login, settings = load_login(provider), login_settings(provider, clients)
     try:
         credential = await fresh(

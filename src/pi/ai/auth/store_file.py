@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -146,6 +145,8 @@ class StoreMemory:
 
     def read(self) -> Json:
         """A copy of the entries."""
+        import copy  # only here, and this store is for tests and embedders
+
         return copy.deepcopy(self._entries)
 
     @asynccontextmanager

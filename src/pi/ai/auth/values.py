@@ -27,9 +27,7 @@ COMMAND_SECONDS = 60.0
 """A password manager may have to ask the person first."""
 MOST_OUTPUT = 64 * 1024
 
-_REFERENCE = re.compile(
-    r"\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*))", re.ASCII
-)
+_REFERENCE = r"(?a)\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*))"
 
 
 class RememberedCommands:
@@ -38,6 +36,11 @@ class RememberedCommands:
     def __init__(self) -> None:
         self._outputs: dict[Hashable, str] = {}
         self._running: SingleFlight[str | None] = SingleFlight()
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """Everything that is remembered."""
+        return tuple(self._outputs.values())
 
     async def output(self, command: str, *, environ: Mapping[str, str], cwd: Path) -> str | None:
         """What ``command`` printed, now or earlier."""
@@ -90,15 +93,15 @@ def escape(literal: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    found = _REFERENCE.finditer(text)
+    found = re.finditer(_REFERENCE, text)
     return [name for match in found if (name := match["braced"] or match["bare"])]
 
 
 def _interpolated(text: str, environ: Mapping[str, str]) -> str | None:
     if not all(environ.get(name) for name in _names(text)):
         return None
-    value = _REFERENCE.sub(
-        lambda match: match["plain"] or environ[match["braced"] or match["bare"]], text
+    value = re.sub(
+        _REFERENCE, lambda match: match["plain"] or environ[match["braced"] or match["bare"]], text
     )
     return value or None
 

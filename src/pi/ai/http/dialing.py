@@ -69,14 +69,15 @@ def _give_up(attempt: Attempt) -> None:
 
 
 async def _resolve(host: str, port: int) -> list[Address]:
+    name = host.encode("ascii")  # bytes: text would load the codec of international names
     try:
         # A literal address needs no name server and no thread.
         return list(
-            socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+            socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
         )
     except socket.gaierror:
         loop = asyncio.get_running_loop()
-        return list(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        return list(await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM))
 
 
 def _interleaved(addresses: list[Address]) -> list[Address]:

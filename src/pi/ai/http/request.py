@@ -11,8 +11,8 @@ from pi.base.records import Record
 
 HeaderPairs = tuple[tuple[str, str], ...]
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_FIELD_VALUE = re.compile(r"[\t -~\x80-\xff]*")
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_FIELD_VALUE = r"[\t -~\x80-\xff]*"
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
@@ -56,13 +56,13 @@ def encode_head(
 
 def encode_lines(method: str, target: str, fields: list[tuple[str, str]]) -> bytes:
     """A request head made of checked parts."""
-    if not _TOKEN.fullmatch(method):
+    if not re.fullmatch(_TOKEN, method):
         raise InvalidRequest(f"{method!r} is not a request method.")
     lines = [f"{method} {target} HTTP/1.1"]
     for name, value in fields:
-        if not _TOKEN.fullmatch(name):
+        if not re.fullmatch(_TOKEN, name):
             raise InvalidRequest(f"{name!r} is not a header name.")
-        if not _FIELD_VALUE.fullmatch(value):
+        if not re.fullmatch(_FIELD_VALUE, value):
             # The value is not shown: it may be a key with a stray line break.
             raise InvalidRequest(f"The value of header {name} holds characters HTTP cannot carry.")
         lines.append(f"{name}: {value}")

@@ -34,7 +34,7 @@ class HttpResponse(Record):
         """The body as JSON; ``BadResponse`` when it is something else."""
         try:
             return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise BadResponse(f"The response (status {self.status}) is not JSON.") from problem
 
 

@@ -13,7 +13,7 @@ from pi.base.records import Record
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-_NETLOC = re.compile(
+_NETLOC = (
     r"(?:(?P<name>[A-Za-z0-9._~-]+)|\[(?P<address>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._~-]+)?)\])"
     r"(?::(?P<port>[0-9]{0,5}))?"
 )
@@ -84,7 +84,7 @@ def basic_authorization(userinfo: str) -> str:
 
 
 def _origin(scheme: str, netloc: str) -> Origin:
-    parts = _NETLOC.fullmatch(_ascii(netloc))
+    parts = re.fullmatch(_NETLOC, _ascii(netloc))
     if parts is None:
         raise InvalidRequest(f"{netloc!r} is not a host with an optional port.")
     host = parts["name"] or parts["address"].replace("%25", "%")

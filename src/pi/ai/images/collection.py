@@ -75,7 +75,7 @@ class ImagesModels:
         self, model: ImageModel, request: ImageRequest, options: StreamOptions
     ) -> Answer:
         # Here, not above: no HTTP client before the first request.
-        from pi.ai.failures import from_http, from_status
+        from pi.ai.failures import from_error_object, from_http, from_status
         from pi.ai.http.errors import HttpError
         from pi.ai.http.request import HttpRequest
 
@@ -107,6 +107,11 @@ class ImagesModels:
             )
             if response.status != 200:
                 raise from_status(response.status, response.headers, response.body, self._clock)
-            return shape.understand(response.json())
+            body = response.json()
+            if not isinstance(body, dict):
+                body = {}
+            if body.get("error"):
+                raise from_error_object(body, clock=self._clock)
+            return shape.understand(body)
         except HttpError as problem:
             raise from_http(problem) from problem

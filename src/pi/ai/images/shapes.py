@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Protocol
 
-from pi.ai.errors import AnswerRefused, BadAnswer
+from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest
 from pi.ai.images.picture import ImageModel, ImageRequest
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Image, Json, Usage
@@ -215,6 +215,13 @@ def _boundary(images: Iterable[Image]) -> str:
     return "pi-" + sha256("".join(image.data for image in images).encode()).hexdigest()[:40]
 
 
+def _decoded(image: Image) -> bytes:
+    try:
+        return b64decode(image.data)
+    except ValueError as problem:
+        raise BadRequest(f"A picture to start from is not base64: {problem}.") from problem
+
+
 def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:
     parts = [
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
@@ -225,7 +232,7 @@ def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:
         parts.append(
             f'--{boundary}\r\nContent-Disposition: form-data; name="image[]"; '
             f'filename="image-{at}.{suffix}"\r\nContent-Type: {image.mime_type}\r\n\r\n'.encode()
-            + b64decode(image.data)
+            + _decoded(image)
             + b"\r\n"
         )
     return b"".join(parts) + f"--{boundary}--\r\n".encode()

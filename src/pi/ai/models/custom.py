@@ -16,7 +16,7 @@ from pi.ai.models.model import Model
 from pi.ai.models.relaxed_json import parse_relaxed
 from pi.base.records import Record, field, replace
 
-_EXPECTED = re.compile(r"Expected `([^`]+)`.*?(?: - at `\$(.*)`)?$", re.DOTALL)
+_EXPECTED = r"(?s)Expected `([^`]+)`.*?(?: - at `\$(.*)`)?$"
 _JSON_TYPES = {"int": "number", "float": "number", "str": "string", "bool": "boolean"}
 _PROVIDER_FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("name", "baseUrl", "api", "apiKey", "oauth"), (str, "string")),
@@ -149,6 +149,9 @@ def _schema_faults(document: object) -> Iterable[str]:
             yield f"{where}.apiKey: must not be empty"
         if wrong:
             continue
+        for header, value in raw.get("headers", {}).items():
+            if not isinstance(value, str):
+                yield f"{where}.headers.{header}: must be string"
         for at, model in enumerate(raw.get("models", ())):
             yield from _model_faults(f"{where}.models.{at}", model, needs_id=True)
         for model_id, change in raw.get("modelOverrides", {}).items():
@@ -170,7 +173,7 @@ def _model_faults(where: str, raw: object, *, needs_id: bool) -> Iterable[str]:
 
 def _explain(problem: str) -> str:
     """msgspec's sentence as ``.path.to.field: must be type``."""
-    found = _EXPECTED.search(problem)
+    found = re.search(_EXPECTED, problem)
     if found is None:
         return f": {problem}"
     kind = found[1].split(" | ")[0]

@@ -8,20 +8,27 @@ from typing import Any
 import msgspec
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+_COMMENT = rf"(?s)({_STRING})|//[^\n]*|/\*.*?\*/"
+_TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
 
 
 def parse_relaxed(text: str) -> Any:
     """The value that ``text`` describes; ``ValueError`` with the reason when it is no JSON.
 
-    What is taken out is replaced by spaces, so that the position in the reason is the real one.
+    ``1e6`` and ``8.0`` are whole numbers. What is taken out is replaced by spaces, so that the
+    position in the reason is the real one.
     """
-    plain = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text.removeprefix("\ufeff")))
+    plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text.removeprefix("\ufeff")))
+    decoder = msgspec.json.Decoder(float_hook=_number)
     try:
-        return msgspec.json.decode(plain.encode("utf-8", "surrogatepass"))
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        return decoder.decode(plain.encode("utf-8", "surrogatepass"))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise ValueError(str(problem)) from problem
+
+
+def _number(literal: str) -> int | float:
+    number = float(literal)
+    return int(number) if number.is_integer() else number
 
 
 def _blank(found: re.Match[str]) -> str:

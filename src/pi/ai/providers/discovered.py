@@ -14,7 +14,7 @@ from pi.ai.models.model import Model
 from pi.ai.providers.built_in import WireProvider
 from pi.ai.providers.provider import Provider
 from pi.ai.request import Access
-from pi.base.records import replace
+from pi.base.records import Record, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.exchange import Services
@@ -37,8 +37,10 @@ List: TypeAlias = Callable[[Get, Callable[..., Model]], Awaitable[tuple[Model, .
 class DiscoveredProvider(WireProvider):
     """A local server whose list of models is asked for by ``refresh``."""
 
-    def __init__(self, row: Provider, list_models: List) -> None:
+    def __init__(self, row: Provider, list_models: List, *, window: int = 0) -> None:
         self._found: tuple[Model, ...] = ()
+        self._window = window
+        """What the person says of it; 0 for nothing."""
         self._ask = list_models
         super().__init__(row, lambda: self._found)
 
@@ -66,6 +68,7 @@ class DiscoveredProvider(WireProvider):
                 input=("text", "image") if sees else ("text",),
                 compat=LOCAL_COMPAT,
             )
+            window = self._window or window
             if not isinstance(window, int) or window <= 0:
                 return model
             return replace(model, context_window=window, max_tokens=min(window, model.max_tokens))
@@ -75,9 +78,15 @@ class DiscoveredProvider(WireProvider):
 
 def local_providers(environ: Mapping[str, str]) -> tuple[DiscoveredProvider, ...]:
     """The servers that are looked for, at the addresses that ``environ`` or custom names."""
-    return tuple(
-        DiscoveredProvider(replace(row, base_url=_address(environ.get(variable), row)), ask)
-        for row, variable, ask in _SERVERS
+    return tuple(_provider(server, environ) for server in _SERVERS)
+
+
+def _provider(server: _Server, environ: Mapping[str, str]) -> DiscoveredProvider:
+    given = next((environ[name] for name in server.addresses if environ.get(name)), None)
+    row = replace(server.row, base_url=_address(given, server.row))
+    window = environ.get(server.window, "")
+    return DiscoveredProvider(
+        row, server.list_models, window=int(window) if window.isdecimal() else 0
     )
 
 
@@ -86,14 +95,15 @@ async def _list_ollama(get: Get, model: Callable[..., Model]) -> tuple[Model, ..
     names = [str(entry["name"]) for entry in listed if entry.get("name")][:MOST_AT_ONCE]
     details = await asyncio.gather(*(get("/api/show", {"model": name}) for name in names))
     return tuple(
-        _ollama_model(name, shown if isinstance(shown, dict) else {}, model)
+        _ollama_model(name, _object(shown), model)
         for name, shown in zip(names, details, strict=True)
     )
 
 
 def _ollama_model(name: str, shown: Json, model: Callable[..., Model]) -> Model:
-    facts = shown.get("model_info") or {}
-    abilities = shown.get("capabilities") or ()
+    facts = _object(shown.get("model_info"))
+    listed = shown.get("capabilities")
+    abilities = listed if isinstance(listed, list) else ()
     window = next((v for key, v in facts.items() if key.endswith(".context_length")), None)
     return model(
         name,
@@ -105,13 +115,13 @@ def _ollama_model(name: str, shown: Json, model: Callable[..., Model]) -> Model:
 
 async def _list_llama_cpp(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
     listed, properties = await asyncio.gather(get("/v1/models"), get("/props"))
-    properties = properties if isinstance(properties, dict) else {}
-    window = (properties.get("default_generation_settings") or {}).get("n_ctx")
-    sees = (properties.get("modalities") or {}).get("vision")
+    properties = _object(properties)
+    window = _object(properties.get("default_generation_settings")).get("n_ctx")
+    sees = _object(properties.get("modalities")).get("vision")
     return tuple(
         model(
             str(entry["id"]),
-            window=window or (entry.get("meta") or {}).get("n_ctx_train"),
+            window=window or _object(entry.get("meta")).get("n_ctx_train"),
             sees=bool(sees),
         )
         for entry in _items(listed, "data")
@@ -139,40 +149,62 @@ async def _list_vllm(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]
     )
 
 
-_SERVERS: tuple[tuple[Provider, str, List], ...] = (
-    (
-        Provider(id="ollama", name="Ollama", base_url="http://127.0.0.1:11434", needs_key=False),
-        "OLLAMA_HOST",
-        _list_ollama,
+class _Server(Record):
+    """One kind of server."""
+
+    row: Provider
+    addresses: tuple[str, ...]
+    """Variables that name where it is; the first that is set counts."""
+    list_models: List
+    window: str = ""
+    """A variable by which the person says how large its context is, where it does not."""
+
+
+_SERVERS = (
+    _Server(
+        row=Provider(
+            id="ollama",
+            name="Ollama",
+            base_url="http://127.0.0.1:11434",
+            key_variables=("OLLAMA_API_KEY",),
+            needs_key=False,
+        ),
+        addresses=("OLLAMA_BASE_URL", "OLLAMA_HOST"),
+        list_models=_list_ollama,
+        window="OLLAMA_CONTEXT_LENGTH",
     ),
-    (
-        Provider(
+    _Server(
+        row=Provider(
             id="llama.cpp",
             name="llama.cpp",
             base_url="http://127.0.0.1:8080",
-            key_variables=("LLAMA_API_KEY",),
+            key_variables=("LLAMA_API_KEY", "LLAMA_CPP_API_KEY"),
             needs_key=False,
         ),
-        "LLAMA_BASE_URL",
-        _list_llama_cpp,
+        addresses=("LLAMA_BASE_URL", "LLAMA_CPP_BASE_URL"),
+        list_models=_list_llama_cpp,
     ),
-    (
-        Provider(
-            id="lm-studio", name="LM Studio", base_url="http://127.0.0.1:1234", needs_key=False
+    _Server(
+        row=Provider(
+            id="lm-studio",
+            name="LM Studio",
+            base_url="http://127.0.0.1:1234",
+            key_variables=("LM_STUDIO_API_KEY",),
+            needs_key=False,
         ),
-        "LMSTUDIO_BASE_URL",
-        _list_lm_studio,
+        addresses=("LM_STUDIO_BASE_URL", "LMSTUDIO_BASE_URL"),
+        list_models=_list_lm_studio,
     ),
-    (
-        Provider(
+    _Server(
+        row=Provider(
             id="vllm",
             name="vLLM",
             base_url="http://127.0.0.1:8000",
             key_variables=("VLLM_API_KEY",),
             needs_key=False,
         ),
-        "VLLM_BASE_URL",
-        _list_vllm,
+        addresses=("VLLM_BASE_URL",),
+        list_models=_list_vllm,
     ),
 )
 
@@ -193,8 +225,13 @@ def bearer(access: Access | None) -> tuple[tuple[str, str], ...]:
     return (("Authorization", f"Bearer {access.api_key}"),)
 
 
+def _object(value: Any) -> Json:
+    """``value`` if it is a JSON object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
 def _items(answer: Any, key: str) -> list[Json]:
-    entries = answer.get(key) if isinstance(answer, dict) else None
+    entries = _object(answer).get(key)
     if not isinstance(entries, list):
         return []
     return [entry for entry in entries if isinstance(entry, dict)]

@@ -33,7 +33,7 @@ FAUX_MODEL = Model(
     input=("text", "image"),
 )
 
-WORDS = re.compile(r"\s*\S+\s*|\s+")
+WORDS = r"\s*\S+\s*|\s+"
 
 
 class Reply(Record):
@@ -131,12 +131,12 @@ async def _play(
 ) -> None:
     match block:
         case Text():
-            for word in WORDS.findall(block.text):
+            for word in re.findall(WORDS, block.text):
                 builder.text(key, word)
                 flush()
                 await asyncio.sleep(0)  # lets the consumer see, and interrupt, every word
         case Thinking():
-            for word in WORDS.findall(block.thinking):
+            for word in re.findall(WORDS, block.thinking):
                 builder.thinking(key, word)
                 flush()
                 await asyncio.sleep(0)

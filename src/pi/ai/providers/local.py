@@ -66,8 +66,12 @@ class LocalProvider:
         return LOCAL
 
     def models(self) -> tuple[Model, ...]:
-        """The embedded model; other files need no list, their path is their id."""
+        """The embedded model; for other files see ``unlisted_model``."""
         return (SMALL_MODEL,)
+
+    def unlisted_model(self, model_id: str) -> Model | None:
+        """The model in a file: its id is the path."""
+        return gguf_model(Path(model_id)) if model_id.lower().endswith(".gguf") else None
 
     async def refresh(self, services: Services, access: Access | None) -> None:
         """Nothing to ask."""

@@ -23,8 +23,8 @@ class Provider(Record):
     """Further variables without which requests cannot be made, such as an account id."""
     ambient: Literal["aws", "google"] | None = None
     """The cloud whose own credential chain is asked when there is neither key nor login."""
-    login: str | None = None
-    """Module below ``pi.ai.auth.logins`` that signs in a person."""
+    login: object = None
+    """Name of the module below ``pi.ai.auth.logins`` that signs in a person, or a ``Login``."""
     needs_key: bool = True
     """False for servers on this machine, which usually take any key."""
     default_model: str = ""

@@ -11,12 +11,13 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from pi.base.records import Record
 
 KILL_ROUNDS = 20
 
 
-class Running(NamedTuple):
+class Running(Record, kw_only=False):
     """One line of the system's table of processes."""
 
     pid: int

@@ -36,6 +36,7 @@ async def _with_credentials(
     do: Action, arguments: Arguments, named: str | None, environ: Mapping[str, str]
 ) -> int:
     credentials = Credentials.of(environ, report=complain)
+    await credentials.take_over_older()
     try:
         return await do(arguments, named, credentials)
     finally:

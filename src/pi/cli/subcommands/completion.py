@@ -69,6 +69,10 @@ def zsh() -> str:
 #compdef pi
 # Completion of pi for zsh: eval "$(pi completion zsh)"
 _pi() {{
+    if compset -P @; then
+        _files
+        return
+    fi
     local -a commands
     commands=(
 {commands}
@@ -82,13 +86,17 @@ _pi() {{
         '*:file or message:_files' ;;
     esac
 }}
-compdef _pi pi
+if [[ ${{funcstack[1]}} == _pi ]]; then
+    _pi "$@"  # as a file of fpath, at its first use
+else
+    compdef _pi pi
+fi
 """
 
 
 def fish() -> str:
     """A script to be sourced by fish."""
-    lines = ["# Completion of pi for fish: pi completion fish | source"]
+    lines = ["# Completion of pi for fish: pi completion fish | source", _FISH_FILES]
     for command in _listed():
         lines.append(
             f"complete -c pi -n __fish_use_subcommand -a {command.name}"
@@ -97,10 +105,17 @@ def fish() -> str:
         inside = f"-n '__fish_seen_subcommand_from {command.name}'"
         lines += [f"complete -c pi {inside} -f -a {action}" for action in command.actions]
         lines += [f"complete -c pi {inside} {row}" for row in _fish_rows(command.flags)]
-    lines += [f"complete -c pi -n __fish_use_subcommand {row}" for row in _fish_rows(FLAGS)]
+    # Not __fish_use_subcommand: to that, the value of an option is a command.
+    commands = " ".join(command.name for command in _listed())
+    outside = f"-n 'not __fish_seen_subcommand_from {commands}'"
+    lines += [f"complete -c pi {outside} {row}" for row in _fish_rows(FLAGS)]
     return "".join(f"{line}\n" for line in lines)
 
 
+_FISH_FILES = (
+    "complete -c pi -n 'string match -q -- \"@*\" (commandline -ct)' -f"
+    " -a '@(__fish_complete_path (commandline -ct | string sub -s 2))'"
+)
 SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
 

@@ -24,11 +24,11 @@ from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
 from pi.coding.packages.filters import matches
 from pi.coding.packages.overview import config_lines, list_lines, source_name, update_line
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.self_update import update_command
 from pi.coding.packages.source import parse_source, without_password
 from pi.coding.packages.store import PackageStore
+from pi.coding.packages.stores import Stores
 from pi.coding.resources.source import Scope
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
@@ -38,8 +38,6 @@ from pi.coding.trust.store import TrustStore
 from pi.coding.trust.trust import decide_trust
 
 ITSELF = ("self", "pi")
-LOCK = ".packages.lock"
-"""In the agent directory."""
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
@@ -101,15 +99,14 @@ class _Desk:
 
     def store(self, scope: Scope) -> PackageStore:
         """Where packages of a scope are installed."""
-        base = self.host.agent_dir if scope == "user" else self.cwd / ".pi"
+        host = self.host
         programs = Programs(
-            environ=self.host.environ,
+            environ=host.environ,
             npm_command=self._settings.values.npm_command,
-            offline=self.host.offline,
+            offline=host.offline,
         )
-        shelf = Shelf(scope=scope, base=base)
-        lock = self.host.agent_dir / LOCK
-        return PackageStore(shelf, programs, lock=lock, clock=self.host.clock)
+        stores = Stores(agent_dir=host.agent_dir, cwd=self.cwd, programs=programs, clock=host.clock)
+        return stores.store(scope)
 
     def configured(self) -> list[Configured]:
         """Every package that counts."""

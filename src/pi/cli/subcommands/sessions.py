@@ -19,9 +19,9 @@ from pi.cli.exporting import write_export
 from pi.cli.standard_streams import complain
 from pi.coding.runtime.host import Host
 from pi.coding.session.catalog import ListedSession, SessionCatalog
+from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.naming import clean_name
 from pi.coding.session.renaming import rename_session
-from pi.coding.session.resolving import NoMatchingSession
 from pi.coding.session.search import search_sessions, search_texts
 from pi.coding.session.stamps import Stamps
 from pi.coding.session.trash import Trash
@@ -59,7 +59,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
             sys.stdout.write(f"Put into the trash: {_title(session)}\n")
         case ("export", id, *rest) if len(rest) <= 1:
             target = Path(rest[0]).expanduser() if rest else None
-            write_export(_only(id, catalog).path, target, host.environ)
+            write_export(_only(id, catalog).path, target, host)
         case ("rename" | "delete" | "export" as action, *_):
             raise BadArguments(f"`pi sessions {action}` needs an id", hint="See `pi sessions -h`.")
         case words:

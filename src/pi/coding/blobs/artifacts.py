@@ -8,7 +8,7 @@ from pathlib import Path
 from pi.base.records import Record
 from pi.coding.blobs.folder import TextFolder
 
-_NAME = re.compile(r"([0-9]+)\..*\.log", re.DOTALL)
+_NAME = r"(?s)([0-9]+)\..*\.log"
 
 
 class Artifact(Record):
@@ -64,5 +64,7 @@ class Artifacts:
 
     def _names(self) -> dict[int, str]:
         return {
-            int(found[1]): found[0] for n in self.folder.names() if (found := _NAME.fullmatch(n))
+            int(found[1]): found[0]
+            for n in self.folder.names()
+            if (found := re.fullmatch(_NAME, n))
         }

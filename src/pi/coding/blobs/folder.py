@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from pathlib import Path
 
 from pi.base.errors import PiError
@@ -26,6 +25,8 @@ def copy_artifacts(session_file: Path, fork_file: Path) -> None:
     source, target = artifact_directory(session_file), artifact_directory(fork_file)
     if not source.is_dir():
         return
+    import shutil  # with all its archive formats, and forks are rare
+
     try:
         private_directory(target.parent)
         shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -17,8 +16,8 @@ log = logging.getLogger(__name__)
 PREFIX = "blob:sha256:"
 """How a reference begins; the hash follows."""
 
-_HASH = re.compile("[0-9a-f]{64}")
-_EXTENSION = re.compile("[a-z0-9]{1,8}")
+_HASH = "[0-9a-f]{64}"
+_EXTENSION = "[a-z0-9]{1,8}"
 
 
 class Blob(Record):
@@ -43,12 +42,12 @@ class BlobStore:
 
     def put(self, data: bytes, *, extension: str = "") -> Blob:
         """Store bytes; ``FileProblem`` if that is impossible. ``extension`` is without a dot."""
-        hash = hashlib.sha256(data).hexdigest()
+        hash = _hash(data)
         path = private_directory(self.directory) / hash
         if not path.exists():
             replace_file(path, data, mode=0o600)
         display = path
-        if _EXTENSION.fullmatch(extension):
+        if re.fullmatch(_EXTENSION, extension):
             display = path.with_name(f"{hash}.{extension}")
             _link(path, display, data)
         return Blob(hash=hash, path=path, display_path=display)
@@ -56,13 +55,19 @@ class BlobStore:
     def get(self, ref: str) -> bytes | None:
         """The bytes of a hash or of a reference; ``None`` if they are gone or were changed."""
         hash = ref.removeprefix(PREFIX)
-        if not _HASH.fullmatch(hash):
+        if not re.fullmatch(_HASH, hash):
             return None
         data = read_if_exists(self.directory / hash)
-        if data is not None and hashlib.sha256(data).hexdigest() != hash:
+        if data is not None and _hash(data) != hash:
             log.warning("the blob %s is damaged", self.directory / hash)
             return None
         return data
+
+
+def _hash(data: bytes) -> str:
+    import hashlib  # loads OpenSSL's, for which a start without blobs need not wait
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def _link(path: Path, display: Path, data: bytes) -> None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from pi.agent.compaction.branch_summary import summarise_branch
 from pi.agent.compaction.items import Item
-from pi.agent.compaction.prompts import Guidance
 from pi.agent.compaction.settings import CompactionSettings
-from pi.agent.compaction.summarising import Ask
-from pi.ai.messages import Usage
+from pi.ai.messages import Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.coding.bus import Event, Question
 from pi.coding.compaction.measuring import branch_items
 from pi.coding.compaction.options import BranchSummaryOptions
-from pi.coding.session.entries import BranchSummary, Entry
+from pi.coding.session.entries import BranchSummary, Compaction, Entry
 from pi.coding.session.log import SessionLog
+
+if TYPE_CHECKING:
+    from pi.agent.compaction.summarising import Ask
 
 
 class Notes(Record):
@@ -84,7 +83,7 @@ class TreeMoved(Event):
 
     new_leaf_id: str | None
     old_leaf_id: str | None
-    summary: BranchSummary | None = None
+    summary_entry: BranchSummary | None = None
     from_extension: bool = False
 
 
@@ -111,8 +110,12 @@ async def notes_on(
     model: Model,
 ) -> Notes:
     """Notes by a model on what ``move`` leaves behind, or ``CompactionFailed``."""
-    left = {entry.id for entry in move.entries}
-    items: Sequence[Item] = [item for item in branch_items(log) if item.id in left]
+    # Not at the top: every start loads the events above, and hardly any asks for notes.
+    from pi.agent.compaction.branch_summary import summarise_branch
+    from pi.agent.compaction.prompts import Guidance
+
+    left = {entry.id: entry for entry in move.entries}
+    items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
     custom = move.custom_instructions
     guidance = Guidance(
         custom_instructions="" if move.replace_instructions else custom,
@@ -121,3 +124,12 @@ async def notes_on(
     settings = CompactionSettings(reserve_tokens=options.reserve_tokens)
     made = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
     return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
+
+
+def _with_summary(item: Item, entry: Entry) -> Item:
+    """``item``; that of a compaction tells its summary, which a branch that is left has no more."""
+    if not isinstance(entry, Compaction):
+        return item
+    details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None
+    summary = UserMessage(content=entry.summary)
+    return replace(item, role="compactionSummary", message=summary, details=details)

@@ -94,8 +94,8 @@ class OneCompaction:
         """A compaction that an extension brings; it may also forbid one."""
         question = BeforeCompact(
             preparation=preparation,
-            branch=tuple(self._conversation.log.branch()),
-            instructions=self._wish.instructions,
+            branch_entries=tuple(self._conversation.log.branch()),
+            custom_instructions=self._wish.instructions,
             reason=self._wish.reason,
             will_retry=self._wish.will_retry,
         )
@@ -167,7 +167,7 @@ class OneCompaction:
         entry = await around.add(draft)
         assert isinstance(entry, Compaction)
         told = Compacted(
-            entry=entry,
+            compaction_entry=entry,
             from_extension=from_hook,
             reason=self._wish.reason,
             will_retry=self._wish.will_retry,

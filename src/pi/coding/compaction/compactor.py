@@ -7,7 +7,6 @@ import asyncio
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.waiting import Abort, Aborted
 from pi.base.records import UNSET, replace
-from pi.coding.compaction.carrying_out import OneCompaction
 from pi.coding.compaction.events import (
     CompactFailed,
     CompactionEnd,
@@ -47,6 +46,8 @@ class Compactor:
         """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
         if self._abort is not None:
             raise CompactionFailed("aborted", "Another compaction is under way.")
+        from pi.coding.compaction.carrying_out import OneCompaction  # most sessions never compact
+
         self._abort = abort = Abort(self._around.clock)
         end = CompactionEnd(reason=wish.reason)
         await self._around.tell(CompactionStart(reason=wish.reason))

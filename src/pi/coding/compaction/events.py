@@ -7,13 +7,15 @@ The others go over the bus, where extensions hear them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from pi.agent.compaction.preparation import Preparation
 from pi.ai.messages import Image, Json, Text, Usage
 from pi.base.records import UNSET, Record, UnsetType, field, replace
 from pi.coding.bus import Event, Question
 from pi.coding.session.entries import Compaction, Entry
+
+if TYPE_CHECKING:  # every start loads these events, hardly any compacts
+    from pi.agent.compaction.preparation import Preparation
 
 Reason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
 
@@ -61,8 +63,8 @@ class BeforeCompact(Question):
     """A compaction is about to begin: it may be cancelled, or done by somebody else."""
 
     preparation: Preparation
-    branch: Sequence[Entry]
-    instructions: str
+    branch_entries: Sequence[Entry]
+    custom_instructions: str
     reason: Reason
     will_retry: bool
     decision: CompactDecision = CompactDecision()
@@ -84,6 +86,14 @@ class CompactingAnswer(Record):
     context: tuple[str, ...] = ()
     preserve_data: Json = field(default_factory=dict)
 
+    def and_then(self, answer: CompactingAnswer) -> CompactingAnswer:
+        """Both answers: contexts and data add up, the last prompt wins."""
+        return CompactingAnswer(
+            prompt=answer.prompt or self.prompt,
+            context=self.context + answer.context,
+            preserve_data=self.preserve_data | answer.preserve_data,
+        )
+
 
 class Compacting(Question):
     """A summary is about to be asked for: what else should the summarising model know?"""
@@ -92,19 +102,14 @@ class Compacting(Question):
     answer: CompactingAnswer = CompactingAnswer()
 
     def answered(self, answer: CompactingAnswer) -> Self:
-        """Contexts add up, the last prompt wins."""
-        merged = CompactingAnswer(
-            prompt=answer.prompt or self.answer.prompt,
-            context=self.answer.context + answer.context,
-            preserve_data=self.answer.preserve_data | answer.preserve_data,
-        )
-        return replace(self, answer=merged)
+        """What all say counts."""
+        return replace(self, answer=self.answer.and_then(answer))
 
 
 class Compacted(Event):
     """A compaction is in the log."""
 
-    entry: Compaction
+    compaction_entry: Compaction
     from_extension: bool
     reason: Reason
     will_retry: bool

@@ -8,6 +8,7 @@ from pi.agent.compaction.items import Item, Role
 from pi.ai.estimate import counted_tokens, message_tokens
 from pi.ai.messages import (
     AssistantMessage,
+    Json,
     Message,
     SystemMessage,
     ToolResultMessage,
@@ -15,7 +16,14 @@ from pi.ai.messages import (
 )
 from pi.ai.transcript import checkpoint
 from pi.base.records import Record, replace
-from pi.coding.session.context import Edits, edited, edits_on, message_of
+from pi.coding.session.context import (
+    Edits,
+    edits_on,
+    first_kept,
+    latest_compaction,
+    message_as_edited,
+    message_of,
+)
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import BranchSummary, Compaction, ContextEdit, Entry, MessageEntry
@@ -45,31 +53,54 @@ class Measured(Record):
 def tokens_in_use(conversation: SessionConversation) -> int:
     """How much of the window the conversation takes; the cost does not grow with its length.
 
-    As the provider counted it with the last answer, and a guess for what came after. What was
-    counted before a compaction says nothing.
+    As the provider counted it with the last answer, and a guess for what came or was edited
+    after. What was counted before a compaction says nothing.
     """
     log = conversation.log
     since = 0
-    gone: set[str] = set()
+    edits: dict[str, Json | None] = {}
     place = log.leaf
     while place is not None and log.tree.outlines[place].type != "compaction":
         entry = log.at(place)
         if isinstance(entry, ContextEdit):
-            gone.add(entry.target_id)
-        elif entry.id not in gone:
-            for message in _converted(message_of(entry)):
-                if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
-                    return counted + since
-                since += message_tokens(message)
+            edits.setdefault(entry.target_id, entry.replacement)
+        elif entry.id not in edits and (counted := _counted(entry)):
+            return counted + since - _saved(log, place, edits)
+        else:
+            since += _tokens(message_as_edited(entry, edits))
         place = log.tree.parent(place)
     return sum(map(message_tokens, convert_to_llm(conversation.messages())))
 
 
+def _counted(entry: Entry) -> int:
+    """What the provider counted when it gave this answer; 0 for anything else."""
+    match entry:
+        case MessageEntry(message=AssistantMessage() as answer):
+            return counted_tokens(answer)
+        case _:
+            return 0
+
+
+def _saved(log: SessionLog, place: int, edits: Edits) -> int:
+    """What ``edits``, which came after the answer at ``place``, take off what it was shown."""
+    if not edits:
+        return 0
+    path = log.tree.path(place)
+    then, outlines = edits_on(log, path), log.tree.outlines
+    shown = path[first_kept(log, path) :]
+    entries = [log.at(each) for each in shown if outlines[each].id in edits]
+    return sum(
+        _tokens(message_as_edited(entry, then)) - _tokens(message_as_edited(entry, edits))
+        for entry in entries
+    )
+
+
 def measured(conversation: SessionConversation) -> Measured:
     """Everything that a compaction needs to know of the branch; reads all of it."""
-    entries = list(conversation.log.branch())
-    items = branch_items(conversation.log)
-    start, previous = _first_kept(entries)
+    log = conversation.log
+    path = log.tree.path(log.leaf)
+    items = branch_items(log)
+    start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
     return Measured(
         items=tuple(items[start:]),
         covered=tuple(items[:start]),
@@ -87,12 +118,9 @@ def branch_items(log: SessionLog) -> list[Item]:
 
 
 def _item(entry: Entry, edits: Edits) -> Item:
-    message = message_of(entry)
-    role = _role(message)
-    if message is not None and entry.id in edits:
-        message = edited(message, edits[entry.id])
+    message = message_as_edited(entry, edits)
     said = _converted(message)
-    item = Item(id=entry.id, role=role, message=said[0] if said else None)
+    item = Item(id=entry.id, role=_role(message_of(entry)), message=said[0] if said else None)
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
@@ -122,14 +150,8 @@ def _converted(message: SessionMessage | None) -> list[Message]:
     return [] if message is None else convert_to_llm([message])
 
 
-def _first_kept(entries: Sequence[Entry]) -> tuple[int, Compaction | None]:
-    """Where the part begins that is shown as it is, and the compaction that says so."""
-    for at in range(len(entries) - 1, -1, -1):
-        compaction = entries[at]
-        if isinstance(compaction, Compaction):
-            kept = (i for i in range(at) if entries[i].id == compaction.first_kept_id)
-            return next(kept, at), compaction
-    return 0, None
+def _tokens(message: SessionMessage | None) -> int:
+    return sum(map(message_tokens, _converted(message)))
 
 
 def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
@@ -151,6 +173,5 @@ def shown_ids(log: SessionLog) -> set[str]:
     """The entries that the model is shown something of, edited ones included."""
     path = log.tree.path(log.leaf)
     edits = edits_on(log, path)
-    entries = [log.at(place) for place in path]
-    start, _ = _first_kept(entries)
-    return {entry.id for entry in entries[start:] if edits.get(entry.id, "") is not None}
+    ids = [log.tree.outlines[place].id for place in path[first_kept(log, path) :]]
+    return {id for id in ids if edits.get(id, "") is not None}

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from pi.agent.compaction.settings import CompactionSettings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from pi.agent.compaction.settings import CompactionSettings, Tokens
 from pi.ai.models.model import Model
+from pi.base.errors import PiError
 from pi.base.records import UNSET, Record, UnsetType, field, replace
+
+
+class BadTokens(PiError):
+    """A number of the settings by which no conversation can be compacted."""
 
 
 class TokenOverride(Record):
     """Other numbers for one model."""
 
-    reserve_tokens: int | UnsetType = UNSET
-    keep_recent_tokens: int | UnsetType = UNSET
+    reserve_tokens: Tokens | UnsetType = UNSET
+    keep_recent_tokens: Tokens | UnsetType = UNSET
 
 
 class CompactionOptions(CompactionSettings):
@@ -55,3 +65,27 @@ class BranchSummaryOptions(Record):
     """Whether it is summarised without asking."""
     reserve_tokens: int = 16_384
     skip_prompt: bool = False
+
+
+def check_tokens(raw: object) -> None:
+    """Raise ``BadTokens`` if ``raw``, the ``compaction`` of the settings, counts what cannot be."""
+    for name, value in _token_counts(raw, "compaction"):
+        try:
+            msgspec.convert(value, Tokens)
+        except msgspec.ValidationError:
+            shown = msgspec.json.encode(value).decode()
+            raise BadTokens(
+                f"Invalid {name} setting: {shown}. Expected a non-negative safe integer."
+            ) from None
+
+
+def _token_counts(raw: object, where: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(raw, Mapping):
+        return
+    for name in ("reserveTokens", "keepRecentTokens"):
+        if name in raw:
+            yield f"{where}.{name}", raw[name]
+    overrides = raw.get("modelOverrides")
+    if isinstance(overrides, Mapping):
+        for model, numbers in overrides.items():
+            yield from _token_counts(numbers, f"{where}.modelOverrides.{model}")

@@ -67,8 +67,8 @@ class CompactionPolicy(Policy):
         if isinstance(at.error, ContextOverflow) or self._had_no_room(answer):
             return self._recover(at.next, "overflow")
         if self._was_cut_off(answer):
-            full = answer.usage.total_tokens >= NEARLY_FULL * self._around.model().context_window
-            if full:
+            window = self._around.model().context_window
+            if answer.usage.total_tokens >= NEARLY_FULL * window > 0:
                 return self._recover(at.next, "incomplete")
             return self._leave_out(at.next)
         self._recovered = False

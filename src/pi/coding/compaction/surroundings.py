@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pi.agent.compaction.summarising import Ask
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import Bus
 from pi.coding.compaction.events import Reason
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.strategies.strategy import Strategy
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
+
+if TYPE_CHECKING:  # loaded with the first compaction
+    from pi.agent.compaction.summarising import Ask
+    from pi.coding.compaction.strategies.strategy import Strategy
 
 Tell: TypeAlias = Callable[[Any], Awaitable[None]]
 """Tells a public event."""

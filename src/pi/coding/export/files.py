@@ -9,6 +9,7 @@ from pathlib import Path
 from pi.ai.transcript import Instructions
 from pi.base.files import replace_file
 from pi.base.json_lines import encode_line
+from pi.coding.blobs.store import BlobStore
 from pi.coding.export.errors import ExportFailed
 from pi.coding.export.html.page import render_page
 from pi.coding.export.markdown import render_markdown
@@ -52,14 +53,20 @@ def destination(argument: str, *, cwd: Path, home: Path) -> Path | None:
 
 
 def export_file(
-    session_file: Path, output: Path | None = None, *, cwd: Path, secrets: Iterable[str] = ()
+    session_file: Path,
+    output: Path | None = None,
+    *,
+    cwd: Path,
+    secrets: Iterable[str] = (),
+    blobs: BlobStore | None = None,
 ) -> Path:
     """Export a session file, which is neither locked nor changed; gives the file that was made.
 
-    ``SessionNotFound`` if there is no such file.
+    ``blobs`` has the pictures that the file only refers to. ``SessionNotFound`` if there is no such
+    file.
     """
     path = cwd / session_file
-    log = SessionLog(read_session(path, Stamps()), Stamps())
+    log = SessionLog(read_session(path, Stamps(), blobs), Stamps())
     target = _target(output, path, cwd)
     replace_file(target, rendered(log, target.suffix, Redactor(secrets)))
     return target
@@ -121,7 +128,8 @@ def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
     for place in log.tree.path(log.leaf):
         entry = log.json(place)
         harmless = redactor.json(entry)
-        lines.append(log.line(place) + b"\n" if harmless == entry else encode_line(harmless))
+        line = log.line(place) if harmless == entry else encode_line(harmless)
+        lines.append(line.removesuffix(b"\n") + b"\n")
     return b"".join(lines)
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from pi.ai.transcript import Instructions
 from pi.base.files import replace_file
 from pi.base.processes import Finished, SpawnFailed, run
-from pi.base.records import Record, replace
+from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.export.errors import ShareFailed
 from pi.coding.export.files import default_name, file_of, rendered
@@ -42,7 +42,7 @@ class Shared(Record):
     gist_url: str = ""
     message: str = "Session shared"
     warning: str = ""
-    """What went wrong on the way, although it came to a good end."""
+    """What the person should know, although it came to a good end."""
 
 
 Handler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
@@ -61,7 +61,8 @@ async def share_session(
 ) -> Shared:
     """Make a page of the session, without its secrets, and pass it on.
 
-    A handler that fails is replaced by a gist, with a warning. Cancelling ends the upload.
+    What the handler does not take goes nowhere else: the person has chosen it instead of a gist.
+    Cancelling ends the upload.
     """
     name = default_name(file_of(session))
     redactor = Redactor(secrets, also=also)
@@ -73,13 +74,10 @@ async def share_session(
             return _told(await handler(file))
         except Exception as problem:  # it is the person's own code, which may fail in any way
             log.warning("the share handler failed", exc_info=problem)
-            warning = (
-                f"The share handler failed: {one_line(str(problem)) or type(problem).__name__}"
-            )
-        try:
-            return replace(await _as_gist(file, cwd=cwd, env=env), warning=warning)
-        except ShareFailed as problem:
-            raise ShareFailed(f"{warning} {problem.message}", hint=problem.hint) from problem
+            reason = one_line(str(problem)) or type(problem).__name__
+            raise ShareFailed(
+                f"The share handler failed: {reason}", hint="The session was not shared."
+            ) from problem
 
 
 def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Handler:

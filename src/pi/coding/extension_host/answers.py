@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from keyword import iskeyword
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from pi.agent.env import OnOutput
 from pi.ai.messages import AssistantMessage, Image, Json, Message, Text, Usage
-from pi.base.records import UNSET, Record, UnsetType
+from pi.base.records import UNSET, Record, UnsetType, replace
+from pi.coding.bus import Question
 from pi.coding.session.entries import Compaction, ContextEdit, Custom, CustomMessageEntry
 from pi.coding.session.messages import CustomMessage
 from pi.coding.shell.user_commands import BashResult
@@ -35,6 +37,29 @@ class InputAnswer(Record):
     action: Literal["continue", "transform", "handled"]
     text: str = ""
     images: tuple[Image, ...] | None = None
+
+
+class SaidInput(Question):
+    """Somebody said something; it may be changed, or taken care of, before it is a message."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+    source: Literal["interactive", "rpc", "extension"] = "interactive"
+    handled: bool = False
+
+    def answered(self, answer: InputAnswer) -> Self:
+        """Changes add up until somebody has taken care of it."""
+        if answer.action == "handled":
+            return replace(self, handled=True)
+        if answer.action == "transform":
+            images = self.images if answer.images is None else answer.images
+            return replace(self, text=answer.text, images=images)
+        return self
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has taken care of it."""
+        return self.handled
 
 
 class BeforeAgentStartAnswer(Record):
@@ -84,10 +109,15 @@ class ToolResultAnswer(Record):
     usage: Usage | UnsetType = UNSET
 
 
-class UserBashAnswer(Record):
-    """Answer to ``user_bash``: the command has been run already."""
+RunCommand: TypeAlias = Callable[[str, str, OnOutput], Awaitable[BashResult]]
+"""``await run(command, cwd, on_text)``: runs a command somewhere, and tells what it writes."""
 
-    result: BashResult
+
+class UserBashAnswer(Record):
+    """Answer to ``user_bash``: the command has been run already, or is run in another way."""
+
+    result: BashResult | Json | None = None
+    operations: RunCommand | None = None
 
 
 class ResourcesAnswer(Record):

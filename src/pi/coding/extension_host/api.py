@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar, Unpack, overload
 
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import ToolOptions
+from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models_collection import ModelProvider
@@ -24,15 +24,24 @@ from pi.coding.compaction.strategies.strategy import Strategy
 from pi.coding.extension_host import registering
 from pi.coding.extension_host.commands import CommandHandler, Completions
 from pi.coding.extension_host.context import ExtensionContext
-from pi.coding.extension_host.control import Content, DeliverAs, HostedSession
+from pi.coding.extension_host.control import SessionControl
+from pi.coding.extension_host.extension_auth import ExtensionAuth
 from pi.coding.extension_host.extension_events import ExtensionEvent
+from pi.coding.extension_host.extension_models import ExtensionModels
 from pi.coding.extension_host.feed import Feed
 from pi.coding.extension_host.flags import ExtensionFlag, FlagKind, FlagValue, flag_value
 from pi.coding.extension_host.hooks import Handler
+from pi.coding.extension_host.input_modes import InputMode
 from pi.coding.extension_host.instance import Instance
 from pi.coding.extension_host.model_wraps import ModelWrap, Purpose, Wrapped
 from pi.coding.extension_host.order import At
-from pi.coding.extension_host.processes import ExecResult, Processes
+from pi.coding.extension_host.owned_policy import owned
+from pi.coding.extension_host.processes import (
+    ExecOptions,
+    ExecResult,
+    Processes,
+    SpawnOptions,
+)
 from pi.coding.extension_host.providers import provider_from
 from pi.coding.extension_host.references import (
     ParseReference,
@@ -46,20 +55,15 @@ from pi.coding.extension_host.registries import (
     Redactor,
     Section,
     Shortcut,
-    View,
-    ViewKind,
 )
 from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.sending import Sending
-from pi.coding.extension_host.services import (
-    ExtensionAuth,
-    ExtensionHttp,
-    ExtensionModels,
-    ExtensionSettings,
-)
+from pi.coding.extension_host.sending import MessageOptions, Sending, UserMessageOptions
+from pi.coding.extension_host.services import ExtensionHttp, ExtensionSettings
+from pi.coding.extension_host.session_parts import Content
 from pi.coding.extension_host.stores import Store, StorePlace, open_store
 from pi.coding.extension_host.sub_sessions import SessionHandle, SubSession
 from pi.coding.extension_host.tools import Exposure, ToolWrap, Wrapping, checked
+from pi.coding.extension_host.views import View, ViewKind
 from pi.coding.files.layers import FileLayer
 from pi.coding.session.messages import CustomMessage
 
@@ -74,8 +78,9 @@ class ExtensionAPI:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._shelves = instance.shelves
+        self._registries = instance.shelves.registries
         self._link = instance.link
-        self._sending = Sending(instance.link, instance.scope, instance.shelves.next_turn)
+        self._sending = Sending(instance.link, instance.shelves.next_turn)
         self._processes = Processes(instance.link, instance.scope)
         self.name = instance.owner.name
         self.scope: Scope = instance.scope
@@ -85,8 +90,8 @@ class ExtensionAPI:
         self.events = registering.ScopedEvents(instance)
         """Events between extensions: ``on`` and ``emit``."""
         self.settings = ExtensionSettings(instance.link, instance.scope)
-        self.auth = ExtensionAuth(instance.link)
-        self.models = ExtensionModels(instance.link)
+        self.auth = ExtensionAuth(instance)
+        self.models = ExtensionModels(instance)
         self.http = ExtensionHttp(instance.link)
         self.log = logging.getLogger(f"pi.extensions.{instance.owner.name}")
 
@@ -169,20 +174,19 @@ class ExtensionAPI:
     ) -> Registration:
         """Stand around the tool of a name: ``await run(params, ctx, inner)``."""
         wrapping = Wrapping(name=name, run=run, params=params, description=description)
-        rows = self._shelves.registries.tool_wraps
-        return self._instance.keep(rows.add(wrapping, self._instance.owner, at))
+        return self._instance.add_row(self._registries.tool_wraps, wrapping, at)
 
     def get_active_tools(self) -> tuple[str, ...]:
         """The names of the tools that are on."""
-        return tuple(self._link.session.active_tools())
+        return tuple(self._link.session.tools.active())
 
     def get_all_tools(self) -> tuple[AgentTool, ...]:
         """Every tool that could be on, but for hidden ones."""
-        return tuple(self._link.session.all_tools())
+        return tuple(self._link.session.tools.all())
 
     def set_active_tools(self, names: Sequence[str]) -> None:
         """Have exactly these tools on from the next request on."""
-        self._link.session.set_active_tools(names)
+        self._link.session.tools.choose(names)
 
     # Commands, keys, flags -----------------------------------------------------------------------
 
@@ -211,7 +215,7 @@ class ExtensionAPI:
 
     def get_commands(self) -> Sequence[Any]:
         """What can be typed behind a slash: of extensions, templates and skills."""
-        return self._link.session.commands()
+        return self._link.session.facts.commands()
 
     def register_shortcut(
         self, key: str, handler: Callable[[Any], Any], *, description: str = ""
@@ -224,8 +228,7 @@ class ExtensionAPI:
             context=self._instance.command_context,
             owner=self._instance.owner,
         )
-        names = self._shelves.registries.shortcuts
-        return self._instance.keep(names.add(key, shortcut, self._instance.owner))
+        return self._instance.add_name(self._registries.shortcuts, key, shortcut)
 
     def shortcut(self, key: str, *, description: str = "") -> Callable[[C], C]:
         """``register_shortcut`` as a decorator."""
@@ -263,15 +266,14 @@ class ExtensionAPI:
 
     def get_flag(self, name: str) -> FlagValue:
         """What the command line says, or the default."""
-        flag = self._shelves.registries.flags.get(name)
+        flag = self._registries.flags.get(name)
         return None if flag is None else flag_value(flag, self._shelves.flags)
 
     # Drawing -------------------------------------------------------------------------------------
 
     def add_view(self, kind: ViewKind, name: str, view: View) -> Registration:
         """Draw a tool, message, entry or status of that name; a string is imported when needed."""
-        names = self._shelves.registries.views
-        return self._instance.keep(names.add(f"{kind}:{name}", view, self._instance.owner))
+        return self._instance.add_name(self._registries.views, f"{kind}:{name}", view)
 
     def register_message_renderer(self, custom_type: str, view: View) -> Registration:
         """Draw messages of an extension."""
@@ -283,22 +285,19 @@ class ExtensionAPI:
 
     def register_markdown_transformer(self, transform: Callable[..., str]) -> Registration:
         """Change Markdown before it is drawn."""
-        rows = self._shelves.registries.markdown
-        return self._instance.keep(rows.add(transform, self._instance.owner))
+        return self._instance.add_row(self._registries.markdown, transform)
 
-    def add_input_mode(self, prefix: str, mode: Any) -> Registration:
+    def add_input_mode(self, prefix: str, mode: InputMode) -> Registration:
         """Have texts that begin with ``prefix`` go to ``mode``; the longest prefix wins."""
-        names = self._shelves.registries.input_modes
-        return self._instance.keep(names.add(prefix, mode, self._instance.owner))
+        return registering.add_input_mode(self._instance, prefix, mode)
 
     # Shaping runs --------------------------------------------------------------------------------
 
     def add_policy(self, policy: Policy, *, at: At = "normal") -> Registration:
         """Have a policy asked in every run from the next one on."""
-        rows = self._shelves.registries.policies
-        return self._instance.keep(
-            rows.add(RankedPolicy(policy=policy, at=at), self._instance.owner, at)
-        )
+        guarded = owned(policy, self._instance.owner, self._shelves.failed)
+        ranked = RankedPolicy(policy=guarded, at=at)
+        return self._instance.add_row(self._registries.policies, ranked, at)
 
     def wrap_model(
         self,
@@ -308,15 +307,12 @@ class ExtensionAPI:
         purposes: frozenset[Purpose] | None = None,
     ) -> Registration:
         """Stand around every model call of the session, summaries included."""
-        rows = self._shelves.registries.model_wraps
-        return self._instance.keep(
-            rows.add(Wrapped(wrap=wrap, purposes=purposes), self._instance.owner, at)
-        )
+        wrapped = Wrapped(wrap=wrap, purposes=purposes)
+        return self._instance.add_row(self._registries.model_wraps, wrapped, at)
 
     def wrap_files(self, layer: FileLayer, *, at: At = "normal") -> Registration:
         """Stand around every write of a tool: see, change or forbid it, and add notes."""
-        rows = self._shelves.registries.file_layers
-        return self._instance.keep(rows.add(layer, self._instance.owner, at))
+        return self._instance.add_row(self._registries.file_layers, layer, at)
 
     def add_scheme(self, scheme: str, handler: ResourceHandler) -> Registration:
         """Have ``scheme://…`` read, and written if the handler can, by the tools for files."""
@@ -324,25 +320,21 @@ class ExtensionAPI:
 
     def add_path_form(self, parse: ParseReference, handler: ResourceHandler) -> Registration:
         """Have every path that ``parse`` gives a reference for read and written by ``handler``."""
-        rows = self._shelves.registries.references
         reference = Reference(parse=parse, handler=handler)
-        return self._instance.keep(rows.add(reference, self._instance.owner))
+        return self._instance.add_row(self._registries.references, reference)
 
     def add_section(self, name: str, text: Section | str) -> Registration:
         """Have one more section of the system prompt; it must be stable between turns."""
         section: Section = (lambda: text) if isinstance(text, str) else text
-        names = self._shelves.registries.sections
-        return self._instance.keep(names.add(name, section, self._instance.owner))
+        return self._instance.add_name(self._registries.sections, name, section)
 
     def add_compaction(self, name: str, strategy: Strategy) -> Registration:
         """Have one more strategy of compaction; ``compaction.strategy`` chooses it."""
-        names = self._shelves.registries.strategies
-        return self._instance.keep(names.add(name, strategy, self._instance.owner))
+        return self._instance.add_name(self._registries.strategies, name, strategy)
 
     def add_redactor(self, redact: Redactor) -> Registration:
         """Change texts before they reach an export or a share."""
-        rows = self._shelves.registries.redactors
-        return self._instance.keep(rows.add(redact, self._instance.owner))
+        return self._instance.add_row(self._registries.redactors, redact)
 
     # Providers -----------------------------------------------------------------------------------
 
@@ -350,7 +342,8 @@ class ExtensionAPI:
         self, provider: ModelProvider | str, config: Mapping[str, Any] | None = None
     ) -> Registration:
         """Have one more provider: an object, or a name and a ``ProviderConfig`` as a dict."""
-        made = provider_from(provider, config, self._shelves.environ)
+        stored = AuthStorage(self._shelves.agent_dir / "auth.json").peek
+        made = provider_from(provider, config, self._shelves.environ, stored)
         return self._instance.keep(self._shelves.providers.add(made, self._instance.owner))
 
     def unregister_provider(self, name: str) -> None:
@@ -360,26 +353,20 @@ class ExtensionAPI:
     # Saying something ----------------------------------------------------------------------------
 
     async def send_message(
-        self,
-        message: CustomMessage | Mapping[str, Any],
-        *,
-        trigger_turn: bool = False,
-        deliver_as: DeliverAs | None = None,
+        self, message: CustomMessage | Mapping[str, Any], **how: Unpack[MessageOptions]
     ) -> None:
-        """Say something to the model; at rest it is only recorded unless ``trigger_turn``."""
-        await self._sending.send_message(message, trigger_turn=trigger_turn, deliver_as=deliver_as)
+        """Say something to the model; at rest it is only recorded unless ``trigger_turn``.
 
-    async def send_user_message(
-        self,
-        content: Content,
-        *,
-        deliver_as: DeliverAs | None = None,
-        expand_prompt_templates: bool = False,
-    ) -> None:
-        """Say something as if the person had said it."""
-        await self._sending.send_user_message(
-            content, deliver_as=deliver_as, expand_prompt_templates=expand_prompt_templates
-        )
+        While it works, ``deliver_as`` says when: ``steer``, ``follow_up`` or ``next_turn``.
+        """
+        await self._sending.send_message(message, **how)
+
+    async def send_user_message(self, content: Content, **how: Unpack[UserMessageOptions]) -> None:
+        """Say something as if the person had said it; ``meta`` is kept, but told to no model.
+
+        While the model works, ``deliver_as`` must say when: ``steer`` or ``follow_up``.
+        """
+        await self._sending.send_user_message(content, **how)
 
     async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
         """Keep something in the session that the model does not see; gives the entry's id."""
@@ -387,20 +374,20 @@ class ExtensionAPI:
 
     async def set_session_name(self, name: str) -> None:
         """Call the session something else."""
-        await self._link.session.rename(name)
+        await self._link.session.talk.rename(name)
 
     def get_session_name(self) -> str | None:
         """What the session is called."""
-        return self._link.session.log.name
+        return self._link.session.talk.log.name
 
     async def set_label(self, entry_id: str, label: str | None = None) -> None:
         """Put a label on an entry, or take it off."""
-        await self._link.session.label(entry_id, label)
+        await self._link.session.talk.label(entry_id, label)
 
     async def publish(self, name: str, data: Any = None) -> None:
         """Tell everybody an event of the extension's own: listeners, JSON mode and RPC."""
         await self._shelves.events.emit(name, data)
-        await self._link.session.tell(ExtensionEvent(name=name, data=data))
+        await self._link.session.events.tell(ExtensionEvent(name=name, data=data))
 
     def feed(self, *, size: int = 1000) -> Feed:
         """Everything that there is and that happens from now on, as data and in order."""
@@ -412,40 +399,28 @@ class ExtensionAPI:
 
     async def set_model(self, model: Model) -> bool:
         """Have another model answer; False if there are no credentials for it."""
-        return await self._link.session.use_model(model)
+        return await self._link.session.models.use(model)
 
     def get_thinking_level(self) -> ThinkingLevel:
         """How much the model thinks."""
-        return self._link.session.thinking_level
+        return self._link.session.models.thinking_level
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Have the model think that much."""
-        await self._link.session.think(level)
+        await self._link.session.models.think(level)
 
     # Running something ---------------------------------------------------------------------------
 
-    async def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: str | bytes | None = None,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | str | None = None,
-        timeout: float | None = None,
-    ) -> ExecResult:
-        """Run a program to its end."""
-        return await self._processes.exec(argv, stdin=stdin, env=env, cwd=cwd, timeout=timeout)
+    async def exec(self, argv: Sequence[str], **how: Unpack[ExecOptions]) -> ExecResult:
+        """Run a program to its end: with ``stdin``, ``env``, ``cwd`` and a ``timeout``."""
+        return await self._processes.exec(argv, **how)
 
-    async def spawn(
-        self,
-        argv: Sequence[str],
-        *,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | str | None = None,
-        detached: bool = False,
-    ) -> Child:
-        """Start a program to talk to; it ends with the session unless ``detached``."""
-        return await self._processes.spawn(argv, env=env, cwd=cwd, detached=detached)
+    async def spawn(self, argv: Sequence[str], **how: Unpack[SpawnOptions]) -> Child:
+        """Start a program to talk to; it ends with ``scope``, else with the session.
+
+        One that is ``detached`` goes on when pi ends.
+        """
+        return await self._processes.spawn(argv, **how)
 
     async def shared(
         self, key: Hashable, make: Callable[[Scope], Awaitable[T]], *, linger: float = 0
@@ -457,22 +432,21 @@ class ExtensionAPI:
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
         """Begin a nested session with the guards of this one; it ends with it."""
-        nested = await self._link.session.open_nested(spec)
+        nested = await self._link.session.control.open_nested(spec)
         return SessionHandle(nested, spec, self.scope)
 
     def provide(self, name: str, service: object) -> Registration:
         """Offer something to other extensions."""
-        names = self._shelves.registries.services
-        return self._instance.keep(names.add(name, service, self._instance.owner))
+        return self._instance.add_name(self._registries.services, name, service)
 
     def service(self, name: str) -> Any:
         """What another extension offers; ``None`` if nobody does."""
-        return self._shelves.registries.services.get(name)
+        return self._registries.services.get(name)
 
     def store(self, place: StorePlace = "session") -> Store:
         """Small JSON values that are kept for this extension: ``get``, ``set``, ``delete``."""
         return open_store(place, self.name, self._link.session, self._shelves.agent_dir)
 
-    def when_idle(self, act: Callable[[HostedSession], Awaitable[None]]) -> Registration:
+    def when_idle(self, act: Callable[[SessionControl], Awaitable[None]]) -> Registration:
         """Have ``act`` replace or move the session as soon as the agent rests."""
         return registering.when_idle(self._instance, act)

@@ -41,7 +41,11 @@ BUILT_IN = frozenset(
         "reload",
         "quit",
         "debug",
+        "dump",
         "extensions",
+        "help",
+        "theme",
+        "usage",
     }
 )
 """Commands of the screen, which no extension can replace."""

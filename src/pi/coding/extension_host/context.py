@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
+from pi.agent.open_answer import MessageToken
+from pi.agent.policy import Interrupt, Request
+from pi.agent.tool import FilePreview
+from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.blobs.artifacts import Artifacts
-from pi.coding.extension_host.control import Cancelled, Setup
+from pi.coding.blobs.store import BlobStore
+from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
 from pi.coding.extension_host.extension_ui import OwnedUI
 from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.replicas import Remote, Replica
+from pi.coding.extension_host.resources import ExtensionResources
+from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.session_reader import SessionReader
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.files.local import LocalFiles
@@ -33,6 +41,9 @@ class ExtensionContext:
     Every member hands over to a part of the session; once that is over, each raises
     ``StaleSession``.
     """
+
+    resources: ExtensionResources
+    """Rules and whatever else is found in many places; given when its extension is."""
 
     def __init__(self, link: Link, ui: OwnedUI, mode: Callable[[], Mode]) -> None:
         self._link = link
@@ -58,65 +69,93 @@ class ExtensionContext:
     @property
     def cwd(self) -> Path:
         """The directory that the session works in."""
-        return self._link.session.cwd
+        return self._link.session.place.cwd
 
     @property
     def files(self) -> LocalFiles:
         """The door to files that tools use."""
-        return self._link.session.files
+        return self._link.session.place.files
 
     @property
     def artifacts(self) -> Artifacts:
         """Where long outputs are kept."""
-        return self._link.session.artifacts
+        return self._link.session.place.artifacts
+
+    @property
+    def blobs(self) -> BlobStore:
+        """Bytes by the hash of what they are: ``put`` and ``get``; shared by all sessions."""
+        return self._link.session.place.blobs
 
     @property
     def model_registry(self) -> ModelRegistry:
         """The models that there are."""
-        return self._link.session.registry
+        return self._link.session.models.registry
 
     @property
     def model(self) -> Model | None:
         """Who answers."""
-        return self._link.session.model
+        return self._link.session.models.current
 
     @property
     def scoped_models(self) -> Sequence[Model]:
         """The models to cycle through."""
-        return self._link.session.scoped_models
+        return self._link.session.models.scoped
 
     @property
     def thinking_level(self) -> ThinkingLevel:
         """How much the model thinks."""
-        return self._link.session.thinking_level
+        return self._link.session.models.thinking_level
 
     def is_idle(self) -> bool:
         """Whether no run is under way."""
-        return self._link.session.idle
+        return self._link.session.runs.idle
 
     def is_project_trusted(self) -> bool:
         """Whether the project is trusted."""
-        return self._link.session.trusted
+        return self._link.session.place.trusted
 
     def has_pending_messages(self) -> bool:
         """Whether messages wait to be delivered."""
-        return bool(self._link.session.pending)
+        return bool(self._link.session.talk.pending)
+
+    @property
+    def run_scope(self) -> Scope:
+        """Tasks, timers and what is to be closed with the run; ``ExtensionError`` without one."""
+        return self._link.run_scope
+
+    def next_request(self) -> Request:
+        """What the model would be asked now, before handlers change it; nothing is sent."""
+        return self._link.session.runs.next_request()
+
+    def preview(self, call: ToolCall) -> FilePreview | None:
+        """The file as a call would leave it, also while its arguments are still coming."""
+        return self._link.session.tools.preview(call)
+
+    @property
+    def message_token(self) -> MessageToken | None:
+        """Stands for the answer that is being streamed; ``None`` between answers."""
+        return self._link.session.runs.message_token
+
+    def interrupt(self, message: MessageToken, cut: Interrupt) -> bool:
+        """Cut an answer as if a policy had raised ``cut``; False if it is over, or cut already."""
+        cut.by = cut.by or self._link.name
+        return self._link.session.runs.interrupt(message, cut)
 
     def abort(self) -> None:
         """Ask the run to end; never raises in the caller."""
-        self._link.session.abort()
+        self._link.session.runs.abort()
 
     def shutdown(self) -> None:
         """Ask the program to end, when the agent rests."""
-        self._link.session.shutdown()
+        self._link.session.control.shutdown()
 
     def get_context_usage(self) -> Any:
         """How full the model's window is."""
-        return self._link.session.context_usage()
+        return self._link.session.facts.context_usage()
 
     def get_system_prompt(self) -> str:
         """The system prompt, as it would be now."""
-        return self._link.session.system_prompt()
+        return self._link.session.facts.system_prompt()
 
     def compact(
         self,
@@ -130,13 +169,13 @@ class ExtensionContext:
 
         async def act() -> None:
             try:
-                result = await session.compact(custom_instructions)
+                result = await session.runs.compact(custom_instructions)
             except Exception as problem:
                 await _called(on_error, problem)
             else:
                 await _called(on_complete, result)
 
-        session.when_idle(act)
+        session.control.when_idle(act)
 
 
 class CommandContext(ExtensionContext):
@@ -157,11 +196,11 @@ class CommandContext(ExtensionContext):
 
     def get_system_prompt_options(self) -> SystemPromptOptions:
         """What the system prompt is made of."""
-        return self._link.session.prompt_options()
+        return self._link.session.facts.prompt_options()
 
     async def wait_for_idle(self) -> None:
         """Until nothing is under way."""
-        await self._link.session.wait_for_idle()
+        await self._link.session.control.wait_for_idle()
 
     async def new_session(
         self,
@@ -171,7 +210,9 @@ class CommandContext(ExtensionContext):
         with_session: WithSession | None = None,
     ) -> Cancelled:
         """Begin a new session in the place of this one."""
-        done = await self._link.session.new_session(parent_session=parent_session, setup=setup)
+        done = await self._link.session.control.new_session(
+            parent_session=parent_session, setup=setup
+        )
         return await self._then(done, with_session)
 
     async def fork(
@@ -182,37 +223,27 @@ class CommandContext(ExtensionContext):
         with_session: WithSession | None = None,
     ) -> Any:
         """Go on in a copy of what led to an entry."""
-        done = await self._link.session.fork(entry_id, position=position)
+        done = await self._link.session.control.fork(entry_id, position=position)
         return await self._then(done, with_session)
 
     async def switch_session(
         self, path: Path | str, *, with_session: WithSession | None = None
     ) -> Cancelled:
         """Go on with the session of a file."""
-        done = await self._link.session.switch_session(path)
+        done = await self._link.session.control.switch_session(path)
         return await self._then(done, with_session)
 
-    async def navigate_tree(
-        self,
-        entry_id: str,
-        *,
-        summarize: bool = False,
-        custom_instructions: str = "",
-        replace_instructions: bool = False,
-        label: str = "",
-    ) -> Any:
-        """Go on after another entry of this session."""
-        return await self._link.session.navigate_tree(
-            entry_id,
-            summarize=summarize,
-            custom_instructions=custom_instructions,
-            replace_instructions=replace_instructions,
-            label=label,
-        )
+    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
+        """Show a session that runs elsewhere in the place of this one; ``None`` if prevented."""
+        return await self._link.session.control.open_replica(header, remote)
+
+    async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
+        """Go on after another entry of this session; ``summarize`` what is left, if wanted."""
+        return await self._link.session.control.navigate_tree(entry_id, **how)
 
     async def reload(self) -> None:
         """Read settings, resources and extensions again; this context is stale afterwards."""
-        await self._link.session.reload()
+        await self._link.session.control.reload()
 
     async def _then(self, done: D, with_session: WithSession | None) -> D:
         if with_session is not None and not done.cancelled:

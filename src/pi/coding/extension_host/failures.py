@@ -21,6 +21,12 @@ class ExtensionError(PiError):
 class StaleSession(ExtensionError):
     """A handle of a session that another one has replaced."""
 
+    def __init__(self) -> None:
+        super().__init__(
+            "This handle belongs to a session that is over.",
+            hint="extension(pi) has been called again for the session that took its place.",
+        )
+
 
 class HandlerTimeout(Exception):
     """A handler took longer than it may."""

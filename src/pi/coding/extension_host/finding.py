@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.records import Record, field
-from pi.coding.extension_host.manifest import read_manifest
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.manifest import Manifest, read_manifest
 from pi.coding.extension_host.order import Rank
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place, SourceInfo, Warn
 
 FOREIGN = (".ts", ".js", ".mjs")
 """Extensions of the original, which only that can run."""
+
+IMPORT_ROOTS: set[str] = set()
+"""The folders of packages that are on ``sys.path`` because of us."""
 
 
 class Candidate(Record):
@@ -25,14 +29,28 @@ class Candidate(Record):
     path: Path | None = None
     """A file, or a folder with ``__init__.py``."""
     target: str = ""
-    """``package.module:function`` of an installed distribution, where there is no path."""
+    """``package.module:function`` of an installed distribution; beside a path, ``:function``."""
+    import_root: Path | None = None
+    """The folder that it is imported from, with what else it needs."""
     factory: Any = None
     """The function itself, of a program that embeds pi."""
+    manifest: Manifest | None = None
+    """What it says of itself, if that is known already."""
+    problem: str = ""
+    """Why its manifest cannot be used, if that is known already."""
 
     @property
     def where(self) -> str:
         """What to call it in a message; no two have the same."""
         return str(self.path) if self.path is not None else self.target or self.source.path
+
+    def declared(self) -> Manifest:
+        """What it says of itself; ``ExtensionError`` if that cannot be used."""
+        if self.problem:
+            raise ExtensionError(self.problem)
+        if self.manifest is not None:
+            return self.manifest
+        return Manifest() if self.path is None else read_manifest(self.path)
 
 
 class Found(Record):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool
+from pi.ai.models.model import Model
 from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.coding.bus import Bus
 from pi.coding.extension_host import bridges
 from pi.coding.extension_host.control import HostedSession
+from pi.coding.extension_host.credentials import AuthSources
 from pi.coding.extension_host.extension_events import EventBus
 from pi.coding.extension_host.failures import ExtensionFailed, words
 from pi.coding.extension_host.hooks import Hooks
@@ -21,7 +24,6 @@ from pi.coding.extension_host.listening import Listening
 from pi.coding.extension_host.loading import Loading, Surroundings
 from pi.coding.extension_host.mailbox import Updates
 from pi.coding.extension_host.model_wraps import ModelRequest, Wrapped, asked_through
-from pi.coding.extension_host.no_ui import NoUI
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.policy import HostPolicy
 from pi.coding.extension_host.prompt_options import tagged
@@ -37,6 +39,7 @@ from pi.coding.extension_host.tools import ExtensionTool, annotated, wrapped
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.files.layers import FileLayer
+from pi.coding.models.registry import ModelRegistry
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +65,10 @@ class ExtensionHost:
         """Of the session that this one works for."""
         self._clock = clock
         self._mode: Mode = mode
-        self._ui: ExtensionUI = NoUI()
+        self._ui = ExtensionUI()
         self._session: HostedSession | None = None
+        self._connections = ExitStack()
+        """Ends what models are asked through extensions for."""
         self._watchdog = Watchdog(clock)
         self._stalls = Stalls()
         self.hooks = Hooks(self._watchdog, self.failed, self._stalls)
@@ -71,7 +76,7 @@ class ExtensionHost:
             tools_changed=self._tools_changed, policies_changed=self._policies_changed
         )
         self.policy = HostPolicy(self.hooks, lambda: self.session)
-        self.updates = Updates(self.hooks, lambda: self.session.partial_answer)
+        self.updates = Updates(self.hooks, lambda: self.session.talk.partial_answer)
         self.listening = Listening(self.hooks, self.policy, self.updates, clock)
         self._shelves = Shelves(
             hooks=self.hooks,
@@ -101,10 +106,17 @@ class ExtensionHost:
         """Hear what the systems below the session tell and ask."""
         bridges.connect(bus, self.hooks)
 
+    def connect(self, registry: ModelRegistry) -> None:
+        """Have the providers, credentials and names of models that extensions bring count."""
+        self._connections.close()
+        self._shelves.providers.connect(registry.models)
+        sources = AuthSources(self.registries.auth_sources, self.failed)
+        self._connections.callback(registry.models.ask_first(sources))
+        self._connections.callback(registry.add_resolver(self._resolved))
+
     def serve(self, session: HostedSession) -> None:
         """Give extensions the session that they belong to."""
         self._session = session
-        self._shelves.providers.connect(session.registry.models)
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
         """Let extensions reach the person."""
@@ -135,6 +147,7 @@ class ExtensionHost:
     async def close(self) -> None:
         """End everything, for good."""
         await self.unload()
+        self._connections.close()
         await self._watchdog.close()
         self._stalls.close()
 
@@ -190,7 +203,7 @@ class ExtensionHost:
         log.warning("%s failed at %s", owner.path, event, exc_info=problem)
         told = ExtensionFailed(extension_path=owner.path, event=event, error=words(problem))
         if self._session is not None:
-            self._session.tell_soon(told)
+            self._session.events.tell_soon(told)
 
     # ----------------------------------------------------------------------------------------------
 
@@ -198,10 +211,22 @@ class ExtensionHost:
         inherited = () if self._parent is None else self._parent._model_wraps()
         return inherited + self.registries.model_wraps.values
 
+    def _resolved(self, name: str) -> Model | str | None:
+        """What extensions mean by the name of a model; one that fails is passed over."""
+        for row in self.registries.resolvers:
+            try:
+                found = row.value(name)
+            except Exception as problem:
+                self.failed(row.owner, f"name of a model {name}", problem)
+                continue
+            if found is not None:
+                return found
+        return None
+
     def _tools_changed(self) -> None:
         if self._session is not None:
-            self._session.refresh_tools()
+            self._session.tools.refresh()
 
     def _policies_changed(self) -> None:
         if self._session is not None:
-            self._session.refresh_policies()
+            self._session.runs.refresh_policies()

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from pi.base.records import Record
 from pi.coding.extension_host.context import CommandContext, ExtensionContext
 from pi.coding.extension_host.extension_events import EventBus
 from pi.coding.extension_host.hooks import Failed, Hooks
 from pi.coding.extension_host.link import Link
-from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.order import At, Names, Owner, Rows
 from pi.coding.extension_host.providers import Providers
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.registries import Registries
+from pi.coding.extension_host.resources import ExtensionResources
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
 from pi.coding.resources.source import SourceInfo
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Shelves:
+
+class Shelves(Record, eq=False):
     """What all extensions of a session share."""
 
     hooks: Hooks
@@ -37,8 +40,7 @@ class Shelves:
     failed: Failed
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Instance:
+class Instance(Record, eq=False):
     """One extension, from the call of its function to the end of its session."""
 
     owner: Owner
@@ -48,6 +50,21 @@ class Instance:
     context: ExtensionContext
     command_context: CommandContext
     shelves: Shelves
+
+    def __post_init__(self) -> None:
+        shelves = self.shelves
+        resources = ExtensionResources(
+            self.link, self.scope, shelves.registries, self.owner, shelves.failed
+        )
+        self.context.resources = self.command_context.resources = resources
+
+    def add_row(self, rows: Rows[T], value: T, at: At = "normal") -> Registration:
+        """Register something where everybody's counts."""
+        return self.keep(rows.add(value, self.owner, at))
+
+    def add_name(self, names: Names[T], name: str, value: T) -> Registration:
+        """Register something under a name that only one can have."""
+        return self.keep(names.add(name, value, self.owner))
 
     def keep(self, end: Callable[[], None]) -> Registration:
         """A registration that ends with the extension."""

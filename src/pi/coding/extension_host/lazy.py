@@ -2,28 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
-from typing import Any
+from typing import Any, TypeAlias
 
+from pi.agent.tool import AgentTool, ToolContext, ToolFailed
+from pi.agent.tool_forms import make_tool
 from pi.coding.extension_host import registering
+from pi.coding.extension_host.activation import asks_session, wanted_in
 from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.flags import ExtensionFlag
+from pi.coding.extension_host.flags import flag_of
 from pi.coding.extension_host.instance import Instance
-from pi.coding.extension_host.manifest import Manifest
+from pi.coding.extension_host.manifest import Manifest, ToolManifest
+from pi.coding.extension_host.references import (
+    Reference,
+    Resource,
+    ResourceRef,
+    ResourceWindow,
+    scheme_form,
+)
 
-Activate = Callable[[], Awaitable[None]]
-"""Takes the stand-in away and loads the extension itself."""
+Activate: TypeAlias = Callable[[], Awaitable[None]]
+"""Takes the stand-in away and loads the extension itself; again does no harm."""
+Condition: TypeAlias = Callable[[Any], bool]
+"""Whether an event is one that is waited for."""
 
 
 def stand_in(instance: Instance, manifest: Manifest, activate: Activate) -> None:
     """Register what the manifest says; using any of it loads the extension, and goes on there."""
     for name, flag in manifest.flags.items():
-        registering.add_flag(instance, _flag(name, flag))
+        registering.add_flag(instance, flag_of(name, flag))
     for name in dict.fromkeys((*manifest.commands, *manifest.triggers("command"))):
         _command(instance, name, manifest.commands.get(name, ""), activate)
+    for name, told in manifest.tools.items():
+        _tool(instance, name, told, activate)
+    for name in manifest.triggers("scheme"):
+        _scheme(instance, name, activate)
+    for event, conditions in _awaited(instance, manifest).items():
+        _event(instance, event, conditions, activate)
+
+
+def _awaited(instance: Instance, manifest: Manifest) -> dict[str, list[Condition]]:
+    """The events that may load the extension, each with what must be true of it."""
+    awaited: dict[str, list[Condition]] = defaultdict(list)
     for name in manifest.triggers("event"):
-        _event(instance, name, activate)
+        awaited[name].append(lambda event: True)
+    others = {name for name in manifest.triggers("tool") if name not in manifest.tools}
+    if others:
+        awaited["tool_call"].append(lambda event: event.tool_name in others)
+    if asks_session(manifest):
+
+        def begun(event: Any) -> bool:
+            session = instance.link.session
+            return wanted_in(session.talk.log, session.place.settings, manifest)
+
+        awaited["session_start"].append(begun)
+    return awaited
+
+
+def _event(
+    instance: Instance, name: str, conditions: Sequence[Condition], activate: Activate
+) -> None:
+    hooks = instance.shelves.hooks
+
+    async def handle(event: Any, ctx: Any) -> Any:
+        if not any(condition(event) for condition in conditions):
+            return None
+        await activate()
+        for hook in hooks.hooks(type(event)):
+            if hook.owner.path == instance.owner.path:
+                answer = await hooks.call(hook, event)
+                if answer is not None:
+                    return answer
+        return None
+
+    registering.add_handler(instance, name, handle, "normal")
 
 
 def _command(instance: Instance, name: str, description: str, activate: Activate) -> None:
@@ -38,28 +92,61 @@ def _command(instance: Instance, name: str, description: str, activate: Activate
         if isawaitable(waiting):
             await waiting
 
-    registering.add_command(instance, name, run, description, None)
-
-
-def _event(instance: Instance, name: str, activate: Activate) -> None:
-    hooks = instance.shelves.hooks
-
-    async def handle(event: Any, ctx: Any) -> Any:
+    async def complete(prefix: str) -> Sequence[str] | None:
         await activate()
-        for hook in hooks.hooks(type(event)):
-            if hook.owner.path == instance.owner.path:
-                answer = await hooks.call(hook, event)
-                if answer is not None:
-                    return answer
-        return None
+        found = commands.find(f"/{name}")
+        if found is None or found[0].handler is run or found[0].completions is None:
+            return None
+        offered = found[0].completions(prefix)
+        return await offered if isawaitable(offered) else offered
 
-    registering.add_handler(instance, name, handle, "normal")
+    registering.add_command(instance, name, run, description, complete)
 
 
-def _flag(name: str, told: dict[str, Any]) -> ExtensionFlag:
-    return ExtensionFlag(
-        name=name,
-        kind=told.get("type", "boolean"),
-        default=told.get("default"),
-        description=told.get("description", ""),
+def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate) -> None:
+    tools = instance.shelves.registries.tools
+
+    async def run(arguments: Any, ctx: ToolContext) -> Any:
+        await activate()
+        found = tools.get(name)
+        if found is None or found.tool is waiting:
+            raise ToolFailed(f"{instance.owner.path} has no tool {name}.")
+        real: AgentTool = found.tool
+        given = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
+        return await real.run(real.validate(given), ctx)
+
+    waiting = make_tool(name=name, description=told.description, params=told.parameters, run=run)
+    registering.add_tool(
+        instance, waiting, snippet=told.snippet, guidelines=told.guidelines, exposure="active"
     )
+
+
+def _scheme(instance: Instance, scheme: str, activate: Activate) -> None:
+    rows = instance.shelves.registries.references
+    reference = Reference(parse=scheme_form(scheme), handler=_Waiting(instance, activate))
+    instance.keep(rows.add(reference, instance.owner))
+
+
+class _Waiting:
+    """Reads and writes references as the extension does, once it is loaded."""
+
+    def __init__(self, instance: Instance, activate: Activate) -> None:
+        self._instance = instance
+        self._activate = activate
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        found: Resource = await (await self._real(ref)).read(ref, window)
+        return found
+
+    async def write(self, ref: ResourceRef, text: str) -> Any:
+        write = getattr(await self._real(ref), "write", None)
+        if write is None:
+            raise ToolFailed(f"{ref.text} can only be read.")
+        return await write(ref, text)
+
+    async def _real(self, ref: ResourceRef) -> Any:
+        await self._activate()
+        for row in self._instance.shelves.registries.references:
+            if row.owner.path == self._instance.owner.path and row.value.parse(ref.text):
+                return row.value.handler
+        raise ToolFailed(f"{self._instance.owner.path} knows nothing of {ref.text}.")

@@ -17,13 +17,20 @@ class Link:
         self._session = session
 
     @property
+    def name(self) -> str:
+        """Whose connection it is."""
+        return self._scope.name
+
+    @property
+    def run_scope(self) -> Scope:
+        """What is started in it ends with the run that is under way."""
+        return self.session.runs.scope(self._scope)
+
+    @property
     def session(self) -> HostedSession:
         """The session; ``StaleSession`` once another one has taken its place."""
         if self._scope.closed:
-            raise StaleSession(
-                "This handle belongs to a session that is over.",
-                hint="extension(pi) has been called again for the session that took its place.",
-            )
+            raise StaleSession
         session = self._session()
         if session is None:
             raise ExtensionError(

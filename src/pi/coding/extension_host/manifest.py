@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,13 +24,35 @@ API_VERSION = 1
 """What ``api`` of a manifest is compared with. Raised when something promised changes."""
 
 FILE = "pi.toml"
-_BLOCK = re.compile(r"^# /// pi\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
+_BLOCK = r"(?m)^# /// pi\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$"
 LONGEST_LOOK = 4096
 """Characters from the beginning of a file in which its manifest must begin."""
-TRIGGERS = ("startup", "session", "command", "event", "tool", "scheme")
+
+ALWAYS = ("startup", "session")
+"""Triggers that have no name."""
+NAMED = ("command", "event", "tool", "scheme", "flag", "entry", "setting", "mode")
+"""Kinds of triggers that have one: ``command:weather``."""
 
 
-class Manifest(Record, forbid_unknown_fields=False):
+class ToolManifest(Record, rename=None):
+    """A tool that models are told of before the extension is loaded."""
+
+    description: str
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    """JSON Schema of its arguments."""
+    snippet: str = ""
+    guidelines: tuple[str, ...] = ()
+
+
+class Subcommand(Record, rename=None):
+    """``pi name …``: begins a session and runs the command ``/name …`` in it at once."""
+
+    help: str = ""
+    mode: Literal["", "print"] = ""
+    """``print`` for one that needs no screen even if there is one."""
+
+
+class Manifest(Record, rename=None):
     """Everything is optional; without one an extension is loaded with every session."""
 
     api: int = API_VERSION
@@ -38,17 +60,15 @@ class Manifest(Record, forbid_unknown_fields=False):
     commands: dict[str, str] = field(default_factory=dict)
     """Names with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    subcommands: dict[str, Subcommand] = field(default_factory=dict)
+    tools: dict[str, ToolManifest] = field(default_factory=dict)
     activate: tuple[str, ...] = ("session",)
-    """When it is loaded: ``startup``, ``session``, or at the first ``command:x``, ``event:x``."""
+    """When it is loaded; ``pi.coding.extension_host.activation`` says what each means."""
+    modes: tuple[str, ...] = ()
+    """Those of ``interactive``, ``print``, ``json`` and ``rpc`` that it is for; empty means all."""
     sub_sessions: bool = False
     extensions: tuple[str, ...] | None = None
     """Of a folder: the files or folders in it that are extensions."""
-
-    @property
-    def lazy(self) -> bool:
-        """Whether it waits for something of its own to be used."""
-        kinds = {trigger.partition(":")[0] for trigger in self.activate}
-        return bool(kinds) and kinds <= {"command", "event"}
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of one kind that it waits for."""
@@ -67,11 +87,7 @@ def read_manifest(path: Path) -> Manifest:
     except msgspec.ValidationError as problem:
         raise ExtensionError(f"The manifest in {where} cannot be used: {problem}") from problem
     for trigger in manifest.activate:
-        if trigger.partition(":")[0] not in TRIGGERS:
-            raise ExtensionError(
-                f"The manifest in {where} waits for {trigger!r}, which never happens.",
-                hint=f"Use one of {', '.join(TRIGGERS)}.",
-            )
+        _check_trigger(trigger, where)
     return manifest
 
 
@@ -91,6 +107,16 @@ def check_version(manifest: Manifest, name: str) -> None:
         )
 
 
+def _check_trigger(trigger: str, where: Path) -> None:
+    kind, _, name = trigger.partition(":")
+    if trigger not in ALWAYS and not (kind in NAMED and name):
+        forms = (*ALWAYS, *(f"{named}:…" for named in NAMED))
+        raise ExtensionError(
+            f"The manifest in {where} waits for {trigger!r}, which never happens.",
+            hint=f"Use one of {', '.join(forms)}.",
+        )
+
+
 def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     own, project = folder / FILE, folder / "pyproject.toml"
     if own.is_file():
@@ -104,7 +130,7 @@ def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
     with path.open(encoding="utf-8", errors="replace") as file:
         begin = file.read(LONGEST_LOOK)
-    if "# /// pi" not in begin or (found := _BLOCK.search(begin)) is None:
+    if "# /// pi" not in begin or (found := re.search(_BLOCK, begin)) is None:
         return None
     lines = (line[2:] for line in found["body"].splitlines())
     return path, _parsed("\n".join(lines), path)

@@ -8,32 +8,18 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from pi.ai import events
 from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
 from pi.ai.errors import ProviderError
-from pi.ai.events import (
-    BlockEvent,
-    Done,
-    Failed,
-    Start,
-    StreamEvent,
-    TextDelta,
-    TextEnd,
-    TextStart,
-    ThinkingDelta,
-    ThinkingEnd,
-    ThinkingStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-)
+from pi.ai.events import BlockEvent, StreamEvent
 from pi.ai.messages import AssistantMessage, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.base.records import Record
 
-Purpose: TypeAlias = Literal["turn", "summary", "extension"]
-"""Whom a request is for: the conversation, a compaction or branch summary, an extension."""
+Purpose: TypeAlias = Literal["turn", "summary", "extension", "warming"]
+"""Whom a request is for: the conversation, a summary, an extension, a provider's cache."""
 
 
 class ModelRequest(Record):
@@ -94,8 +80,8 @@ class _Wrapping:
         for wrap in reversed(self._wraps):
             ask = partial(_through, wrap, ask)
         try:
-            async with aclosing(ask(self._request)) as events:  # type: ignore[type-var]
-                async for event in events:
+            async with aclosing(ask(self._request)) as answer:  # type: ignore[type-var]
+                async for event in answer:
                     self._fold(event, builder)
                     flush()
         except asyncio.CancelledError:
@@ -111,14 +97,14 @@ class _Wrapping:
 
     def _fold(self, event: StreamEvent, builder: MessageBuilder) -> None:
         match event:
-            case Start():
+            case events.Start():
                 builder.start()
-            case Done(reason=reason, message=message):
+            case events.Done(reason=reason, message=message):
                 _adopt(message, builder)
                 builder.finish(reason)
-            case Failed(reason="aborted"):
+            case events.Failed(reason="aborted"):
                 builder.abort()
-            case Failed(error=message):
+            case events.Failed(error=message):
                 _adopt(message, builder)
                 builder.fail(self._failure(message))
             case _:
@@ -133,22 +119,22 @@ def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
     """Add to a block what has come; blocks are known by their place in the answer."""
     index = event.content_index
     match event:
-        case TextStart():
+        case events.TextStart():
             builder.text(index, "")
-        case TextDelta(delta=delta):
+        case events.TextDelta(delta=delta):
             builder.text(index, delta)
-        case ThinkingStart():
+        case events.ThinkingStart():
             builder.thinking(index, "")
-        case ThinkingDelta(delta=delta):
+        case events.ThinkingDelta(delta=delta):
             builder.thinking(index, delta)
-        case ToolCallStart(id=id, tool_name=name):
+        case events.ToolCallStart(id=id, tool_name=name):
             builder.tool_call(index, id, name)
-        case ToolCallDelta(delta=delta):
+        case events.ToolCallDelta(delta=delta):
             builder.arguments(index, delta)
-        case ToolCallEnd(tool_call=call):
+        case events.ToolCallEnd(tool_call=call):
             builder.tool_call(index, call.id, call.name).arguments = call.arguments
             builder.end(index)
-        case TextEnd() | ThinkingEnd():
+        case events.TextEnd() | events.ThinkingEnd():
             builder.end(index)
 
 

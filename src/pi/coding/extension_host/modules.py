@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.finding import Candidate
+from pi.coding.extension_host.finding import IMPORT_ROOTS, Candidate
 
 Factory: TypeAlias = Callable[[Any], Any]
 """``extension(pi)``, sync or async."""
@@ -28,12 +28,11 @@ def factory_of(candidate: Candidate) -> Factory:
     """
     if candidate.factory is not None:
         return candidate.factory  # type: ignore[no-any-return]
+    name, _, function = candidate.target.partition(":")
     if candidate.path is None:
-        name, _, function = candidate.target.partition(":")
         module = importlib.import_module(name)
     else:
-        function = ENTRY
-        module = _module(candidate.path)
+        module = module_at(candidate.path, candidate.import_root)
     factory = getattr(module, function or ENTRY, None)
     if not callable(factory):
         raise ExtensionError(
@@ -47,8 +46,33 @@ def forget(candidate: Candidate) -> None:
     """Have an extension imported anew the next time; those that are in use stay as they are."""
     if candidate.path is None:
         return
-    _drop(module_name(candidate.path))
+    path, root = candidate.path, candidate.import_root
+    if root is not None and path.is_relative_to(root):
+        _drop(_dotted(path, root).partition(".")[0])
+    else:
+        _drop(module_name(path))
     importlib.invalidate_caches()
+
+
+def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
+    """The module of a file or folder, imported if it is not yet.
+
+    With ``import_root``, it and what it needs is imported from there, after all that pi has itself.
+    """
+    if import_root is None:
+        return _module(path)
+    if str(import_root) not in sys.path:
+        sys.path.append(str(import_root))  # last, so that no package can break pi
+        IMPORT_ROOTS.add(str(import_root))
+    if not path.is_relative_to(import_root):
+        return _module(path)
+    module = importlib.import_module(_dotted(path, import_root))
+    if not Path(module.__file__ or "").is_relative_to(import_root):
+        raise ExtensionError(
+            f"{path} cannot be imported: {module.__name__} is {module.__file__}.",
+            hint="Two packages have modules of one name; remove one of the packages.",
+        )
+    return module
 
 
 def module_name(path: Path) -> str:
@@ -56,6 +80,11 @@ def module_name(path: Path) -> str:
     number = crc32(str(path.resolve()).encode("utf-8", "surrogateescape"))
     stem = "".join(letter if letter.isalnum() else "_" for letter in path.stem)
     return f"{PREFIX}{stem}_{number:08x}"
+
+
+def _dotted(path: Path, root: Path) -> str:
+    """The name of a module below a folder that is imported from."""
+    return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
 def _module(path: Path) -> ModuleType:

@@ -105,7 +105,7 @@ class HostPolicy(Policy):
         return at.next
 
     def _turn_end(self, at: Boundary) -> TurnEndEvent:
-        ids = _latest_ids(self._session().log, 1 + len(at.results))
+        ids = _latest_ids(self._session().talk.log, 1 + len(at.results))
         return TurnEndEvent(
             turn_index=self.turn_index,
             message=at.answer,
@@ -120,10 +120,10 @@ class HostPolicy(Policy):
     def _context(self) -> BoundaryContext:
         session = self._session()
         return BoundaryContext(
-            entries=lambda: tuple(session.log.branch()),
-            messages=session.messages,
-            convert=session.convert,
-            pending=lambda: session.pending,
+            entries=lambda: tuple(session.talk.log.branch()),
+            messages=session.talk.messages,
+            convert=session.talk.convert,
+            pending=lambda: session.talk.pending,
         )
 
     async def _without_instructions(self, request: Request) -> Request:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
@@ -24,6 +25,25 @@ class ExecResult(Record):
     """``None`` when it was ended by a signal."""
     killed: bool = False
     """Whether it took too long."""
+
+
+class ExecOptions(TypedDict, total=False):
+    """How a program is run."""
+
+    stdin: str | bytes | None
+    env: Mapping[str, str] | None
+    """Beside the few variables that every program gets."""
+    cwd: Path | str | None
+    timeout: float | None
+
+
+class SpawnOptions(TypedDict, total=False):
+    """How a program is started."""
+
+    env: Mapping[str, str] | None
+    cwd: Path | str | None
+    detached: bool
+    scope: Scope | None
 
 
 class Processes:
@@ -65,8 +85,9 @@ class Processes:
         env: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
         detached: bool = False,
+        scope: Scope | None = None,
     ) -> Child:
-        """Start a program to talk to; it ends with the session unless ``detached``."""
+        """Start a program to talk to; it ends with ``scope``, if that is given."""
         child = await spawn(
             argv,
             cwd=self._cwd(cwd),
@@ -75,12 +96,12 @@ class Processes:
             errors="separate",
         )
         if not detached:
-            self._scope.on_close(lambda: child.__aexit__(None))
+            (scope or self._scope).on_close(lambda: child.__aexit__(None))
         return child
 
     def _cwd(self, cwd: Path | str | None) -> Path:
-        here = self._link.session.cwd
+        here = self._link.session.place.cwd
         return here if cwd is None else here / cwd
 
     def _environment(self, more: Mapping[str, str] | None) -> dict[str, str]:
-        return service_environment(self._link.session.environ) | dict(more or {})
+        return service_environment(self._link.session.place.environ) | dict(more or {})

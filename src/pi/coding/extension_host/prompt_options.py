@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from pi.agent.skills import Skill
 from pi.coding.resources.context_files import ContextFile
 
 
-@dataclass
-class SystemPromptOptions:
+class SystemPromptOptions(Struct):
     """Changed in place; holds for one run. The next one begins with what there is then."""
 
     cwd: str

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pi.ai.auth.credentials import Credential, OAuthCredential
 from pi.ai.auth.values import expand
 from pi.ai.builder import MessageBuilder
+from pi.ai.errors import ProviderError
 from pi.ai.models.catalog import bundled_models
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.models_collection import ModelProvider, Models
 from pi.ai.providers.built_in import WireProvider
 from pi.ai.providers.provider import Provider
-from pi.ai.request import Call
+from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.base.records import Record, field, replace
 from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.logins import ExtensionLogin, OAuthConfig, oauth_from
 from pi.coding.extension_host.order import Owner
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.exchange import Services
+
+log = logging.getLogger(__name__)
 
 Answer: TypeAlias = Callable[[Call, MessageBuilder, Flush], Awaitable[None]]
 """Fills the builder with the answer to a call, and flushes what others may see already."""
@@ -36,25 +42,53 @@ class ProviderConfig(Record):
     api_key: str | None = None
     """A literal, ``$NAME`` or ``!command``."""
     headers: dict[str, str] = field(default_factory=dict)
+    auth_header: bool = False
+    """Whether the key is sent as ``Authorization: Bearer``, whatever the wire usually does."""
     models: tuple[dict[str, Any], ...] = ()
     """In the form of ``models.json``; in place of the provider's own list."""
     answer: Any = None
     """Answers by itself, in place of a wire."""
+    oauth: Any = None
+    """How one signs in with ``/login``: an ``OAuthConfig`` or a dict of its fields."""
+    refresh_models: Callable[[Access | None], Awaitable[Iterable[dict[str, Any]]]] | None = None
+    """Asks for the current models; they come in place of ``models``."""
 
 
 class ConfiguredProvider(WireProvider):
     """A provider that an extension has described."""
 
-    def __init__(self, id: str, config: ProviderConfig, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        id: str,
+        config: ProviderConfig,
+        environ: Mapping[str, str],
+        credential: Callable[[str], Credential | None] = lambda name: None,
+    ) -> None:
         self._config = config
         self._environ = environ
+        self._credential = credential
+        """What is stored for a provider."""
+        self._oauth = None if config.oauth is None else oauth_from(config.oauth, id)
+        self._listed = config.models
+        open_to_all = config.api_key is not None or config.answer is not None
         row = Provider(
             id=id,
-            name=config.name or id,
+            name=config.name or (self._oauth.name if self._oauth else id),
             base_url=config.base_url,
-            needs_key=config.api_key is None and config.answer is None,
+            login=None if self._oauth is None else ExtensionLogin(self._oauth),
+            needs_key=self._oauth is not None or not open_to_all,
         )
         super().__init__(row, self._models)
+
+    async def refresh(self, services: Services, access: Access | None) -> None:
+        """Ask the extension for the current list of models."""
+        if self._config.refresh_models is not None:
+            try:
+                self._listed = tuple(await self._config.refresh_models(access))
+            except Exception as problem:
+                raise ProviderError(
+                    f"{self.row.name} has no list of models: {problem}"
+                ) from problem
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -66,6 +100,9 @@ class ConfiguredProvider(WireProvider):
         if self._config.api_key is not None:
             key = await expand(self._config.api_key, environ=self._environ, cwd=Path.home())
             call = replace(call, access=replace(call.access, api_key=key, kind="api_key"))
+        if self._config.auth_header:
+            bearer = {"Authorization": f"Bearer {call.access.api_key}"}
+            call = replace(call, access=replace(call.access, headers=call.access.headers | bearer))
         await super().answer(call, builder, flush, services)
 
     def _models(self) -> tuple[Model, ...]:
@@ -74,14 +111,36 @@ class ConfiguredProvider(WireProvider):
             id=self.row.id,
             base_url=config.base_url or None,
             api=config.api or None,
-            models=config.models,
+            models=self._listed,
         )
-        models = customised(custom, () if config.models else bundled_models(self.row.id))
-        if not config.headers:
+        models = customised(custom, () if self._listed else bundled_models(self.row.id))
+        if config.headers:
+            models = tuple(
+                replace(model, headers={**(model.headers or {}), **config.headers})
+                for model in models
+            )
+        return self._of_account(models)
+
+    def _of_account(self, models: tuple[Model, ...]) -> tuple[Model, ...]:
+        """The models as they are for whoever is signed in."""
+        if self._oauth is None or self._oauth.modify_models is None:
             return models
-        return tuple(
-            replace(model, headers={**(model.headers or {}), **config.headers}) for model in models
-        )
+        try:
+            stored = self._credential(self.row.id)
+            if not isinstance(stored, OAuthCredential):
+                return models
+            return tuple(self._oauth.modify_models(models, stored))
+        except Exception:  # a look-up must not fail because of one provider
+            log.exception("the models of %s could not be adapted to the account", self.row.id)
+            return models
+
+
+class Service(WireProvider):
+    """Somebody who has no models, but whom one can sign in to all the same."""
+
+    def __init__(self, id: str, name: str, oauth: OAuthConfig | None) -> None:
+        login = None if oauth is None else ExtensionLogin(oauth)
+        super().__init__(Provider(id=id, name=name or id, login=login), tuple)
 
 
 class Providers:
@@ -137,7 +196,10 @@ class Providers:
 
 
 def provider_from(
-    given: ModelProvider | str, config: Mapping[str, Any] | None, environ: Mapping[str, str]
+    given: ModelProvider | str,
+    config: Mapping[str, Any] | None,
+    environ: Mapping[str, str],
+    credential: Callable[[str], Credential | None] = lambda name: None,
 ) -> ModelProvider:
     """A provider as such, or made from a name and its description."""
     if not isinstance(given, str):
@@ -148,6 +210,6 @@ def provider_from(
     if isinstance(fields.get("models"), list):
         fields["models"] = tuple(fields["models"])
     try:
-        return ConfiguredProvider(given, ProviderConfig(**fields), environ)
+        return ConfiguredProvider(given, ProviderConfig(**fields), environ, credential)
     except TypeError as problem:
         raise ExtensionError(f"The provider {given} cannot be understood: {problem}") from problem

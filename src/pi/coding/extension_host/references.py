@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.files.layers import FileWritten
-from pi.coding.shell.truncation import keep_head
+from pi.coding.shell.truncation import Size, keep_head
 
 
 class ResourceRef(Record):
@@ -79,7 +78,7 @@ def referring(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
                 return await act(reference.handler, ref, params)
         return await tool.run(params, ctx)
 
-    return dataclasses.replace(tool, run=run)
+    return replace(tool, run=run)
 
 
 async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
@@ -90,7 +89,7 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     first = max(offset, 1) - 1
     wanted = "\n".join(lines[first : None if limit is None else first + limit])
     data = wanted.encode("utf-8", "replace")
-    cut = keep_head(data, total_lines=wanted.count("\n") + 1, total_bytes=len(data))
+    cut = keep_head(data, total=Size(wanted.count("\n") + 1, len(data)))
     last = first + cut.output_lines
     if last >= len(lines) or not cut.content:
         return ToolResult.of(cut.content)

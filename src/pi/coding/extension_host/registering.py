@@ -9,10 +9,11 @@ from typing import Any
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import ToolOptions, tool
 from pi.coding.extension_host.commands import CommandHandler, Completions, ExtensionCommand
-from pi.coding.extension_host.control import HostedSession
+from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.flags import ExtensionFlag, checked_flag
 from pi.coding.extension_host.hooks import Handler, must_take
+from pi.coding.extension_host.input_modes import InputMode, OwnedMode, checked_prefix
 from pi.coding.extension_host.instance import Instance
 from pi.coding.extension_host.order import At
 from pi.coding.extension_host.registration import Registration
@@ -38,7 +39,7 @@ def add_tool(
     """Have one more tool."""
     note = ToolNote(name=tool.name, snippet=snippet, guidelines=guidelines)
     added = ExtensionTool(tool=tool, note=note, exposure=exposure, source=instance.source)
-    return instance.keep(instance.shelves.registries.tools.add(tool.name, added, instance.owner))
+    return instance.add_name(instance.shelves.registries.tools, tool.name, added)
 
 
 def tool_of(
@@ -71,13 +72,25 @@ def add_command(
     return instance.keep(instance.shelves.registries.commands.add(command, instance.owner))
 
 
+def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registration:
+    """Have one more kind of text that can be written."""
+    must_take(mode.run, 2, f"The input mode {prefix} takes a text and a context")
+    owned = OwnedMode(
+        prefix=checked_prefix(prefix),
+        mode=mode,
+        context=instance.command_context,
+        owner=instance.owner,
+    )
+    return instance.add_name(instance.shelves.registries.input_modes, prefix, owned)
+
+
 def add_flag(instance: Instance, flag: ExtensionFlag) -> Registration:
     """Have one more option of the command line."""
     flags = instance.shelves.registries.flags
     return instance.keep(flags.add(flag.name, checked_flag(flag), instance.owner))
 
 
-def when_idle(instance: Instance, act: Callable[[HostedSession], Awaitable[None]]) -> Registration:
+def when_idle(instance: Instance, act: Callable[[SessionControl], Awaitable[None]]) -> Registration:
     """Have ``act`` carried out at the next rest, unless it is taken back or the session ends."""
     registration = instance.keep(lambda: None)
     session = instance.link.session
@@ -85,9 +98,9 @@ def when_idle(instance: Instance, act: Callable[[HostedSession], Awaitable[None]
     async def later() -> None:
         if registration.active:
             registration.remove()
-            await act(instance.link.session)
+            await act(instance.link.session.control)
 
-    session.when_idle(later)
+    session.control.when_idle(later)
     return registration
 
 

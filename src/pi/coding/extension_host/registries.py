@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.agent.policy import Policy
 from pi.base.records import Record
-from pi.coding.compaction.strategies.strategy import Strategy
 from pi.coding.extension_host.commands import Commands
+from pi.coding.extension_host.credentials import AuthSource
 from pi.coding.extension_host.flags import ExtensionFlag
+from pi.coding.extension_host.input_modes import OwnedMode
 from pi.coding.extension_host.model_wraps import Wrapped
 from pi.coding.extension_host.order import At, Names, Owner, Rows
 from pi.coding.extension_host.references import Reference
 from pi.coding.extension_host.tools import ExtensionTool, Wrapping
+from pi.coding.extension_host.views import View
 from pi.coding.files.layers import FileLayer
+from pi.coding.models.registry import Resolver
+from pi.coding.resources.kinds import ResourceKind, ResourceSource
 
-ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
-View: TypeAlias = str | Callable[..., Any]
-"""What draws something, or ``package.module:name`` of it, imported when it is first drawn."""
+if TYPE_CHECKING:  # every start loads this, few compact
+    from pi.coding.compaction.strategies.strategy import Strategy
+
 Section: TypeAlias = Callable[[], str | None]
 Sink: TypeAlias = Literal["export", "share"]
 Redactor: TypeAlias = Callable[[str, Sink], str]
@@ -62,7 +66,12 @@ class Registries:
         self.references: Rows[Reference] = Rows(tools_changed)
         self.redactors: Rows[Redactor] = Rows()
         self.services: Names[object] = Names()
-        self.input_modes: Names[Any] = Names()
+        self.auth_sources: Rows[AuthSource] = Rows()
+        self.resolvers: Rows[Resolver] = Rows()
+        self.resource_kinds: Names[ResourceKind] = Names()
+        self.resource_sources: Rows[ResourceSource] = Rows()
+        self.input_modes: Names[OwnedMode] = Names()
+        self.facts: Names[str] = Names()
 
     def policies_at(self, at: At) -> list[Policy]:
         """The policies of one rank, in order."""

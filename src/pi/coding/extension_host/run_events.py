@@ -15,6 +15,7 @@ from pi.ai.messages import (
     Text,
     ToolResultMessage,
     Usage,
+    UserMessage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import UNSET, Record, UnsetType, field, replace
@@ -27,6 +28,7 @@ from pi.coding.extension_host.answers import (
     Draft,
     InputAnswer,
     MessageEndAnswer,
+    SaidInput,
     ToolResultAnswer,
     as_draft,
 )
@@ -35,29 +37,11 @@ from pi.coding.session.entries import Entry
 from pi.coding.session.messages import SessionMessage
 
 
-class InputEvent(Question):
+class InputEvent(SaidInput):
     """Somebody said something; it may be changed, or taken care of."""
 
     answer: ClassVar[type[Record]] = InputAnswer
-    text: str
-    images: tuple[Image, ...] = ()
-    source: Literal["interactive", "rpc", "extension"] = "interactive"
     streaming_behavior: Literal["steer", "followUp"] | None = None
-    handled: bool = False
-
-    def answered(self, answer: InputAnswer) -> Self:
-        """Changes add up until somebody has taken care of it."""
-        if answer.action == "handled":
-            return replace(self, handled=True)
-        if answer.action == "transform":
-            images = self.images if answer.images is None else answer.images
-            return replace(self, text=answer.text, images=images)
-        return self
-
-    @property
-    def settled(self) -> bool:
-        """Whether somebody has taken care of it."""
-        return self.handled
 
 
 class BeforeAgentStartEvent(Question):
@@ -130,6 +114,13 @@ class BoundaryContext:
     def llm_messages(self) -> Sequence[Message]:
         """The same, in the model's terms."""
         return self._convert(self._messages())
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the model has something to answer: a question, a result, or what waits."""
+        said = self.llm_messages
+        asked = bool(said) and isinstance(said[-1], UserMessage | ToolResultMessage)
+        return asked or bool(self._pending())
 
     @property
     def pending_messages(self) -> Sequence[Any]:

@@ -17,22 +17,27 @@ Report: TypeAlias = Callable[[str, BaseException], None]
 """Told what was being done, and what went wrong."""
 
 
+FEW = 50
+"""Registrations that may be over before anybody looks which ones are."""
+
+
 class Scope:
     """Tasks, timers and registrations of one extension in one session."""
 
     def __init__(self, clock: Clock, *, name: str, report: Report) -> None:
         self.clock = clock
-        self._name = name
+        self.name = name
         self._report = report
         self._tasks = TaskScope(report=report)
         self._kept: list[Registration] = []
+        self._tidied_at = FEW
         self._closers: list[Close] = []
         self.closed = False
 
     def spawn(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
         """Run ``work`` beside everything else; a failure is reported and harms nobody."""
         # A context of its own: work that was begun inside a run does not belong to that run.
-        return Context().run(self._tasks.start, work, name=f"{self._name}: {name}")
+        return Context().run(self._tasks.start, work, name=f"{self.name}: {name}")
 
     def every(self, seconds: float, tick: Close) -> Registration:
         """Call ``tick`` again and again; one that fails is reported, and called again."""
@@ -45,23 +50,34 @@ class Scope:
         task = self.spawn(go_on(), name="timer")
         return self.keep(Registration(lambda: _cancel(task)))
 
+    def inner(self, name: str) -> Scope:
+        """A lifetime within this one; whoever wants it closes it in time."""
+        return Scope(self.clock, name=f"{self.name}: {name}", report=self._report)
+
     def on_close(self, close: Close) -> None:
         """Have ``close`` called at the end; those that came later are called first."""
         self._closers.append(close)
 
     def keep(self, registration: Registration) -> Registration:
         """Have a registration removed at the end."""
+        if len(self._kept) >= self._tidied_at:  # who registers again and again leaves nothing here
+            self._kept = [each for each in self._kept if each.active]
+            self._tidied_at = FEW + 2 * len(self._kept)
         self._kept.append(registration)
         return registration
+
+    def take_back(self) -> None:
+        """Remove everything that was registered; what runs goes on."""
+        for registration in reversed(self._kept):
+            registration.remove()
+        self._kept.clear()
 
     async def close(self) -> None:
         """End everything; waits for what is being ended."""
         if self.closed:
             return
         self.closed = True
-        for registration in reversed(self._kept):
-            registration.remove()
-        self._kept.clear()
+        self.take_back()
         await self._tasks.close()
         while self._closers:
             await self._guarded("close", self._closers.pop())
@@ -72,7 +88,7 @@ class Scope:
             if isawaitable(waiting):
                 await waiting
         except Exception as problem:
-            self._report(f"{self._name}: {what}", problem)
+            self._report(f"{self.name}: {what}", problem)
 
 
 def _cancel(task: asyncio.Task[Any]) -> None:

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from pi.agent.inbox import user_message
-from pi.ai.messages import Image, Text
+from pi.ai.messages import Image, Json, Text
 from pi.base.records import UNSET
 from pi.coding.extension_host.answers import as_custom_message
-from pi.coding.extension_host.control import Content, DeliverAs
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.link import Link
-from pi.coding.extension_host.scope import Scope
 from pi.coding.session.entries import Custom
 from pi.coding.session.messages import CustomMessage
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.session_parts import Content, DeliverAs
+
+
+class MessageOptions(TypedDict, total=False):
+    """How something is said to the model."""
+
+    trigger_turn: bool
+    deliver_as: DeliverAs | None
+
+
+class UserMessageOptions(TypedDict, total=False):
+    """How something is said in the person's place."""
+
+    deliver_as: DeliverAs | None
+    expand_prompt_templates: bool
+    meta: Json | None
 
 
 class NextTurn:
@@ -36,9 +52,8 @@ class NextTurn:
 class Sending:
     """The voice of one extension. Nothing here waits for a run."""
 
-    def __init__(self, link: Link, scope: Scope, next_turn: NextTurn) -> None:
+    def __init__(self, link: Link, next_turn: NextTurn) -> None:
         self._link = link
-        self._scope = scope
         self._next_turn = next_turn
 
     async def send_message(
@@ -50,15 +65,15 @@ class Sending:
     ) -> None:
         """Say something to the model; at rest it is only recorded unless ``trigger_turn``."""
         session = self._link.session
-        said = as_custom_message(message, now_ms=session.clock.now_ms())
+        said = as_custom_message(message, now_ms=session.place.clock.now_ms())
         if deliver_as == "next_turn":
             self._next_turn.add(said)
-        elif not session.idle:
-            await session.queue(said, follow_up=deliver_as == "follow_up")
+        elif not session.runs.idle:
+            await session.runs.queue(said, follow_up=deliver_as == "follow_up")
         elif trigger_turn:
-            session.begin(said)
+            session.runs.begin(said)
         else:
-            await session.say(said)
+            await session.talk.say(said)
 
     async def send_user_message(
         self,
@@ -66,23 +81,25 @@ class Sending:
         *,
         deliver_as: DeliverAs | None = None,
         expand_prompt_templates: bool = False,
+        meta: Json | None = None,
     ) -> None:
         """Say something as if the person had said it; always begins or joins a run."""
         session = self._link.session
         text, images = _parts(content)
-        if session.idle:
-            session.prompt(text, images, expand=expand_prompt_templates)
+        if session.runs.idle:
+            session.runs.prompt(text, images, expand=expand_prompt_templates, meta=meta or {})
             return
         if deliver_as is None:
             raise ExtensionError(
                 "The agent is at work.", hint='Say deliver_as="steer" or "follow_up".'
             )
-        said = user_message(text, images, now_ms=session.clock.now_ms())
-        await session.queue(said, follow_up=deliver_as != "steer")
+        now_ms = session.place.clock.now_ms()
+        said = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
+        await session.runs.queue(said, follow_up=deliver_as != "steer")
 
     async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
         """Keep something in the session that the model does not see; gives the entry's id."""
-        entry = await self._link.session.add(Custom(custom_type=custom_type, data=data))
+        entry = await self._link.session.talk.add(Custom(custom_type=custom_type, data=data))
         return entry.id
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
-from pi.agent.compaction.preparation import Preparation
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Question
-from pi.coding.compaction.branches import Notes, TreeDecision, TreeMove
+from pi.coding.compaction.branches import Notes, TreeDecision, TreeMove, TreeMoved
 from pi.coding.compaction.events import (
+    BeforeCompact,
     CompactDecision,
+    Compacted,
+    CompactFailed,
     CompactingAnswer,
     Reason,
 )
@@ -18,9 +19,9 @@ from pi.coding.extension_host.answers import (
     CacheWarmingAnswer,
     Cancel,
     ResourcesAnswer,
+    RunCommand,
     UserBashAnswer,
 )
-from pi.coding.session.entries import BranchSummary, Compaction, Entry
 from pi.coding.shell.user_commands import BashResult
 from pi.coding.trust.trust import TrustAnswer
 
@@ -126,25 +127,10 @@ class SessionBeforeForkEvent(_Cancellable):
     position: Literal["before", "at"]
 
 
-class SessionBeforeCompactEvent(Question):
+class SessionBeforeCompactEvent(BeforeCompact):
     """A compaction is about to begin: it may be cancelled, or done by the handler."""
 
     answer: ClassVar[type[Record]] = CompactDecision
-    preparation: Preparation
-    branch_entries: Sequence[Entry]
-    custom_instructions: str
-    reason: Reason
-    will_retry: bool
-    decision: CompactDecision = CompactDecision()
-
-    def answered(self, answer: CompactDecision) -> Self:
-        """The last answer counts, and a cancellation is final."""
-        return replace(self, decision=answer)
-
-    @property
-    def settled(self) -> bool:
-        """Whether somebody has cancelled."""
-        return self.decision.cancel
 
 
 class SessionCompactingEvent(Question):
@@ -155,32 +141,16 @@ class SessionCompactingEvent(Question):
     added: CompactingAnswer = CompactingAnswer()
 
     def answered(self, answer: CompactingAnswer) -> Self:
-        """Contexts add up, the last prompt wins."""
-        added = CompactingAnswer(
-            prompt=answer.prompt or self.added.prompt,
-            context=self.added.context + answer.context,
-            preserve_data=self.added.preserve_data | answer.preserve_data,
-        )
-        return replace(self, added=added)
+        """What all say counts."""
+        return replace(self, added=self.added.and_then(answer))
 
 
-class SessionCompactEvent(Event):
+class SessionCompactEvent(Compacted):
     """A compaction is in the log."""
 
-    compaction_entry: Compaction
-    from_extension: bool
-    reason: Reason
-    will_retry: bool
 
-
-class SessionCompactFailedEvent(Event):
+class SessionCompactFailedEvent(CompactFailed):
     """A compaction came to nothing."""
-
-    reason: Reason
-    error_message: str
-    aborted: bool
-    will_retry: bool
-    from_extension: bool = False
 
 
 class SessionBeforeTreeEvent(Question):
@@ -204,29 +174,26 @@ class SessionBeforeTreeEvent(Question):
         return self.decision.cancel
 
 
-class SessionTreeEvent(Event):
+class SessionTreeEvent(TreeMoved):
     """The leaf has moved."""
-
-    new_leaf_id: str | None
-    old_leaf_id: str | None
-    summary_entry: BranchSummary | None = None
-    from_extension: bool = False
 
 
 class UserBashEvent(Question):
-    """The person wants to run a command; the handler may run it instead, or raise to forbid it."""
+    """The person wants to run a command: run it instead, say how, or raise to forbid it."""
 
     answer: ClassVar[type[Record]] = UserBashAnswer
     command: str
     exclude_from_context: bool
     cwd: str
     result: BashResult | None = None
+    operations: RunCommand | None = None
     refused: str = ""
 
     def answered(self, answer: UserBashAnswer) -> Self:
-        """The first result counts."""
+        """The first result, or way to get one, counts."""
         given = answer.result
-        return replace(self, result=BashResult(**given) if isinstance(given, dict) else given)
+        result = BashResult(**given) if isinstance(given, dict) else given
+        return replace(self, result=result, operations=answer.operations)
 
     def after_failure(self, problem: Exception) -> Self:
         """A guard that failed guards all the same."""
@@ -235,7 +202,7 @@ class UserBashEvent(Question):
     @property
     def settled(self) -> bool:
         """Whether there is nothing left to run."""
-        return self.result is not None or bool(self.refused)
+        return self.result is not None or self.operations is not None or bool(self.refused)
 
 
 class UiPromptStartEvent(Event):

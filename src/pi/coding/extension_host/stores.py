@@ -25,7 +25,7 @@ class SessionStore:
 
     def get(self, key: str, default: Any = None) -> Any:
         """What was stored last on this branch."""
-        for entry in reversed(tuple(self._session.log.branch())):
+        for entry in reversed(tuple(self._session.talk.log.branch())):
             if isinstance(entry, Custom) and entry.custom_type == self._type:
                 data = entry.data if isinstance(entry.data, dict) else {}
                 if data.get("key") == key:
@@ -34,11 +34,13 @@ class SessionStore:
 
     async def set(self, key: str, value: Any) -> None:
         """Store a JSON value."""
-        await self._session.add(Custom(custom_type=self._type, data={"key": key, "value": value}))
+        await self._session.talk.add(
+            Custom(custom_type=self._type, data={"key": key, "value": value})
+        )
 
     async def delete(self, key: str) -> None:
         """Store nothing."""
-        await self._session.add(Custom(custom_type=self._type, data={"key": key}))
+        await self._session.talk.add(Custom(custom_type=self._type, data={"key": key}))
 
 
 class FileStore:
@@ -94,6 +96,6 @@ def open_store(place: StorePlace, name: str, session: HostedSession, agent_dir: 
     if place == "project":
         import hashlib  # most sessions store nothing
 
-        project = hashlib.sha256(str(session.cwd).encode("utf-8", "replace")).hexdigest()[:16]
-        return FileStore(folder / f"{project}.json", session.clock)
-    return FileStore(folder / "global.json", session.clock)
+        project = hashlib.sha256(str(session.place.cwd).encode("utf-8", "replace")).hexdigest()[:16]
+        return FileStore(folder / f"{project}.json", session.place.clock)
+    return FileStore(folder / "global.json", session.place.clock)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol
 
+from pi.agent.events import TurnEnd
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool, ToolResult
 from pi.ai.messages import AssistantMessage, ToolCall
@@ -29,6 +30,10 @@ class SubSession(Record):
     """In place of the whole system prompt."""
     seconds: float | None = None
     """After which it is aborted."""
+    turns: int | None = None
+    """Answers after which it is aborted, if it does not come to an end by itself."""
+    cost: float | None = None
+    """Dollars after which it is aborted."""
     cwd: Path | None = None
 
 
@@ -63,6 +68,8 @@ class SessionHandle:
         self._session = session
         self._spec = spec
         self._clock = scope.clock
+        self._turns, self._cost = 0, 0.0
+        self._spent = asyncio.Event()
         self._task = scope.spawn(self._work(), name="sub-session")
 
     def events(self, listener: Callable[[Any], None]) -> Callable[[], None]:
@@ -84,24 +91,45 @@ class SessionHandle:
 
     async def _work(self) -> AssistantMessage | None:
         try:
-            if self._spec.seconds is None:
+            limits = self._limits()
+            if not limits:
                 return await self._session.prompt(self._spec.prompt)
-            return await self._in_time(self._spec.seconds)
+            return await self._within(limits)
         finally:
             await self._session.close()
 
-    async def _in_time(self, seconds: float) -> AssistantMessage | None:
+    def _limits(self) -> list[Coroutine[Any, Any, Any]]:
+        """What ends it before it has come to an end itself."""
+        spec, limits = self._spec, list[Coroutine[Any, Any, Any]]()
+        if spec.seconds is not None:
+            limits.append(self._clock.sleep(spec.seconds))
+        if spec.turns is not None or spec.cost is not None:
+            limits.append(self._spent.wait())
+        return limits
+
+    async def _within(self, limits: list[Coroutine[Any, Any, Any]]) -> AssistantMessage | None:
+        end = self._session.subscribe(self._count)
         work = asyncio.ensure_future(self._session.prompt(self._spec.prompt))
-        end = asyncio.ensure_future(self._clock.sleep(seconds))
+        ends = {asyncio.ensure_future(limit) for limit in limits}
         try:
-            await asyncio.wait({work, end}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work, *ends}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 await self._session.abort()
             return await work
         finally:
-            work.cancel()
-            end.cancel()
-            await asyncio.wait({work, end})
+            end()
+            for task in (work, *ends):
+                task.cancel()
+            await asyncio.wait({work, *ends})
+
+    def _count(self, event: Any) -> None:
+        """See what it has done so far."""
+        if isinstance(event, TurnEnd):
+            self._turns += 1
+            self._cost += event.message.usage.cost.total
+            turns, cost = self._spec.turns, self._spec.cost
+            if self._turns == turns or (cost is not None and self._cost >= cost):
+                self._spent.set()
 
 
 class Guarding(Policy):

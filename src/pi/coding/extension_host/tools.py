@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias
 
@@ -84,7 +83,7 @@ def annotated(tool: AgentTool) -> AgentTool:
             result = replace(result, details=known | details)
         return replace(result, content=result.content + notes) if notes else result
 
-    return dataclasses.replace(tool, run=run)
+    return replace(tool, run=run)
 
 
 def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
@@ -102,7 +101,7 @@ def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
         changes["description"] = wrapping.description
     if wrapping.params is not None:
         changes |= _other_parameters(tool.name, wrapping.params)
-    return dataclasses.replace(tool, **changes)
+    return replace(tool, **changes)
 
 
 def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
@@ -114,5 +113,7 @@ def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
         "parameters": schema,
         "validate": validator(schema, tool=name, decode=decode),
         "prepare_arguments": None,
-        "touches": None,  # what it says depends on the parameters that the tool itself takes
+        # What these two say depends on the parameters that the tool itself takes.
+        "touches": None,
+        "preview": None,
     }

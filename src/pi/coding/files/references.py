@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 System: TypeAlias = Literal["posix", "windows", "wsl"]
 
-_DRIVE = re.compile(r"([A-Za-z]):[\\/]+(.*)", re.DOTALL)
-_DRIVE_AS_FOLDER = re.compile(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?:/(.*))?", re.DOTALL)
+_DRIVE = r"(?s)([A-Za-z]):[\\/]+(.*)"
+_DRIVE_AS_FOLDER = r"(?s)/(?:mnt/|cygdrive/)?([A-Za-z])(?:/(.*))?"
 
 
 def expanded(reference: str, *, home: str, system: System = "posix") -> str:
@@ -20,9 +20,9 @@ def expanded(reference: str, *, home: str, system: System = "posix") -> str:
         reference = _from_url(reference, system)
     if reference == "~" or reference.startswith(("~/", "~\\")):
         return home + reference[1:]
-    if system == "wsl" and (drive := _DRIVE.fullmatch(reference)):
+    if system == "wsl" and (drive := re.fullmatch(_DRIVE, reference)):
         return f"/mnt/{drive[1].lower()}/" + drive[2].replace("\\", "/")
-    if system == "windows" and (drive := _DRIVE_AS_FOLDER.fullmatch(reference)):
+    if system == "windows" and (drive := re.fullmatch(_DRIVE_AS_FOLDER, reference)):
         return f"{drive[1].upper()}:/{drive[2] or ''}"
     return reference
 

@@ -15,7 +15,7 @@ LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
 Usable: TypeAlias = Callable[[str], bool]
 """Whether there are credentials for a provider."""
 
-_DATED = re.compile(r"-\d{8}$|-\d{4}-\d{2}-\d{2}$")
+_DATED = r"-\d{8}$|-\d{4}-\d{2}-\d{2}$"
 
 
 class Choice(Record):
@@ -95,7 +95,7 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
         return None
     near = [m for m in models if all(_has_word(_names(m), word) for word in words)]
     near.sort(key=lambda m: m.id, reverse=True)
-    near.sort(key=lambda m: (not usable(m.provider), _DATED.search(m.id) is not None))
+    near.sort(key=lambda m: (not usable(m.provider), re.search(_DATED, m.id) is not None))
     return next(iter(near), None)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from pi.ai.models.model import Model
 from pi.ai.models_collection import Models
@@ -13,11 +14,25 @@ LOCAL = ("ollama", "llama.cpp", "lm-studio", "vllm")
 """Providers whose models are only known by asking a server on this machine."""
 
 
+Resolver: TypeAlias = Callable[[str], Model | str | None]
+"""What a name stands for: a model, or another pattern; ``None`` if it means nothing here."""
+
+
 class ModelRegistry:
     """Look-ups over ``Models``; never waits, and asks nobody."""
 
     def __init__(self, models: Models) -> None:
         self.models = models
+        self._resolvers: tuple[Resolver, ...] = ()
+
+    def add_resolver(self, resolver: Resolver) -> Callable[[], None]:
+        """Have ``resolver`` say what names mean, before patterns do; gives what ends that."""
+        self._resolvers = (*self._resolvers, resolver)
+
+        def end() -> None:
+            self._resolvers = tuple(other for other in self._resolvers if other is not resolver)
+
+        return end
 
     def get_all(self) -> tuple[Model, ...]:
         """Every model that is known."""
@@ -31,12 +46,32 @@ class ModelRegistry:
         """Whether requests to ``provider`` have credentials to go with."""
         return self.models.is_available(provider)
 
+    def has_configured_auth(self, model: Model) -> bool:
+        """Whether requests to a model have credentials to go with."""
+        return self.has_auth(model.provider)
+
+    async def get_api_key_and_headers(self, model: Model) -> tuple[str | None, dict[str, str]]:
+        """What requests to a model take along; nothing where there are no credentials."""
+        access = await self.models.access(model.provider, model)
+        return (None, {}) if access is None else (access.api_key, dict(access.headers))
+
+    async def refresh(self) -> None:
+        """Ask every provider for its current models; those that fail keep what they had."""
+        await self.models.refresh()
+
     def find(self, provider: str, model_id: str) -> Model | None:
         """The model of exactly that name."""
         return self.models.get_model(provider, model_id)
 
     def resolve(self, pattern: str, provider: str | None = None) -> Choice | None:
         """What a person means by ``pattern``."""
+        for resolver in self._resolvers if provider is None else ():
+            named = resolver(pattern)
+            if isinstance(named, Model):
+                return Choice(model=named)
+            if named is not None:
+                pattern = named
+                break
         owner, _, model_id = pattern.partition("/")
         if provider in (None, owner) and (exact := self.find(owner, model_id)) is not None:
             return Choice(model=exact)  # without reading what all the others have

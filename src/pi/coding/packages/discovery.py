@@ -15,7 +15,7 @@ from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries
 from pi.coding.packages.errors import BadSource
 from pi.coding.packages.filters import select
 from pi.coding.packages.places import Shelf
-from pi.coding.packages.source import LocalSource, PypiSource, Source
+from pi.coding.packages.source import GitSource, LocalSource, PypiSource, Source
 from pi.coding.packages.wheels import installed_distribution, module_file
 from pi.coding.resources.source import Place, Scope, Warn
 from pi.coding.settings.settings import Settings
@@ -36,6 +36,8 @@ class Configured(Record):
     scope: Scope
     root: Path
     """Where it is, or would be if it were installed."""
+    needs: Path | None = None
+    """Where that which it needs of the Python index is, if it needs anything."""
     delta: Entry | None = None
     """What a project changes about the person's choice."""
 
@@ -73,8 +75,24 @@ class Package(Record):
     @property
     def import_root(self) -> Path | None:
         """The folder that its extensions import from; ``None`` where each is alone."""
-        pip_filled = isinstance(self.configured.source, PypiSource)
-        return self.configured.root if pip_filled else None
+        if isinstance(self.configured.source, PypiSource):
+            return self.configured.root
+        needs = self.configured.needs
+        return needs if needs is not None and needs.is_dir() else None
+
+    @property
+    def functions(self) -> dict[Path, str]:
+        """The functions of extensions that are entry points, by the place of their modules."""
+        root, source = self.configured.root, self.configured.source
+        found = (
+            installed_distribution(root, source.name) if isinstance(source, PypiSource) else None
+        )
+        functions = {}
+        for point in () if found is None else found.entry_points:
+            if (file := module_file(root, point)) is not None:
+                place = file.parent if file.name == "__init__.py" else file
+                functions[place] = point.partition(":")[2].strip()
+        return functions
 
     @property
     def foreign(self) -> tuple[str, ...]:
@@ -166,7 +184,13 @@ def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:
             continue
         root = shelf.target(source)
         if isinstance(source, LocalSource) or inside(shelf.base, root):
-            yield Configured(entry=entry, source=source, scope=shelf.scope, root=root)
+            yield Configured(
+                entry=entry,
+                source=source,
+                scope=shelf.scope,
+                root=root,
+                needs=shelf.needs(source) if isinstance(source, GitSource | LocalSource) else None,
+            )
         else:
             warn(f"{root} is a link that leads out of {shelf.base} and is not used")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pi.base.records import Record
 from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.needs import bring_needs
 from pi.coding.packages.outcome import Outcome, settled
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
@@ -47,6 +48,9 @@ async def bring(
     new = work / "checkout"
     await _clone(source, resolved.commit, new, programs)
     commit = await _installed(new, programs)
+    needs = shelf.needs(source)
+    if (site := await bring_needs(new, needs, programs, work)) is not None:
+        site.replace(new / needs.name)
     exchange(new, target, base=shelf.base, work=work)
     return Outcome(change="fetched", before=installed, after=commit)
 

@@ -34,7 +34,7 @@ def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
         for key in keys:
             said = said.get(key) if isinstance(said, dict) else None
         if isinstance(said, dict) and (name == "package.json" or said.keys() & set(KINDS)):
-            lists = {kind: _texts(said[kind]) for kind in KINDS if kind in said}
+            lists = {kind: texts(said[kind]) for kind in KINDS if kind in said}
             declared = (declared or {}) | lists
     return declared
 
@@ -52,13 +52,14 @@ def read_object(path: Path) -> Json:
 
 def _read(path: Path, warn: Warn) -> Json | None:
     try:
-        return read_object(path) if path.suffix == ".json" else _read_toml(path)
+        return read_object(path) if path.suffix == ".json" else read_toml(path)
     except PiError as problem:
         warn(f"{problem.message}; the folders of its package are used")
         return None
 
 
-def _read_toml(path: Path) -> Json | None:
+def read_toml(path: Path) -> Json | None:
+    """The table in a TOML file, if there is one. ``PiError`` if it is broken."""
     data = read_if_exists(path)
     if data is None:
         return None
@@ -70,5 +71,6 @@ def _read_toml(path: Path) -> Json | None:
         raise PiError(f"{path} cannot be read: {problem}") from problem
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def texts(value: object) -> tuple[str, ...]:
+    """The texts in a list; nothing for what is no list."""
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()

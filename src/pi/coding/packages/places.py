@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zlib import crc32
 
 from pi.base.records import Record
 from pi.coding.packages.source import GitSource, LocalSource, NpmSource, PypiSource, Source
 from pi.coding.resources.source import Scope
+
+NEEDS = ".pi-needs"
 
 
 class Shelf(Record):
@@ -27,6 +30,13 @@ class Shelf(Record):
                 return self.pypi / name
             case LocalSource(path=path):
                 return path
+
+    def needs(self, source: GitSource | LocalSource) -> Path:
+        """Where that which a package in a folder needs of the Python index is, or would be."""
+        if isinstance(source, GitSource):
+            return self.target(source) / NEEDS  # so that both change together
+        number = crc32(source.identity.encode("utf-8", "surrogateescape"))
+        return self.base / NEEDS / f"{source.path.name}-{number:08x}"
 
     @property
     def npm(self) -> Path:

@@ -7,6 +7,7 @@ into its own folder, so that no package can break pi or another one. Nothing is 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -48,7 +49,7 @@ async def bring(
     installed = found.version if found is not None else ""
     if installed and source.pinned and installed == source.version and not force:
         return Outcome(change="pinned" if update else "current", before=installed, after=installed)
-    wheels = await _resolve(source, programs, work)
+    wheels = await resolve([source.requirement], programs, work)
     wanted = next((wheel.version for wheel in wheels if wheel.name == source.name), "")
     if not wanted:
         raise InstallFailed(
@@ -60,17 +61,17 @@ async def bring(
     )
     if nothing is not None:
         return nothing
-    _must_be_known(wheels, target)
-    new = await _install(wheels, work, programs)
+    must_be_known(wheels, target)
+    new = await install_wheels(wheels, work, programs)
     exchange(new, target, base=shelf.base, work=work)
     return Outcome(change="fetched", before=installed, after=wanted)
 
 
-async def _resolve(source: PypiSource, programs: Programs, work: Path) -> list[Wheel]:
+async def resolve(requirements: Sequence[str], programs: Programs, work: Path) -> list[Wheel]:
     """The wheels that are needed and that pi's own Python does not have."""
     report = work / "report.json"
     await programs.pip(
-        "install", "--dry-run", "--report", str(report), "--", source.requirement, cwd=work
+        "install", "--dry-run", "--report", str(report), "--", *requirements, cwd=work
     )
     items = msgspec.json.decode(report.read_bytes(), type=_Report).install
     wheels = [
@@ -87,7 +88,8 @@ async def _resolve(source: PypiSource, programs: Programs, work: Path) -> list[W
     return wheels
 
 
-async def _install(wheels: list[Wheel], work: Path, programs: Programs) -> Path:
+async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs) -> Path:
+    """A new folder below ``work`` with these wheels, and with the record of their hashes."""
     new, list_file = work / "site", work / "requirements.txt"
     lines = (f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n" for wheel in wheels)
     list_file.write_text("".join(lines), encoding="utf-8")
@@ -100,7 +102,7 @@ async def _install(wheels: list[Wheel], work: Path, programs: Programs) -> Path:
     return new
 
 
-def _must_be_known(wheels: list[Wheel], target: Path) -> None:
+def must_be_known(wheels: Sequence[Wheel], target: Path) -> None:
     """Refuse a wheel that was here before under the same version with another content."""
     kept = read_object(target / RECORD).get("wheels")
     for wheel in wheels:

@@ -14,7 +14,7 @@ from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.confined import must_be_inside
 from pi.coding.packages.contents import OURS
-from pi.coding.packages.discovery import Configured, Package, open_package, own_choice
+from pi.coding.packages.discovery import Configured, Package, own_choice
 from pi.coding.packages.entries import (
     Entry,
     Kind,
@@ -25,6 +25,7 @@ from pi.coding.packages.entries import (
     with_entry,
 )
 from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
+from pi.coding.packages.needs import bring_needs
 from pi.coding.packages.outcome import Outcome
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
@@ -38,7 +39,7 @@ from pi.coding.packages.source import (
     stored_form,
     without_password,
 )
-from pi.coding.packages.staging import remove_tree, staging, tidy
+from pi.coding.packages.staging import exchange, remove_tree, staging, tidy
 from pi.coding.resources.source import Warn
 from pi.coding.settings.file import SettingsFile
 
@@ -114,19 +115,6 @@ class PackageStore:
             changed = toggled(entry, kind, path, offered, on=on, base=base)
             self._write(listed, with_entry(listed, changed, places))
 
-    async def for_one_run(self, text: str, cwd: Path, warn: Warn) -> Package:
-        """Fetch a package, or find it, without naming it in any settings: ``-e source``."""
-        source = parse_source(text, cwd)
-        async with self._turn():
-            await self._bring(source, update=False)
-        configured = Configured(
-            entry=Entry(source=text),
-            source=source,
-            scope=self.shelf.scope,
-            root=self.shelf.target(source),
-        )
-        return open_package(configured, warn)
-
     # ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
@@ -150,7 +138,7 @@ class PackageStore:
     async def _bring(self, source: Source, *, update: bool, force: bool = False) -> Outcome:
         match source:
             case LocalSource():
-                return _in_place(source)
+                bring = partial(_in_place, source)
             case GitSource():
                 bring = partial(git.bring, source)
             case NpmSource():
@@ -162,13 +150,19 @@ class PackageStore:
             with staging(shelf.base) as work:
                 done = await bring(shelf, self._programs, work, update=update, force=force)
             if shelf.scope == "project":
-                _keep_out_of_history(shelf, shelf.target(source))
+                _keep_out_of_history(
+                    shelf,
+                    shelf.needs(source)
+                    if isinstance(source, LocalSource)
+                    else shelf.target(source),
+                )
         except OSError as problem:
             raise InstallFailed(f"Cannot install below {shelf.base}: {problem}") from problem
         return done
 
     async def _drop(self, source: Source) -> None:
         if isinstance(source, LocalSource):
+            remove_tree(self.shelf.needs(source))
             return
         if isinstance(source, NpmSource):
             with staging(self.shelf.base) as work:
@@ -183,7 +177,10 @@ class PackageStore:
             folder.rmdir()
 
 
-def _in_place(source: LocalSource) -> Outcome:
+async def _in_place(
+    source: LocalSource, shelf: Shelf, programs: Programs, work: Path, *, update: bool, force: bool
+) -> Outcome:
+    """Leave a folder where it is; only what it needs is installed, or updated."""
     if not source.path.exists():
         raise InstallFailed(
             f"There is no {source.path}.",
@@ -194,6 +191,12 @@ def _in_place(source: LocalSource) -> Outcome:
             f"{source.path} is not an extension in Python.",
             hint="Extensions in TypeScript or JavaScript run in the original.",
         )
+    target = shelf.needs(source)
+    site = await bring_needs(source.path, target, programs, work)
+    if site is not None:
+        exchange(site, target, base=shelf.base, work=work)
+    else:
+        remove_tree(target)
     return Outcome(change="in place")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pi.base.errors import PiError
 from pi.base.records import Record
 
-_FENCED = re.compile(r"---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)", re.DOTALL)
+_FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
 LARGEST = 1_000_000
 """Bytes; whatever is larger is no text that somebody wrote for a prompt."""
 
@@ -29,7 +29,7 @@ class Document(Record):
 def parse_document(text: str) -> Document:
     """The parts of ``text``; ``BadResource`` when the front matter is broken."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    fenced = _FENCED.match(text)
+    fenced = re.match(_FENCED, text)
     if fenced is None:
         return Document(meta={}, body=text, has_meta=False)
     # Here, not above: most starts meet no front matter.

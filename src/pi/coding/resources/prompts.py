@@ -10,14 +10,14 @@ from pi.base.records import Record
 from pi.coding.resources.frontmatter import BadResource, read_document
 from pi.coding.resources.source import INLINE, Place, SourceInfo, Warn
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"\$(?:(?P<place>\d+)|(?P<all>@|ARGUMENTS\b)"
     r"|\{(?P<number>\d+):-(?P<number_default>[^}]*)\}"
     r"|\{(?:@|ARGUMENTS):-(?P<all_default>[^}]*)\}"
     r"|\{@:(?P<start>\d+)(?::(?P<length>\d+))?\})"
 )
-_ARGUMENT = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+|['"]""")
-_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+_ARGUMENT = r"""(?:'[^']*'|"[^"]*"|[^\s'"])+|['"]"""
+_QUOTED = r"""'([^']*)'|"([^"]*)\""""
 
 
 class PromptTemplate(Record):
@@ -75,8 +75,8 @@ def expand_prompt(text: str, templates: Sequence[PromptTemplate]) -> str:
 def split_arguments(text: str) -> list[str]:
     """Words; quotes of either kind keep some together, and a backslash is a character."""
     return [
-        _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or "", word)
-        for word in _ARGUMENT.findall(text)
+        re.sub(_QUOTED, lambda quoted: quoted[1] or quoted[2] or "", word)
+        for word in re.findall(_ARGUMENT, text)
     ]
 
 
@@ -97,7 +97,7 @@ def substitute(content: str, arguments: Sequence[str]) -> str:
         end = None if match["length"] is None else start + int(match["length"])
         return " ".join(arguments[start:end])
 
-    return _PLACEHOLDER.sub(filled, content)
+    return re.sub(_PLACEHOLDER, filled, content)
 
 
 def _argument(arguments: Sequence[str], number: str) -> str:

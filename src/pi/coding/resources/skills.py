@@ -16,7 +16,7 @@ SKILL_FILE = "SKILL.md"
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "venv"})
 DEEPEST = 8
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
 class FoundSkill(Record):
@@ -77,7 +77,7 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
     if not isinstance(description, str) or not description.strip():
         raise BadResource("description is required")
     description = description.strip()
-    if len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
+    if len(name) > LONGEST_NAME or re.fullmatch(_NAME, name) is None:
         warn(f'Skill {path}: the name "{name}" should be a-z, 0-9 and single hyphens')
     if len(description) > LONGEST_DESCRIPTION:
         warn(f"Skill {path}: the description is longer than {LONGEST_DESCRIPTION} characters")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pi.ai.auth.clients import SETTING
+from typing import TYPE_CHECKING
+
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login_ui import LoginUI
-from pi.ai.auth.sign_in import sign_in, sign_in_with_key
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
 from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.runtime.core import Core
+
+if TYPE_CHECKING:
+    from pi.ai.auth.login_ui import LoginUI
 
 
 class Account(Record):
@@ -37,11 +39,11 @@ class Accounts:
 
     def __init__(self, core: Core, storage: AuthStorage) -> None:
         self._core = core
-        self._storage = storage
+        self.storage = storage
 
     async def all(self) -> tuple[Account, ...]:
         """Every provider, in the order of the table."""
-        stored = await self._storage.list()
+        stored = await self.storage.list()
         registry = self._core.registry
         return tuple(
             Account(
@@ -55,30 +57,41 @@ class Accounts:
 
     async def log_in(self, provider: str, ui: LoginUI) -> None:
         """Sign the person in; what came of it is stored when this returns."""
+        from pi.ai.auth.sign_in import sign_in  # once in many sessions
+
         row, environ = self._row(provider), self._core.workspace.environment.values
-        clients = self._core.workspace.settings.raw.get(SETTING)
-        network = Network(proxy=self._core.workspace.values.http_proxy)
+        values = self._core.workspace.values
+        network = Network(proxy=values.http_proxy)
         services = make_services(environ, self._core.host.clock, network)
         try:
             await sign_in(
                 row,
                 ui,
-                storage=self._storage,
+                storage=self.storage,
                 environ=environ,
                 http=services.http,
                 clock=self._core.host.clock,
-                clients=clients if isinstance(clients, dict) else {},
+                clients=values.oauth_clients,
             )
         finally:
             await services.close()
 
     async def store_key(self, provider: str, ui: LoginUI) -> None:
         """Ask for an API key and store it."""
-        await sign_in_with_key(self._row(provider), ui, storage=self._storage)
+        from pi.ai.auth.sign_in import sign_in_with_key
+
+        await sign_in_with_key(self._row(provider), ui, storage=self.storage)
 
     async def log_out(self, provider: str) -> bool:
         """Forget what is stored for a provider; False if there was nothing."""
-        return await self._storage.remove(provider)
+        return await self.storage.remove(provider)
+
+    async def secrets(self) -> tuple[str, ...]:
+        """Values that must not leave this machine."""
+        from pi.coding.runtime.secrets import known_secrets  # for exports
+
+        environ = self._core.workspace.environment.values
+        return await known_secrets(replace(self._core.host, environ=environ), self.storage)
 
     def _row(self, provider: str) -> Provider:
         rows = {row.id: row for row in self._core.registry.models.get_providers()}

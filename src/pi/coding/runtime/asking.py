@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, create_models
@@ -15,19 +16,27 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
 from pi.base.files import read_if_exists
-from pi.base.records import Record, replace
-from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.model_wraps import ModelRequest, Purpose
+from pi.base.records import Meta, Record, replace
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.lending import Lender
 from pi.coding.settings.settings import Settings
+from pi.coding.settings.values import Values
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.model_wraps import ModelRequest, Purpose
+
+BLOCKED = "(image omitted: the setting images.blockImages keeps pictures here)"
 
 
 class ProviderRetry(Record):
     """``retry.provider`` of the settings."""
 
     timeout_ms: int | None = None
+    max_retries: Annotated[int, Meta(ge=0)] = 0
+    """Within one request, before anybody hears of a failure."""
+    max_retry_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
 
 
 class Asking:
@@ -39,18 +48,18 @@ class Asking:
         cwd: Path,
         *,
         settings: Callable[[], Settings],
-        proxy: str | None = None,
+        values: Values | None = None,
         registry: ModelRegistry | None = None,
         storage: AuthStorage | None = None,
-        extensions: ExtensionHost | None = None,
+        extensions: Lender | None = None,
     ) -> None:
         self._host = host
-        self._extensions = extensions
+        self._extensions = extensions or Lender()
         self._settings = settings
         self._core: Core | None = None
         self._api_key: tuple[str, str] | None = None
         self._owned = registry is None
-        self.registry = registry or discover_models(host, cwd, proxy=proxy, storage=storage)
+        self.registry = registry or discover_models(host, cwd, values=values, storage=storage)
 
     def serve(self, core: Core, *, api_key: str | None) -> None:
         """Ask for ``core`` from now on; the key is for the provider of its model alone."""
@@ -62,17 +71,29 @@ class Asking:
         self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
     ) -> EventStream:
         """Ask ``model``, as the session's settings say and through what extensions put around."""
-        wanted = self._wanted(model, options)
-        if self._extensions is None:
+        wanted, context = self._wanted(model, options), self._shown(context)
+        host = self._extensions.host
+        if host is None:
             return self.registry.models.stream_simple(model, context, wanted)
+        from pi.coding.extension_host.model_wraps import ModelRequest
+
         request = ModelRequest(
             model=model, messages=conversation(context), options=wanted, purpose=purpose
         )
-        return self._extensions.ask_model(request, self._ask)
+        return host.ask_model(request, self._ask)
 
     def _ask(self, request: ModelRequest) -> EventStream:
         context = Context(messages=request.messages)
         return self.registry.models.stream_simple(request.model, context, request.options)
+
+    def _shown(self, context: Context) -> Context:
+        """Without pictures, where the person lets none leave."""
+        if not self._settings().values.images.block_images:
+            return context
+        from pi.ai.handoff import without_images  # few people want that
+
+        shown = (without_images(message, BLOCKED) for message in context.messages)
+        return replace(context, messages=tuple(shown))
 
     def _wanted(self, model: Model, options: StreamOptions) -> StreamOptions:
         usual = self.options()
@@ -82,6 +103,8 @@ class Asking:
             transport=usual.transport if options.transport == "auto" else options.transport,
             timeout_ms=usual.timeout_ms if options.timeout_ms is None else options.timeout_ms,
             websocket_connect_timeout_ms=usual.websocket_connect_timeout_ms,
+            max_retries=options.max_retries or usual.max_retries,
+            max_retry_delay_ms=usual.max_retry_delay_ms,
             cache_retention=usual.cache_retention,
             session_id=options.session_id or usual.session_id,
             api_key=options.api_key or self._key_for(model),
@@ -108,6 +131,8 @@ class Asking:
                 values.http_idle_timeout_ms if provider.timeout_ms is None else provider.timeout_ms
             ),
             websocket_connect_timeout_ms=values.websocket_connect_timeout_ms,
+            max_retries=provider.max_retries,
+            max_retry_delay_ms=provider.max_retry_delay_ms,
             cache_retention="long" if long_cache else "short",
             session_id=self._core.log.header.id if self._core else None,
         )
@@ -124,9 +149,13 @@ class Asking:
 
 
 def discover_models(
-    host: Host, cwd: Path, *, proxy: str | None = None, storage: AuthStorage | None = None
+    host: Host, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
-    """Every model that the person's files and environment give access to."""
+    """Every model that the person's files and environment give access to.
+
+    They are reached as ``values`` say; without any, as the person's own settings do.
+    """
+    values = values or Settings.of(host.agent_dir, cwd, clock=host.clock).values
     models = create_models(
         storage=storage or credential_store(host),
         environ=host.environ,
@@ -134,7 +163,8 @@ def discover_models(
         cwd=cwd,
         folder=host.agent_dir,
         custom=own_models(host),
-        network=Network(proxy=proxy),
+        network=Network(proxy=values.http_proxy),
+        clients=values.oauth_clients,
         report=host.report,
     )
     return ModelRegistry(models)

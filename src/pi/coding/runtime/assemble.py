@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pi.agent.agent import Agent
 from pi.agent.tool import AgentTool
@@ -21,11 +21,7 @@ from pi.coding.bus import Bus
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
 from pi.coding.compaction.policy import CompactionPolicy
-from pi.coding.extension_host.answers import ResourcesAnswer
 from pi.coding.extension_host.finding import Wanted as WantedExtensions
-from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.sub_sessions import SubSession
-from pi.coding.extension_host.ui import Mode
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
 from pi.coding.resources.source import Place
@@ -34,6 +30,7 @@ from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.accounts import Accounts
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.asking import Asking, credential_store
+from pi.coding.runtime.cache_warming import CacheWarming
 from pi.coding.runtime.circles import repetition_policy
 from pi.coding.runtime.compaction import (
     Compacting,
@@ -47,11 +44,12 @@ from pi.coding.runtime.extension_places import ExtensionPlaces
 from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.for_session import ForSession
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.hosted import Hosted
 from pi.coding.runtime.idle_compaction import IdleCompaction
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.interrupting import Interrupting
+from pi.coding.runtime.lending import Lender
 from pi.coding.runtime.model_selection import ModelSelection
+from pi.coding.runtime.older_credentials import take_over
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.runtime.prompting import Prompting
 from pi.coding.runtime.replacing import Replacing
@@ -69,11 +67,18 @@ from pi.coding.session.entries import ContextEdit
 from pi.coding.session.log import SessionLog
 from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import Shelf, new_session
-from pi.coding.session.resolving import check_directory
 from pi.coding.session.stamps import Stamps
 from pi.coding.settings.settings import Settings
 from pi.coding.tools.images import ImageLimits
 from pi.coding.trust.trust import AskPerson
+
+if TYPE_CHECKING:  # loaded with the first extension, or job
+    from pi.coding.extension_host.answers import ResourcesAnswer
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.sub_sessions import SubSession
+    from pi.coding.extension_host.ui import Mode
+    from pi.coding.runtime.hosted import Hosted
+    from pi.coding.shell.jobs import Job
 
 T = TypeVar("T")
 
@@ -139,6 +144,7 @@ class _Build:
         self._parts = parts
         self._bus = parts.bus or Bus()
         self._served: Core | None = None
+        self._lender = Lender()
         self._extensions = self._new_extensions()
         self._here: Callable[[], Workspace] = lambda: self._workspace
         self._opened = AsyncExitStack()
@@ -150,7 +156,7 @@ class _Build:
 
     async def find(self) -> None:
         """Trust, settings, the session itself, extensions, and the models that there are."""
-        self._opened.push_async_callback(self._extensions.host.close)
+        self._opened.push_async_callback(self._extensions.close)
         await self._extensions.load_own(self._cwd)
         self._workspace = await self._open_workspace(self._cwd)
         self._log = self._parts.open_log(self._shelf(self._cwd))
@@ -158,20 +164,21 @@ class _Build:
         home = Path(self._log.header.cwd)
         if home != self._cwd:
             await self._move_to(home)
-        values = self._workspace.values
+        if self._parts.auth_storage is None:
+            await take_over(self._host, self._workspace.settings, credential_store(self._host))
         variables = CurrentVariables(lambda: self._here().environment.values)
         self._asking = Asking(
             replace(self._host, environ=variables),
             home,
             settings=lambda: self._core.workspace.settings,
-            proxy=values.http_proxy,
+            values=self._workspace.values,
             registry=self._parts.registry,
             storage=self._parts.auth_storage,
-            extensions=self._extensions.host,
+            extensions=self._lender,
         )
         self._opened.push_async_callback(self._asking.close)
         await self._extensions.load_project(self._workspace)
-        self._extensions.host.providers.connect(self._asking.registry.models)
+        self._extensions.connect(self._asking.registry)
         self._start = await self._chosen_or_discovered(self._asking.registry)
 
     async def put_together(self) -> Assembled:
@@ -195,7 +202,7 @@ class _Build:
             before_run=shell.flush,
             when_idle=self._when_idle,
             commands=self._extensions,
-            whole_prompt=self._parts.whole_prompt,
+            whole_prompt=self._whole_prompt(),
         )
         around = compaction_surroundings(core, summaries, self._hand_off)
         compactor = Compactor(around)
@@ -207,7 +214,9 @@ class _Build:
             repetition_policy(self._workspace.settings),
         )
         self._arrange_policies()
+        self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))
         core.agent.subscribe(self._idle_compaction.hear)
+        core.agent.subscribe(self._cache_warming.hear, updates=False)
         tree = TreeMoves(core, summaries, quiet=self._quiet)
         compaction = Compacting(core, compactor, quiet=self._stop_run, resume=self._resume)
         self._session = AgentSession(
@@ -219,7 +228,6 @@ class _Build:
                 shelf=self._shelf,
                 quiet=self._quiet,
                 open_workspace=self._open_workspace,
-                reread=lambda place: reread(place, self._host, self._options),
                 note_choices=prompts.note_choices,
             ),
             tree=tree,
@@ -236,16 +244,23 @@ class _Build:
             close=self._close,
         )
         core.agent.subscribe(shell.settled)
-        self._connect_extensions()
+        self._extensions.serve(core, self._serve, discovered=self._add_resources)
         if self._options.name is not None:
             await self._session.facts.rename(self._options.name)
         if not len(core.log.tree) or self._is_new:
             await prompts.note_choices()
         return Assembled(session=self._session, workspace=self._workspace, note=self._start.note)
 
-    def _connect_extensions(self) -> None:
+    def _whole_prompt(self) -> str | None:
+        """What stands for the whole system prompt, if something does."""
+        nothing = self._workspace.environment.values.get("NULL_PROMPT", "").lower() == "true"
+        return "" if nothing else self._parts.whole_prompt
+
+    def _serve(self) -> Hosted:
         """Give extensions the session that they belong to."""
-        self._hosted = Hosted(
+        from pi.coding.runtime.hosted import Hosted
+
+        hosted = Hosted(
             self._core,
             self._session,
             stream=partial(self._asking.stream, purpose="extension"),
@@ -254,24 +269,34 @@ class _Build:
             open_nested=self._open_nested,
             refresh_policies=self._arrange_policies,
         )
-        self._extensions.host.serve(self._hosted)
-        self._extensions.serve(self._core, self._hosted, discovered=self._add_resources)
+        self._extensions.host.serve(hosted)
+        self._arrange_policies()
+        return hosted
 
     # Before there is a core -----------------------------------------------------------------------
 
     def _new_extensions(self) -> Extensions:
-        machine, wanted = self._host, self._options.extensions
-        host = ExtensionHost(
+        places = ExtensionPlaces(self._host, self._options.extensions, self._parts.settings)
+        extensions = Extensions(
+            self._lender, self._new_host, places, self._bus, mode=self._parts.mode
+        )
+        if self._parts.parent is not None:
+            extensions.make_host()  # what guards the other session guards this one
+        return extensions
+
+    def _new_host(self) -> ExtensionHost:
+        from pi.coding.extension_host.host import ExtensionHost
+
+        machine = self._host
+        return ExtensionHost(
             agent_dir=machine.agent_dir,
             environ=machine.environ,
             clock=machine.clock,
             report=machine.report,
-            flags=wanted.flags,
+            flags=self._options.extensions.flags,
             mode=self._parts.mode,
             parent=self._parts.parent,
         )
-        places = ExtensionPlaces(machine, wanted, self._parts.settings)
-        return Extensions(host, places, self._bus)
 
     async def _open_workspace(self, cwd: Path) -> Workspace:
         return await open_workspace(
@@ -291,14 +316,23 @@ class _Build:
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
             image_limits=lambda: known(image_limits, ImageLimits()),
-            file_layers=self._extensions.host.file_layers,
+            file_layers=self._lender.file_layers,
             tools=lambda: known(lambda core: core.toolbox.active_names, ()),
+            job_ended=self._job_ended,
         )
+
+    async def _job_ended(self, job: Job) -> None:
+        from pi.coding.runtime.job_reports import report_job  # few sessions have jobs
+
+        if self._served is not None:
+            await report_job(self._served, job)
 
     def _known(self, ask: Callable[[Core], T], otherwise: T) -> T:
         return otherwise if self._served is None else ask(self._served)
 
     async def _move_to(self, home: Path) -> None:
+        from pi.coding.session.resolving import check_directory  # only for a session that is kept
+
         try:
             check_directory(str(home), self._log.file, str(self._cwd))
         except PiError:
@@ -373,7 +407,7 @@ class _Build:
             follow_up_mode=values.follow_up_mode,
             clock=host.clock,
         )
-        lender = self._extensions.host
+        lender = self._lender
         toolbox = Toolbox(
             self._workspace, self._options.tools, lent=lender.tools, dressed=lender.dressed
         )
@@ -388,7 +422,6 @@ class _Build:
             conversation=conversation,
             toolbox=toolbox,
             extensions=lender,
-            began=host.clock.monotonic(),
             scope=self._start.scope,
             has_model=model is not None,
         )
@@ -412,7 +445,7 @@ class _Build:
     async def _quiet(self) -> None:
         """End everything that the session does, and put into its log what came of it."""
         self._session.shell.stop()
-        await self._session.abort()
+        await self._session.stop()
         self._session.shell.flush()
 
     async def _resume(self) -> None:
@@ -428,7 +461,7 @@ class _Build:
 
     def _arrange_policies(self) -> None:
         """Have the next run ask extensions where they stand among the others."""
-        self._core.agent.policies = self._extensions.host.policies(*self._policies)
+        self._core.agent.policies = self._lender.policies(*self._policies)
 
     def _add_resources(self, found: ResourcesAnswer) -> None:
         """Have the skills and templates that extensions know of, behind all others."""
@@ -481,7 +514,7 @@ class _Build:
 
     async def _close(self) -> None:
         await self._when_idle.close()
-        await self._extensions.host.close()
-        await self._hosted.close()
+        await self._extensions.close()
         await self._idle_compaction.close()
+        await self._cache_warming.close()
         await self._asking.close()

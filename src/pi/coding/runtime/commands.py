@@ -25,7 +25,7 @@ def listed_commands(core: Core) -> list[Command]:
 
 
 def _commands(core: Core) -> Iterator[Command]:
-    for name, command in core.extensions.registries.commands.listed():
+    for name, command in core.extensions.commands():
         yield Command(
             name=name,
             description=command.description or UNSET,

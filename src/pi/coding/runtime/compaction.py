@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from pi.ai.models.model import Model
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.compaction.inspecting import dropped
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.strategies.shake import ShakeStrategy
-from pi.coding.compaction.strategies.strategy import Strategy
-from pi.coding.compaction.strategies.summary import SummaryStrategy
 from pi.coding.compaction.surroundings import Surroundings, Wish
-from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.lending import Lender
 from pi.coding.runtime.summaries import Summaries
 from pi.coding.session.entries import Entry
 
+if TYPE_CHECKING:
+    from pi.coding.compaction.strategies.strategy import Strategy
 
-class Strategies(Mapping[str, Strategy]):
+
+class Strategies(Mapping[str, "Strategy"]):
     """Those of pi, and those of extensions as they are now; these win."""
 
-    def __init__(self, host: ExtensionHost) -> None:
-        self._own: dict[str, Strategy] = {
-            "context-full": SummaryStrategy(),
-            "shake": ShakeStrategy(),
-        }
-        self._added = host.registries.strategies
+    def __init__(self, lender: Lender) -> None:
+        self._lender = lender
 
     def __getitem__(self, name: str) -> Strategy:
-        return self._added.get(name) or self._own[name]
+        return self._lender.strategies().get(name) or _own()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._own, **self._added.winners()})
+        return iter({**_own(), **self._lender.strategies()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+
+@cache
+def _own() -> Mapping[str, Strategy]:
+    """Loaded with the first compaction; most sessions have none."""
+    from pi.coding.compaction.strategies.shake import ShakeStrategy
+    from pi.coding.compaction.strategies.summary import SummaryStrategy
+
+    return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
 
 
 def compaction_surroundings(
@@ -96,6 +102,7 @@ class Compacting:
 
     async def compact(self, instructions: str = "") -> CompactionResult:
         """Compact now; a run that is under way is ended first. ``CompactionFailed`` if in vain."""
+        self._core.must_run_here("it cannot be compacted")
         await self._quiet()
         try:
             return await self._compactor.compact(Wish(reason="manual", instructions=instructions))
@@ -112,4 +119,6 @@ class Compacting:
 
     def dropped(self) -> Sequence[Entry]:
         """What the model is no longer shown."""
+        from pi.coding.compaction.inspecting import dropped
+
         return dropped(self._core.log)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pi.agent.agent import Agent
@@ -10,10 +9,11 @@ from pi.agent.events import EntryAppended
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.folder import TextFolder, artifact_directory
 from pi.coding.bus import Bus
-from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.models.patterns import Choice
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.runtime.elsewhere import Elsewhere
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.lending import Lender
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
@@ -21,27 +21,39 @@ from pi.coding.session.entries import KnownEntry
 from pi.coding.session.log import SessionLog
 
 
-@dataclass
 class Core:
     """One session. ``workspace`` and ``conversation`` are replaced when another takes its place."""
 
-    host: Host
-    bus: Bus
-    agent: Agent
-    registry: ModelRegistry
-    workspace: Workspace
-    conversation: SessionConversation
-    toolbox: Toolbox
-    extensions: ExtensionHost
-    began: float
-    """When this session began, by a clock that never jumps."""
-    scope: tuple[Choice, ...] = ()
-    """The models to cycle through; empty means all."""
-    has_model: bool = True
-    """Whether somebody can be asked at all."""
-
-    def __post_init__(self) -> None:
-        self.converse_in(self.conversation)
+    def __init__(
+        self,
+        *,
+        host: Host,
+        bus: Bus,
+        agent: Agent,
+        registry: ModelRegistry,
+        workspace: Workspace,
+        conversation: SessionConversation,
+        toolbox: Toolbox,
+        extensions: Lender,
+        scope: tuple[Choice, ...] = (),
+        has_model: bool = True,
+    ) -> None:
+        self.host = host
+        self.bus = bus
+        self.agent = agent
+        self.registry = registry
+        self.workspace = workspace
+        self.toolbox = toolbox
+        self.extensions = extensions
+        self.began = host.clock.monotonic()
+        """When this session began, by a clock that never jumps."""
+        self.scope = scope
+        """The models to cycle through; empty means all."""
+        self.has_model = has_model
+        """Whether somebody can be asked at all."""
+        self.elsewhere: Elsewhere | None = None
+        """Whoever runs the session, if it is only shown here."""
+        self.converse_in(conversation)
 
     def converse_in(self, conversation: SessionConversation) -> None:
         """Have another session from now on."""
@@ -50,6 +62,16 @@ class Core:
         folder = TextFolder(None if file is None else artifact_directory(file))
         self.artifacts = Artifacts(folder)
         """Long outputs of this session, by number."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is under way, here or elsewhere."""
+        return self.elsewhere.busy if self.elsewhere else self.agent.is_running
+
+    def must_run_here(self, what: str) -> None:
+        """For what cannot be done to a session that is only shown here; ``what`` says what."""
+        if self.elsewhere is not None:
+            raise self.elsewhere.refuse(what)
 
     @property
     def log(self) -> SessionLog:

@@ -18,15 +18,12 @@ NAME = ".env"
 
 Warn: TypeAlias = Callable[[str], None]
 
-_LINE = re.compile(
-    r"""
+_LINE = r"""(?xms)
     ^[ \t]* (?:export[ \t]+)? (?P<name>[A-Za-z_][A-Za-z0-9_]*) [ \t]*=[ \t]*
     (?: "(?P<double> (?:[^"\\]|\\.)* )" | '(?P<single> [^']* )' | (?P<plain> [^\n]*? ) )
     [ \t]* (?: (?<=[\s"'=]) \#[^\n]* )? $
-    """,
-    re.VERBOSE | re.MULTILINE | re.DOTALL,
-)
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+    """
+_ESCAPED = r"(?s)\\(.)"
 _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -95,7 +92,7 @@ def parse_dotenv(text: str) -> dict[str, str]:
     Nothing is expanded. In double quotes, a backslash escapes; either quote may span lines. A line
     that says nothing of this kind is skipped.
     """
-    found = {line["name"]: _value(line) for line in _LINE.finditer(text.replace("\r\n", "\n"))}
+    found = {line["name"]: _value(line) for line in re.finditer(_LINE, text.replace("\r\n", "\n"))}
     mirrored = {
         f"PI_{name.removeprefix('OMP_')}": value
         for name, value in found.items()
@@ -106,5 +103,5 @@ def parse_dotenv(text: str) -> dict[str, str]:
 
 def _value(line: re.Match[str]) -> str:
     if line["double"] is not None:
-        return _ESCAPED.sub(lambda escape: _MEANS.get(escape[1], escape[1]), line["double"])
+        return re.sub(_ESCAPED, lambda escape: _MEANS.get(escape[1], escape[1]), line["double"])
     return line["single"] if line["single"] is not None else line["plain"]

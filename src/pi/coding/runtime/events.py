@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
+from pi.agent.env import OnOutput
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.coding.bus import Event, Question
-from pi.coding.extension_host.answers import InputAnswer
+from pi.coding.extension_host.answers import InputAnswer, SaidInput
 from pi.coding.extension_host.failures import ExtensionFailed
 from pi.coding.prompt.sections import PromptParts
 from pi.coding.session.messages import SessionMessage
@@ -40,6 +41,7 @@ __all__ = [
     "ThinkingLevelChanged",
     "ThinkingLevelSelected",
     "UserBash",
+    "WarmCache",
 ]
 
 StartReason: TypeAlias = Literal["startup", "reload", "new", "resume", "fork"]
@@ -78,6 +80,8 @@ class SwitchDecision(Record):
     """A handler's answer to ``BeforeSwitch`` or ``BeforeFork``."""
 
     cancel: bool = False
+    keep_conversation: bool = False
+    """Of a fork: whether all that was said stays, also what came after the entry."""
 
 
 class BeforeSwitch(Question):
@@ -103,10 +107,11 @@ class BeforeFork(Question):
     entry_id: str | None
     position: Literal["before", "at"]
     cancelled: bool = False
+    keep_conversation: bool = False
 
     def answered(self, answer: SwitchDecision) -> Self:
         """A cancellation is final."""
-        return replace(self, cancelled=answer.cancel)
+        return replace(self, cancelled=answer.cancel, keep_conversation=answer.keep_conversation)
 
     @property
     def settled(self) -> bool:
@@ -121,28 +126,10 @@ class Switched(Event):
     previous_session_file: Path | None = None
 
 
-class Input(Question):
+class Input(SaidInput):
     """Somebody said something; it may be changed, or taken care of, before it is a message."""
 
-    text: str
-    images: tuple[Image, ...] = ()
-    source: InputSource = "interactive"
     streaming: Streaming | None = None
-    handled: bool = False
-
-    def answered(self, answer: InputAnswer) -> Self:
-        """Changes add up until somebody has taken care of it."""
-        if answer.action == "handled":
-            return replace(self, handled=True)
-        if answer.action == "transform":
-            images = self.images if answer.images is None else answer.images
-            return replace(self, text=answer.text, images=images)
-        return self
-
-    @property
-    def settled(self) -> bool:
-        """Whether somebody has taken care of it."""
-        return self.handled
 
 
 class RunAnswer(Record):
@@ -187,6 +174,8 @@ class UserBash(Question):
     command: str
     exclude_from_context: bool
     cwd: str
+    on_text: OnOutput = lambda text: None
+    """Told what the command writes, whoever runs it."""
     result: BashResult | None = None
     refused: str = ""
 
@@ -202,3 +191,16 @@ class UserBash(Question):
     def settled(self) -> bool:
         """Whether there is nothing left to run."""
         return self.result is not None or bool(self.refused)
+
+
+class WarmCache(Question):
+    """Whether a provider's cache of the conversation is worth reading once more."""
+
+    warm_cost: float
+    miss_cost: float
+    continuation_probability: float
+    action: Literal["warm", "stop"]
+
+    def answered(self, answer: Literal["warm", "stop"]) -> Self:
+        """The last answer counts."""
+        return replace(self, action=answer)

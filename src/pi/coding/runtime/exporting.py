@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.export.text import render_text
 from pi.coding.runtime.core import Core
 from pi.coding.session.conversion import convert_to_llm
-from pi.coding.shell.environment import credential_variables
 
 
 class ShareOptions(Record):
@@ -26,7 +25,7 @@ class ShareOptions(Record):
     """Run with the page's file as its last word, in place of GitHub's program."""
 
 
-async def export(core: Core, output: str | None) -> Path:
+async def export(core: Core, output: str | None, *, secrets: Iterable[str]) -> Path:
     """Write the session to ``output``, or to a page in the working directory; gives the path."""
     cwd = core.workspace.cwd
     target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
@@ -35,22 +34,22 @@ async def export(core: Core, output: str | None) -> Path:
         core.log,
         target,
         cwd=cwd,
-        secrets=tuple(_secrets(core)),
-        also=partial(core.extensions.registries.redacted, sink="export"),
+        secrets=secrets,
+        also=partial(core.extensions.redacted, sink="export"),
         instructions=_instructions(core),
     )
     return await asyncio.to_thread(work)
 
 
-async def dump(core: Core) -> str:
+async def dump(core: Core, *, secrets: Iterable[str]) -> str:
     """The branch as text, prompt and tools included; empty if nothing was said."""
-    also = partial(core.extensions.registries.redacted, sink="export")
-    redactor = Redactor(_secrets(core), also=also)
+    also = partial(core.extensions.redacted, sink="export")
+    redactor = Redactor(secrets, also=also)
     transcript = transcript_of(core.log, redactor, _instructions(core))
     return await asyncio.to_thread(render_text, transcript)
 
 
-async def share(core: Core) -> Shared:
+async def share(core: Core, *, secrets: Iterable[str]) -> Shared:
     """Pass the session on as a page, through the person's own program or as a secret gist."""
     cwd, env = core.workspace.cwd, core.workspace.environment.of_process
     command = core.workspace.settings.section(("share",), ShareOptions).command
@@ -59,8 +58,8 @@ async def share(core: Core) -> Shared:
         cwd=cwd,
         env=env,
         handler=command_handler(command, cwd=cwd, env=env) if command else None,
-        secrets=tuple(_secrets(core)),
-        also=partial(core.extensions.registries.redacted, sink="share"),
+        secrets=secrets,
+        also=partial(core.extensions.redacted, sink="share"),
         instructions=_instructions(core),
     )
 
@@ -70,10 +69,3 @@ def _instructions(core: Core) -> Instructions | None:
     messages = convert_to_llm(core.conversation.messages())
     told = [message for message in messages if isinstance(message, SystemMessage)]
     return fold(told, keep_later=False)[0] if told else None
-
-
-def _secrets(core: Core) -> Iterator[str]:
-    """Values that must not leave this machine."""
-    for name in credential_variables():
-        if value := core.workspace.environment.values.get(name):
-            yield value

@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 from pi.agent.tool import AgentTool
-from pi.base.records import Record
+from pi.base.records import Meta, Record
 from pi.base.tasks import TaskScope
 from pi.coding.files.local import LocalFiles
 from pi.coding.runtime.dotenv import Environment
 from pi.coding.runtime.for_session import ForSession
 from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import automated
+from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule
 from pi.coding.shell.local import LocalShell
+
+if TYPE_CHECKING:
+    from pi.coding.shell.jobs import Job
+
+
+class AutoBackground(Record):
+    """``bash.autoBackground`` of the settings; needs ``async.enabled``."""
+
+    enabled: bool = False
+    threshold_ms: Annotated[int, Meta(ge=0)] = 60_000
+    """How long a command may take before it becomes a job."""
 
 
 class BashValues(Record):
     """``bash`` of the settings."""
 
+    enabled: bool = True
+    """Whether models may run commands at all; the person always may."""
     extended: bool = False
     """Whether the model may say more than a command and a timeout."""
     strip_trailing_head_tail: bool = True
+    auto_background: AutoBackground = AutoBackground()
 
 
 class InterceptorValues(Record):
     """``bashInterceptor`` of the settings."""
 
     enabled: bool = False
+    rules: tuple[InterceptionRule, ...] | None = None
+    """In place of those that are built in."""
 
 
 class AsyncValues(Record):
@@ -56,16 +75,30 @@ def extended_bash(
         extended_bash_tool,
     )
 
+    def ended(job: Job) -> None:
+        if job.state == "cancelled":
+            return
+        with suppress(RuntimeError):  # the session was closed meanwhile: nobody is left to be told
+            scope.start(_told(session, job), name=f"report {job.id}")
+
     around = Surroundings(
         shell=shell,
         files=files,
-        jobs=ShellJobs(shell, scope, on_end=lambda job: None),
+        jobs=ShellJobs(shell, scope, on_end=ended),
         tools=session.tools,
         variables=lambda: {**automated(environment.values), **session.variables()},
     )
+    interceptor = settings.section(("bashInterceptor",), InterceptorValues)
+    later = values.auto_background
     options = ExtendedOptions(
         strip_trailing_head_tail=values.strip_trailing_head_tail,
-        intercept=settings.section(("bashInterceptor",), InterceptorValues).enabled,
+        intercept=interceptor.enabled,
+        rules=DEFAULT_RULES if interceptor.rules is None else interceptor.rules,
         jobs=settings.section(("async",), AsyncValues).enabled,
+        background_after=later.threshold_ms / 1000 if later.enabled else None,
     )
     return partial(extended_bash_tool, around, options)
+
+
+async def _told(session: ForSession, job: Job) -> None:
+    await session.job_ended(job)

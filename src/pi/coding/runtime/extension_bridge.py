@@ -1,10 +1,12 @@
-"""What a session tells and asks over the bus, as the events of extensions, and back."""
+"""What a session tells and asks, as the events of extensions, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Literal
 
+from pi.agent.events import AgentStart, MessageUpdate
 from pi.base.errors import PiError
 from pi.coding.bus import Bus
 from pi.coding.extension_host.answers import ResourcesAnswer, as_custom_message
@@ -12,14 +14,17 @@ from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.extension_host.run_events import (
     BeforeAgentStartEvent,
     InputEvent,
+    MessageUpdateEvent,
     ModelSelectEvent,
     ThinkingLevelSelectEvent,
 )
 from pi.coding.extension_host.session_events import (
+    CacheWarmingDecisionEvent,
     ResourcesDiscoverEvent,
     SessionBeforeForkEvent,
     SessionBeforeSwitchEvent,
     SessionForkEvent,
+    SessionInfoChangedEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     SessionSwitchEvent,
@@ -36,11 +41,13 @@ from pi.coding.runtime.events import (
     ModelSelected,
     RunAnswer,
     SessionEnding,
+    SessionInfoChanged,
     SessionStarted,
     SwitchDecision,
     Switched,
     ThinkingLevelSelected,
     UserBash,
+    WarmCache,
 )
 from pi.coding.runtime.prompt_options import options_from, with_options
 from pi.coding.shell.user_commands import BashResult
@@ -49,7 +56,7 @@ OWNER = "extensions"
 
 
 class ExtensionBridge:
-    """Connects the extensions of one session to its bus."""
+    """Connects the extensions of one session to its bus and its agent."""
 
     def __init__(
         self,
@@ -66,23 +73,27 @@ class ExtensionBridge:
         """Loads extensions for the session that is there now."""
         self._discovered = discovered
         """Given the further resources that extensions know of."""
+        self._tokens: Callable[[], None] | None = None
 
     def connect(self, bus: Bus) -> None:
         """Hear everything from now on."""
-        bus.on(SessionStarted, self._started, owner=OWNER)
+        bus.on(SessionStarted, self.started, owner=OWNER)
         bus.on(SessionEnding, self._ending, owner=OWNER)
         bus.on(BeforeSwitch, self._before_switch, owner=OWNER)
         bus.on(BeforeFork, self._before_fork, owner=OWNER)
-        bus.on(Switched, self._switched, owner=OWNER)
+        bus.on(Switched, self.switched, owner=OWNER)
         bus.on(Input, self._input, owner=OWNER)
         bus.on(BeforeRun, self._before_run, owner=OWNER)
         bus.on(ModelSelected, self._model_selected, owner=OWNER)
         bus.on(ThinkingLevelSelected, self._level_selected, owner=OWNER)
         bus.on(UserBash, self._user_bash, owner=OWNER)
+        bus.on(WarmCache, self._warm_cache, owner=OWNER)
+        self._core.agent.subscribe(self._hear, updates=False)
 
     # Sessions -------------------------------------------------------------------------------------
 
-    async def _started(self, event: SessionStarted) -> None:
+    async def started(self, event: SessionStarted) -> None:
+        """Tell it, and take what extensions know of besides."""
         previous = _text(event.previous_session_file)
         await self._hooks.tell(
             SessionStartEvent(reason=event.reason, previous_session_file=previous)
@@ -108,10 +119,15 @@ class ExtensionBridge:
         return SwitchDecision(cancel=(await self._hooks.ask(asked)).cancelled)
 
     async def _before_fork(self, question: BeforeFork) -> SwitchDecision:
-        asked = SessionBeforeForkEvent(entry_id=question.entry_id, position=question.position)
-        return SwitchDecision(cancel=(await self._hooks.ask(asked)).cancelled)
+        asked = await self._hooks.ask(
+            SessionBeforeForkEvent(entry_id=question.entry_id, position=question.position)
+        )
+        return SwitchDecision(
+            cancel=asked.cancelled, keep_conversation=asked.skip_conversation_restore
+        )
 
-    async def _switched(self, event: Switched) -> None:
+    async def switched(self, event: Switched) -> None:
+        """Load what the session that is there now has, and tell it."""
         await self._load()
         previous = _text(event.previous_session_file)
         await self._hooks.tell(
@@ -179,7 +195,41 @@ class ExtensionBridge:
         )
         if asked.refused:
             raise PiError(asked.refused)
+        if asked.operations is not None:
+            return await asked.operations(question.command, question.cwd, question.on_text)
         return asked.result
+
+    # The agent ------------------------------------------------------------------------------------
+
+    async def _hear(self, event: object) -> None:
+        if isinstance(event, AgentStart):
+            self._follow_tokens(wanted=self._hooks.heard(MessageUpdateEvent))
+        elif isinstance(event, SessionInfoChanged):
+            await self._hooks.tell(SessionInfoChangedEvent(name=event.name or None))
+        await self._host.listening.hear(event)
+
+    def _follow_tokens(self, *, wanted: bool) -> None:
+        """Hear every token of a run, but only if an extension wants to."""
+        if not wanted and self._tokens is not None:
+            self._tokens()
+            self._tokens = None
+        elif wanted and self._tokens is None:
+            self._tokens = self._core.agent.subscribe(self._token)
+
+    def _token(self, event: object) -> None:
+        if type(event) is MessageUpdate:
+            self._host.listening.hear_token(event)
+
+    async def _warm_cache(self, question: WarmCache) -> Literal["warm", "stop"]:
+        asked = await self._hooks.ask(
+            CacheWarmingDecisionEvent(
+                warm_cost=question.warm_cost,
+                miss_cost=question.miss_cost,
+                continuation_probability=question.continuation_probability,
+                action=question.action,
+            )
+        )
+        return asked.action
 
 
 def _text(path: Path | None) -> str | None:

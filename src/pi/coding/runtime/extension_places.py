@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.coding.extension_host import finding
 from pi.coding.extension_host.entry_points import installed
 from pi.coding.extension_host.finding import Candidate, Found
+from pi.coding.extension_host.order import Rank
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.settings.file import SettingsFile
 from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from pi.coding.packages.discovery import Package
 
 
 class ExtensionPlaces:
@@ -24,6 +30,8 @@ class ExtensionPlaces:
         self._machine = machine
         self._wanted = wanted
         self._settings = settings
+        self.flags = wanted.flags
+        """Options of the command line that only extensions know."""
         self.foreign: list[str] = []
         """Files that need the original."""
         self._told = False
@@ -32,12 +40,37 @@ class ExtensionPlaces:
         """Those that need no trust: installed ones, the person's, and those of the command line."""
         report = self._warn
         if self._wanted.discover:
-            yield from installed(self._machine.agent_dir)
+            yield from installed(self._machine.agent_dir, self._machine.import_path)
             folder = Place(path=self._machine.agent_dir / "extensions")
             listed = Selection.of(self._listed(), self._machine.agent_dir)
             yield from self._taken(finding.find(_places(folder, listed), "user", report, listed))
-        yield from self._taken(finding.explicit(self._wanted.paths, cwd, report))
+            yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
+        yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
         yield from finding.inline(self._wanted.inline)
+
+    def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
+        """Those of packages, and of the project if it is trusted."""
+        yield from self.of_packages(workspace.packages)
+        yield from self.of_project(workspace)
+
+    def of_packages(self, packages: Iterable[Package]) -> Iterator[Candidate]:
+        """Those that packages bring."""
+        for package in packages:
+            explicit = package.configured.scope == "temporary"
+            if not explicit and not self._wanted.discover:
+                continue
+            base = package.configured.root
+            self._note_foreign(str(base / name) for name in package.foreign)
+            functions = package.functions
+            rank: Rank = "explicit" if explicit else "package"
+            found = finding.find(package.places("extensions"), rank, self._warn)
+            for candidate in self._taken(found):
+                function = functions.get(candidate.path) if candidate.path else None
+                yield replace(
+                    candidate,
+                    import_root=package.import_root,
+                    target=f":{function}" if function else "",
+                )
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
         """Those of a trusted project."""
@@ -49,6 +82,7 @@ class ExtensionPlaces:
         listed = Selection.of(_texts(raw), base)
         found = finding.find(_places(folder, listed), "project", self._warn, listed)
         yield from self._taken(found)
+        yield from self._tools(Place(path=base / "tools", scope="project"), "project")
 
     def tell_foreign(self) -> None:
         """Say once, in one line, how many extensions only the original can run."""
@@ -59,9 +93,28 @@ class ExtensionPlaces:
                 " and stay unused; /extensions lists them."
             )
 
+    def _files(self, cwd: Path) -> list[str]:
+        """What ``-e`` names and is no package."""
+        if not self._wanted.paths:
+            return []
+        from pi.coding.packages.fetching import is_package  # few runs name any
+
+        return [path for path in self._wanted.paths if not is_package(path, cwd)]
+
+    def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
+        """The files of a folder that bring nothing but tools."""
+        found = self._taken(finding.find([folder], rank, self._warn))
+        if found:
+            from pi.coding.extension_host.custom_tools import bringing_tools  # few have any
+
+            yield from map(bringing_tools, found)
+
     def _taken(self, found: Found) -> tuple[Candidate, ...]:
-        self.foreign += [path for path in found.foreign if path not in self.foreign]
+        self._note_foreign(found.foreign)
         return found.candidates
+
+    def _note_foreign(self, paths: Iterable[str]) -> None:
+        self.foreign += [path for path in paths if path not in self.foreign]
 
     def _listed(self) -> list[str]:
         if self._settings is not None:

@@ -3,185 +3,243 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from inspect import isawaitable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pi.agent.events import AgentStart, MessageUpdate
 from pi.coding.bus import Bus
-from pi.coding.extension_host.answers import ResourcesAnswer
-from pi.coding.extension_host.failures import ExtensionFailed, words
-from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.loading import ExtensionInfo, forget
-from pi.coding.extension_host.registries import View, ViewKind
-from pi.coding.extension_host.run_events import MessageUpdateEvent
-from pi.coding.extension_host.session_events import SessionInfoChangedEvent
-from pi.coding.extension_host.ui import ExtensionUI, Mode
+from pi.coding.compaction.branches import TreeMoved
+from pi.coding.extension_host.activation import is_for, may_sleep, wanted_in
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.manifest import check_version
+from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.core import Core
-from pi.coding.runtime.events import SessionInfoChanged
-from pi.coding.runtime.extension_bridge import ExtensionBridge
+from pi.coding.runtime.events import SessionStarted, Switched
+from pi.coding.runtime.extension_calls import ExtensionCalls
 from pi.coding.runtime.extension_places import ExtensionPlaces
+from pi.coding.runtime.lending import Lender
 from pi.coding.runtime.workspace import Workspace
 
+if TYPE_CHECKING:  # loaded with the first extension
+    from pi.coding.extension_host.answers import ResourcesAnswer
+    from pi.coding.extension_host.finding import Candidate
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.loading import ExtensionInfo
+    from pi.coding.extension_host.ui import ExtensionUI, Mode
+    from pi.coding.runtime.extension_bridge import ExtensionBridge
 
-class Extensions:
-    """Loads extensions with every session, runs what they are called for, and serves modes."""
 
-    def __init__(self, host: ExtensionHost, places: ExtensionPlaces, bus: Bus) -> None:
-        self.host = host
+class Extensions(ExtensionCalls):
+    """Loads extensions with every session, and brings them together with it.
+
+    There is no host before an extension has something to do, or somebody asks for the host:
+    those that only wait for a command, or for what a session holds, sleep.
+    """
+
+    def __init__(
+        self,
+        lender: Lender,
+        new_host: Callable[[], ExtensionHost],
+        places: ExtensionPlaces,
+        bus: Bus,
+        *,
+        mode: Mode,
+    ) -> None:
+        self._lender = lender
+        self._new_host = new_host
         self._places = places
         self._bus = bus
+        self._registry: ModelRegistry | None = None
+        self._mode = mode
+        """In which extensions are loaded; they are told the one that was attached."""
+        self._attached: tuple[ExtensionUI, Mode] | None = None
+        self._sleeping: list[Candidate] = []
         self._core: Core
-        self._session: ServedSession
-        self._tokens: Callable[[], None] | None = None
-        host.listen(bus)
+        self._serve: Callable[[], ServedSession] | None = None
+        self._session: ServedSession | None = None
+        self._bridge: ExtensionBridge | None = None
+        self._discovered: Callable[[ResourcesAnswer], None]
+        self._served = asyncio.Event()
+        """Set once there are extensions that belong to a session."""
+
+    # The host -------------------------------------------------------------------------------------
+
+    @property
+    def host(self) -> ExtensionHost:
+        """The host; it is made if there is none."""
+        return self._lender.host or self.make_host()
+
+    def make_host(self) -> ExtensionHost:
+        """Have a host although there may be no extension."""
+        self._lender.host = host = self._new_host()
+        host.listen(self._bus)
+        host.loading.expect(self._sleeping)
+        self._sleeping.clear()
+        if self._attached is not None:
+            host.attach(*self._attached)
+        if self._registry is not None:
+            host.connect(self._registry)
+        if self._serve is not None:
+            self._bring_together(self._serve)
+        return host
+
+    def connect(self, registry: ModelRegistry) -> None:
+        """Have the models that extensions bring count."""
+        self._registry = registry
+        if self._lender.host is not None:
+            self._lender.host.connect(registry)
 
     def serve(
         self,
         core: Core,
-        session: ServedSession,
+        session: Callable[[], ServedSession],
         *,
         discovered: Callable[[ResourcesAnswer], None],
     ) -> None:
-        """Tell and ask extensions about ``core`` from now on."""
-        self._core, self._session = core, session
-        ExtensionBridge(self.host, core, load=self.load, discovered=discovered).connect(self._bus)
-        core.agent.subscribe(self._hear, updates=False)
+        """Tell and ask extensions about ``core`` from now on.
+
+        ``session`` makes what they reach it by, and gives that to the host.
+        """
+        self._core, self._serve, self._discovered = core, session, discovered
+        self._bus.on(Switched, self._arrived)
+        self._bus.on(SessionStarted, self._begun)
+        if self._lender.host is not None:
+            self._bring_together(session)
+
+    def _bring_together(self, serve: Callable[[], ServedSession]) -> None:
+        """Connect the host and the session, now that there are both."""
+        from pi.coding.runtime.extension_bridge import ExtensionBridge
+
+        self._session = serve()
+        self._bridge = ExtensionBridge(
+            self.host, self._core, load=self.load, discovered=self._discovered
+        )
+        self._bridge.connect(self._bus)
+        self._served.set()
+
+    async def _arrived(self, event: Switched) -> None:
+        """Look for extensions where there were none."""
+        if self._lender.host is None:
+            await self.load()
+            if self._bridge is not None:
+                await self._bridge.switched(event)
+
+    async def _begun(self, event: SessionStarted) -> None:
+        """Wake those up that wait for what the session holds."""
+        log, settings = self._core.log, self._core.workspace.settings
+        waiting = (candidate.declared() for candidate in self._sleeping)
+        if any(wanted_in(log, settings, each) for each in waiting if is_for(each, self._mode)):
+            self.make_host()
+            if self._bridge is not None:
+                await self._bridge.started(event)
+
+    async def close(self) -> None:
+        """End everything that extensions have begun."""
+        if self._lender.host is not None:
+            await self._lender.host.close()
+        if self._session is not None:
+            await self._session.close()
 
     # Loading --------------------------------------------------------------------------------------
 
     async def load_own(self, cwd: Path) -> None:
         """Load what needs no trust."""
-        await self.host.loading.load(self._places.own(cwd))
+        await self._load(self._places.own(cwd))
 
     async def load_project(self, workspace: Workspace) -> None:
-        """Load what a trusted project brings."""
-        await self.host.loading.load(self._places.of_project(workspace))
+        """Load what packages and a trusted project bring."""
+        await self._load(self._places.of_workspace(workspace))
         self._places.tell_foreign()
 
     async def load(self) -> None:
         """Load everything for the session that is there now."""
+        self._sleeping.clear()
         await self.load_own(self._core.workspace.cwd)
         await self.load_project(self._core.workspace)
 
+    async def _load(self, candidates: Iterable[Candidate]) -> None:
+        found = tuple(candidates)
+        if self._lender.host is None and all(map(self._may_sleep, found)):
+            self._sleeping += found
+            self._lender.wake = self.make_host if self._sleeping else None
+        else:
+            await self.host.loading.load(found)
+
+    def _may_sleep(self, candidate: Candidate) -> bool:
+        try:
+            manifest = candidate.declared()
+            check_version(manifest, candidate.where)
+        except ExtensionError:
+            return False  # loading it says what is wrong
+        return may_sleep(manifest, self._places.flags, self._mode)
+
     def forget_modules(self) -> None:
         """Have all extensions imported anew."""
+        from pi.coding.extension_host.loading import forget
+
         forget(self._places.own(self._core.workspace.cwd))
-        forget(self._places.of_project(self._core.workspace))
+        forget(self._places.of_workspace(self._core.workspace))
 
     # Commands -------------------------------------------------------------------------------------
 
     def find(self, text: str) -> str | None:
         """The name of the command that ``text`` calls, if it calls one."""
+        if self._lender.host is None and not (self._sleeping and text.startswith("/")):
+            return None
         found = self.host.registries.commands.find(text)
         return None if found is None else found[0].name
 
-    async def run(self, text: str) -> None:
-        """Run a command to its end; a failure is told."""
-        found = self.host.registries.commands.find(text)
-        if found is not None:
-            command, arguments = found
-            work = partial(command.handler, arguments, command.context)
-            await self._guarded(work, f"command:{command.name}", "command")
-
     async def settled(self) -> None:
         """Until the runs that extensions have begun are over."""
-        await self._session.settled()
+        if self._session is not None:
+            await self._session.settled()
 
     # For modes ------------------------------------------------------------------------------------
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
         """Let extensions reach the person; before the session is started."""
-        self.host.attach(ui, mode)
+        self._attached = (ui, mode)
+        if self._lender.host is not None:
+            self._lender.host.attach(ui, mode)
 
     def infos(self) -> Sequence[ExtensionInfo]:
         """Every extension that was found."""
-        return self.host.loading.infos
+        return self.host.loading.infos if self._lender.host or self._sleeping else ()
 
     def foreign(self) -> Sequence[str]:
         """Files that only the original can run."""
         return self._places.foreign
 
-    def shortcuts(self) -> Mapping[str, str]:
-        """Keys that extensions want, with what they do."""
-        found = self.host.registries.shortcuts.winners()
-        return {key: row.value[1].description for key, row in found.items()}
+    def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
+        """Have ``moved`` called when another session or branch is to be shown than before.
 
-    async def press(self, key: str) -> bool:
-        """Do what a key of an extension does; False if no extension wants it."""
-        shortcut = self.host.registries.shortcuts.get(key)
-        if shortcut is None:
-            return False
-        work = partial(shortcut.handler, shortcut.context)
-        await self._guarded(work, f"shortcut:{key}", "shortcut")
-        return True
-
-    def view(self, kind: ViewKind, name: str) -> View | None:
-        """What draws a tool, message, entry or status of that name."""
-        return self.host.registries.views.get(f"{kind}:{name}")
-
-    def markdown(self, text: str, **about: Any) -> str:
-        """Markdown as extensions want it drawn."""
-        for row in self.host.registries.markdown:
-            try:
-                text = row.value(text, about)
-            except Exception as problem:
-                self.host.failed(row.owner, "markdown", problem)
-        return text
-
-    async def completions(self, command: str, prefix: str) -> Sequence[str]:
-        """What an argument of a command could be."""
-        found = self.host.registries.commands.find(f"/{command}")
-        if found is None or found[0].completions is None:
-            return ()
-        offered = found[0].completions(prefix)
-        return (await offered if isawaitable(offered) else offered) or ()
+        ``reloaded`` is called when it is the same one, but with other extensions.
+        """
+        self._bus.on(Switched, lambda event: moved())
+        self._bus.on(TreeMoved, lambda event: moved())
+        self._bus.on(SessionStarted, lambda event: reloaded() if event.reason == "reload" else None)
 
     async def reload(self) -> None:
         """Read settings, resources and extensions again."""
+        if self._session is None:
+            self.make_host()
+        assert self._session is not None, "extensions have no session yet"
         await self._session.reload()
 
     async def shutdown_wanted(self) -> None:
         """Until an extension asks the program to end."""
+        await self._served.wait()
+        assert self._session is not None, "it is served"
         await self._session.shutdown_wanted.wait()
-
-    # ----------------------------------------------------------------------------------------------
-
-    async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
-        try:
-            waiting = work()
-            if isawaitable(waiting):
-                await waiting
-        except (Exception, SystemExit) as problem:
-            failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
-            await self._core.tell(failed)
-
-    async def _hear(self, event: object) -> None:
-        if isinstance(event, AgentStart):
-            self._follow_tokens(wanted=self.host.hooks.heard(MessageUpdateEvent))
-        elif isinstance(event, SessionInfoChanged):
-            await self.host.hooks.tell(SessionInfoChangedEvent(name=event.name or None))
-        await self.host.listening.hear(event)
-
-    def _follow_tokens(self, *, wanted: bool) -> None:
-        """Hear every token of a run, but only if an extension wants to."""
-        if not wanted and self._tokens is not None:
-            self._tokens()
-            self._tokens = None
-        elif wanted and self._tokens is None:
-            self._tokens = self._core.agent.subscribe(self._token)
-
-    def _token(self, event: object) -> None:
-        if type(event) is MessageUpdate:
-            self.host.listening.hear_token(event)
 
 
 class ServedSession(Protocol):
     """The session, as far as this part needs it."""
 
-    shutdown_wanted: asyncio.Event
+    @property
+    def shutdown_wanted(self) -> asyncio.Event:
+        """Set when an extension asks the program to end."""
+        ...
 
     async def settled(self) -> None:
         """Until the runs that extensions have begun are over."""
@@ -189,4 +247,8 @@ class ServedSession(Protocol):
 
     async def reload(self) -> None:
         """Read settings, resources and extensions again."""
+        ...
+
+    async def close(self) -> None:
+        """End what extensions have begun."""
         ...

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.files.layers import FileLayer
 from pi.coding.tools.images import ImageLimits
+
+if TYPE_CHECKING:  # few sessions have any
+    from pi.coding.shell.jobs import Job
+
+
+async def _tell_nobody(job: Job) -> None:
+    """No session, no model."""
 
 
 class ForSession(Record):
@@ -23,3 +31,5 @@ class ForSession(Record):
     """What stands around every write."""
     tools: Callable[[], Collection[str]] = tuple
     """Names of the tools that are on."""
+    job_ended: Callable[[Job], Awaitable[None]] = _tell_nobody
+    """Tells the model of a command that ran on."""

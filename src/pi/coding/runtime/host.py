@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pi.ai.factory import agent_directory
+from pi.ai.factory import agent_directory, config_root
 from pi.base.clock import Clock, SystemClock
 from pi.base.ids import RandomBytes
 from pi.base.records import Record, field
@@ -23,8 +23,10 @@ def _temporary(environ: Mapping[str, str]) -> Path:
     return next((Path(name) for name in named if name and Path(name).is_dir()), Path("/tmp"))
 
 
-def _documentation() -> Path:
-    """Beside the package where it is installed, at the top of a checkout."""
+def _documentation(environ: Mapping[str, str]) -> Path:
+    """Where the person says; beside the package where it is installed, at the top of a checkout."""
+    if named := environ.get("PI_PACKAGE_DIR"):
+        return Path(named).expanduser() / "docs"
     installed = Path(__file__).parents[2] / "docs"
     return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
 
@@ -43,7 +45,9 @@ class Host(Record):
     random_bytes: RandomBytes = os.urandom
     report: Callable[[str], None] = _ignore
     """Told, in one line each, what the person should know: warnings and notices."""
-    docs: Path = field(default_factory=_documentation)
+    import_path: tuple[str, ...] | None = None
+    """Where extensions may be installed; ``None`` means wherever Python imports from."""
+    docs: Path = field(default_factory=lambda: _documentation({}))
     """Where pi's own documentation is."""
 
     @classmethod
@@ -58,8 +62,8 @@ class Host(Record):
         """The host that an environment describes."""
         home = Path(environ.get("HOME") or Path.home())
         agent_dir = agent_dir or agent_directory(environ)
-        root = home / (environ.get("PI_CONFIG_DIR") or ".pi")
-        files = [folder / dotenv.NAME for folder in (agent_dir, root, home)]
+        folders = (agent_dir, config_root(environ), home)
+        files = [folder / dotenv.NAME for folder in folders]
         environment = dotenv.layered(environ, files, report)
         return cls(
             environ=environment.values,
@@ -69,6 +73,7 @@ class Host(Record):
             from_dotenv=environment.from_files,
             clock=clock or SystemClock(),
             report=report,
+            docs=_documentation(environ),
         )
 
     @property

@@ -42,7 +42,7 @@ class IdleCompaction:
     def _busy(self) -> bool:
         """Whether something in the background still works."""
         running = self._core.workspace.commands.running
-        return bool(running) or self._core.agent.state.is_streaming
+        return bool(running) or self._core.busy or self._core.elsewhere is not None
 
     def _stop(self) -> None:
         if self._waiting is not None:

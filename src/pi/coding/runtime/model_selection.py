@@ -87,6 +87,7 @@ class ModelSelection:
     ) -> None:
         """Have ``model`` answer; the level stays as near to what it was as the model allows."""
         core, previous = self._core, self.current
+        core.must_run_here("its model stays as it is")
         core.agent.model, core.has_model = model, True
         known = chosen_model(core.log)
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
@@ -113,6 +114,7 @@ class ModelSelection:
     async def think(self, level: str) -> None:
         """Have the model think that much, or as much as it can; nonsense means not at all."""
         core, previous = self._core, self.thinking_level
+        core.must_run_here("it thinks as it does")
         wanted: ThinkingLevel = level if level in LEVELS else "off"  # type: ignore[assignment]
         allowed = clamp_level(core.agent.model, wanted)
         if allowed == previous:

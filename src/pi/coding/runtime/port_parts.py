@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,9 +14,11 @@ from pi.ai.auth.login_ui import LoginUI
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
+from pi.coding.extension_host.clashes import Clash
+from pi.coding.extension_host.input_modes import InputMode
 from pi.coding.extension_host.loading import ExtensionInfo
-from pi.coding.extension_host.registries import View, ViewKind
 from pi.coding.extension_host.ui import ExtensionUI, Mode
+from pi.coding.extension_host.views import Views
 from pi.coding.models.patterns import Choice
 from pi.coding.runtime.accounts import Account
 from pi.coding.runtime.commands import Command
@@ -147,10 +149,6 @@ class SessionsPort(Protocol):
 
     async def take_in(self, path: Path) -> Replaced:
         """Copy a session file that lies elsewhere, and go on with the copy."""
-        ...
-
-    async def reload(self) -> None:
-        """Read settings, skills, templates and context files again."""
         ...
 
 
@@ -320,6 +318,10 @@ class ExtensionsPort(Protocol):
         """Every extension that was found."""
         ...
 
+    def clashes(self) -> Sequence[Clash]:
+        """What extensions have registered under names that count for somebody else."""
+        ...
+
     def foreign(self) -> Sequence[str]:
         """Files that only the original can run."""
         ...
@@ -332,8 +334,24 @@ class ExtensionsPort(Protocol):
         """Do what a key of an extension does; False if no extension wants it."""
         ...
 
-    def view(self, kind: ViewKind, name: str) -> View | None:
-        """What draws a tool, message, entry or status of that name."""
+    @property
+    def views(self) -> Views:
+        """Draws tools, messages, entries and statuses."""
+        ...
+
+    def input_mode(self, text: str) -> InputMode | None:
+        """What takes a text that begins so, if an extension does."""
+        ...
+
+    async def take(self, text: str) -> bool:
+        """Give a text to the extension that takes it; False if none does."""
+        ...
+
+    def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
+        """Have ``moved`` called when another session or branch is to be shown than before.
+
+        ``reloaded`` is called when it is the same one, but with other extensions.
+        """
         ...
 
     def markdown(self, text: str, **about: Any) -> str:

@@ -9,9 +9,10 @@ from pi.agent.errors import AgentBusy
 from pi.agent.inbox import user_message, words
 from pi.agent.policy import Next
 from pi.agent.skills import expand_skill
-from pi.ai.messages import Image
+from pi.ai.messages import Image, Json
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
+from pi.base.records import UNSET, UnsetType
 from pi.coding.prompt.sections import PromptParts, prompt_sections
 from pi.coding.resources.prompts import expand_prompt
 from pi.coding.runtime.core import Core
@@ -79,17 +80,23 @@ class Prompting:
         source: InputSource = "interactive",
         accepted: Accepted | None = None,
         expand: bool = True,
+        meta: Json | UnsetType = UNSET,
     ) -> Next | None:
         """Say something and wait until the agent is idle again.
 
         While it works, ``streaming`` says how to queue it; without that it is refused. ``None``
-        when no run came of it. Without ``expand`` skills and templates are plain text.
+        when no run came of it. Without ``expand`` skills and templates are plain text. ``meta`` is
+        kept with what is said; no model is told.
         """
         core = self._core
         if source != "extension" and self._commands.find(text):
             await self._commands.run(text)
             await _call(accepted)
             await self._commands.settled()
+            return None
+        if core.elsewhere is not None:
+            await core.elsewhere.prompt(text, images, streaming=streaming)
+            await _call(accepted)
             return None
         given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         if core.agent.state.is_streaming and streaming is None:
@@ -99,14 +106,14 @@ class Prompting:
             await _call(accepted)
             return None
         text = self.expanded(given.text) if expand else given.text
+        message = user_message(text, given.images, now_ms=core.host.clock.now_ms(), meta=meta)
         if core.agent.state.is_streaming:
             queue = core.agent.steer if streaming == "steer" else core.agent.follow_up
-            await queue(text, given.images)
+            await queue(message)
             await _call(accepted)
             return None
         await self._when_idle.done()
         self._check()
-        message = user_message(text, given.images, now_ms=core.host.clock.now_ms())
         await self.prepare()
         more = await self._instructed(text, given.images)
         await _call(accepted)
@@ -141,6 +148,9 @@ class Prompting:
     ) -> None:
         """Queue what somebody says, as handlers have changed it, unless they took care of it."""
         self._must_not_be_command(text)
+        if self._core.elsewhere is not None:
+            await self._core.elsewhere.prompt(text, images, streaming=streaming)
+            return
         said = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         given = await self._core.bus.ask(said)
         if not given.handled:

@@ -6,11 +6,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pi.ai.messages import Json
+from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.folder import copy_artifacts
 from pi.coding.models.starting import Wishes, starting_model
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.elsewhere import Elsewhere
 from pi.coding.runtime.events import (
     BeforeFork,
     BeforeSwitch,
@@ -24,9 +27,8 @@ from pi.coding.session import forking
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessageEntry
-from pi.coding.session.importing import import_session
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session, open_session
+from pi.coding.session.opening import Shelf, new_replica, new_session, open_session
 
 Reason: TypeAlias = Literal["new", "resume", "fork"]
 
@@ -46,7 +48,6 @@ class Replacing:
         shelf: Callable[[Path], Shelf],
         quiet: Callable[[], Awaitable[None]],
         open_workspace: Callable[[Path], Awaitable[Workspace]],
-        reread: Callable[[Workspace], Workspace],
         note_choices: Callable[[], Awaitable[None]],
     ) -> None:
         self._core = core
@@ -54,8 +55,9 @@ class Replacing:
         self._quiet = quiet
         """Aborts and waits for everything that the session does."""
         self._open_workspace = open_workspace
-        self._reread = reread
         self._note_choices = note_choices
+        self._choices: tuple[Model, ThinkingLevel, bool]
+        """Who answered here before a session from elsewhere was shown."""
 
     async def new(self, parent_session: str | None = None) -> Replaced:
         """Begin a new session; an ephemeral one stays ephemeral."""
@@ -82,9 +84,12 @@ class Replacing:
         if entry_id not in self._core.log.tree:
             raise PiError("Invalid entry ID for forking")
         self._must_be_saved()
-        if await self._fork_forbidden(entry_id, "before"):
+        asked = await self._ask_to_fork(entry_id, "before")
+        if asked.cancelled:
             return Forked(text="", cancelled=True)
         log, text = forking.fork_before(self._core.log, entry_id, self.shelf)
+        if asked.keep_conversation:
+            log = forking.clone(self._core.log, self.shelf)
         self._copy_artifacts(log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
@@ -94,15 +99,17 @@ class Replacing:
         if entry_id not in self._core.log.tree:
             raise PiError("Invalid entry ID for forking")
         self._must_be_saved()
-        if await self._fork_forbidden(entry_id, "at"):
+        asked = await self._ask_to_fork(entry_id, "at")
+        if asked.cancelled:
             return Replaced(cancelled=True)
-        await self._swap(forking.fork_at(self._core.log, entry_id, self.shelf), "fork")
+        last = self._core.log.leaf_id if asked.keep_conversation else entry_id
+        await self._swap(forking.fork_at(self._core.log, last, self.shelf), "fork")
         return Replaced(cancelled=False)
 
     async def clone(self) -> Replaced:
         """Go on in a copy of the branch."""
         self._must_be_saved()
-        if await self._fork_forbidden(self._core.log.leaf_id, "at"):
+        if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
         log = forking.clone(self._core.log, self.shelf)
         self._copy_artifacts(log)
@@ -111,16 +118,16 @@ class Replacing:
 
     async def take_in(self, path: Path) -> Replaced:
         """Copy a session file that lies elsewhere to those of this directory, and go on with it."""
+        from pi.coding.session.importing import import_session  # with forking, moving and locking
+
         return await self.switch(import_session(path, self.shelf))
 
-    async def reload(self) -> None:
-        """Go on in the same session with everything that files say read again."""
-        core = self._core
-        await self._quiet()
-        await core.bus.tell(SessionEnding(reason="reload", target_session_file=core.log.file))
-        core.workspace = self._reread(core.workspace)
-        core.toolbox.move_to(core.workspace)
-        await core.bus.tell(SessionStarted(reason="reload"))
+    async def show(self, header: Json, elsewhere: Elsewhere) -> bool:
+        """Show a session that runs elsewhere in the place of this one; whether that came to be."""
+        if await self._forbidden("resume"):
+            return False
+        await self._swap(new_replica(header, self.shelf.stamps), "resume", elsewhere)
+        return True
 
     async def hand_off(self, document: str) -> None:
         """Go on in a new session that begins with ``document``."""
@@ -134,7 +141,7 @@ class Replacing:
     def shelf(self) -> Shelf:
         """Where new sessions are kept: beside this one, or in memory like this one."""
         shelf = self._shelf(self._core.workspace.cwd)
-        if self._core.log.file is None:
+        if self._core.log.file is None and self._core.elsewhere is None:
             return replace(shelf, directory=None)
         return shelf
 
@@ -156,19 +163,21 @@ class Replacing:
         question = BeforeSwitch(reason=reason, target_session_file=target)
         return (await self._core.bus.ask(question)).cancelled
 
-    async def _fork_forbidden(self, id: str | None, position: Literal["before", "at"]) -> bool:
-        question = BeforeFork(entry_id=id, position=position)
-        if (await self._core.bus.ask(question)).cancelled:
-            return True
-        return await self._forbidden("fork")
+    async def _ask_to_fork(self, id: str | None, position: Literal["before", "at"]) -> BeforeFork:
+        asked = await self._core.bus.ask(BeforeFork(entry_id=id, position=position))
+        if asked.cancelled or not await self._forbidden("fork"):
+            return asked
+        return replace(asked, cancelled=True)
 
-    async def _swap(self, log: SessionLog, reason: Reason) -> None:
+    async def _swap(
+        self, log: SessionLog, reason: Reason, elsewhere: Elsewhere | None = None
+    ) -> None:
         core = self._core
         await self._quiet()
         previous = core.log.file if core.log.is_saved else None
         await core.bus.tell(SessionEnding(reason=reason, target_session_file=log.file))
         cwd = Path(log.header.cwd)
-        if cwd != core.workspace.cwd and cwd.is_dir():
+        if elsewhere is None and cwd != core.workspace.cwd and cwd.is_dir():
             workspace = await self._open_workspace(cwd)
             await core.workspace.close()
             core.workspace = workspace
@@ -177,9 +186,21 @@ class Replacing:
         core.converse_in(SessionConversation(log))
         core.agent.reset(core.conversation)
         core.began = core.host.clock.monotonic()
-        self._restore_choices()
+        self._follow(elsewhere)
         await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
         await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
+
+    def _follow(self, elsewhere: Elsewhere | None) -> None:
+        """Go on with the choices of the log, or with those of whoever runs the session."""
+        core = self._core
+        if core.elsewhere is not None:
+            core.elsewhere.closed = True
+            core.agent.model, core.agent.thinking_level, core.has_model = self._choices
+        core.elsewhere = elsewhere
+        if elsewhere is None:
+            self._restore_choices()
+        else:
+            self._choices = (core.agent.model, core.agent.thinking_level, core.has_model)
 
     def _restore_choices(self) -> None:
         """Go on with the model and level that the log names, as far as they are there."""

@@ -89,6 +89,12 @@ class RunningSession:
 
     async def abort(self) -> None:
         """End whatever is under way, and wait until it has ended."""
+        if self._core.elsewhere is not None:
+            await self._core.elsewhere.abort()
+        await self.stop()
+
+    async def stop(self) -> None:
+        """End what is under way here, whoever runs the session."""
         self._core.agent.abort()
         self.compaction.abort()
         self.tree.abort()
@@ -117,19 +123,19 @@ class RunningSession:
         # Here, not above: most sessions are never exported.
         from pi.coding.runtime.exporting import export
 
-        return await export(self._core, output)
+        return await export(self._core, output, secrets=await self.accounts.secrets())
 
     async def dump(self) -> str:
         """The branch as text, without the person's secrets; empty if nothing was said."""
         from pi.coding.runtime.exporting import dump  # as above
 
-        return await dump(self._core)
+        return await dump(self._core, secrets=await self.accounts.secrets())
 
     async def share(self) -> Shared:
         """Pass the session on as a page; cancelling ends the upload."""
         from pi.coding.runtime.exporting import share  # as above
 
-        return await share(self._core)
+        return await share(self._core, secrets=await self.accounts.secrets())
 
     async def wait_for_idle(self) -> None:
         """Until nothing is under way."""
@@ -145,7 +151,7 @@ class RunningSession:
             return
         self._closed = True
         self.shell.stop()
-        await self.abort()
+        await self.stop()
         self.shell.flush()
         await self._core.bus.tell(SessionEnding(reason="quit"))
         self._core.log.close()

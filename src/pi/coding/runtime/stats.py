@@ -56,7 +56,7 @@ def session_state(core: Core, *, compacting: bool, auto_compaction: bool) -> Ses
     return SessionState(
         model=core.agent.model if core.has_model else UNSET,
         thinking_level=core.agent.thinking_level,
-        is_streaming=core.agent.state.is_streaming,
+        is_streaming=core.busy,
         is_compacting=compacting,
         steering_mode=inbox.steering_mode,
         follow_up_mode=inbox.follow_up_mode,

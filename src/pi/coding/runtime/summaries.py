@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pi.agent.agent import StreamFn
-from pi.agent.compaction.summarising import Ask, SummaryRequest
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
@@ -15,6 +14,9 @@ from pi.coding.retry.asking import Attempt, with_retries
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.events import SummarizationRetryAttemptStart
 from pi.coding.runtime.core import Core
+
+if TYPE_CHECKING:  # loaded with the first summary
+    from pi.agent.compaction.summarising import Ask, SummaryRequest
 
 
 class Summaries:

@@ -58,6 +58,7 @@ class TreeMoves:
         core = self._core
         if id not in core.log.tree:
             raise PiError(f"Entry not found: {id}")
+        core.must_run_here("its leaf stays where it is")
         await self._quiet()
         move = replace(
             tree_move(core.log, id),
@@ -117,7 +118,7 @@ class TreeMoves:
         moved = TreeMoved(
             new_leaf_id=core.log.leaf_id,
             old_leaf_id=move.old_leaf_id,
-            summary=summary if isinstance(summary, BranchSummary) else None,
+            summary_entry=summary if isinstance(summary, BranchSummary) else None,
             from_extension=from_hook,
         )
         await core.bus.tell(moved)

@@ -28,10 +28,12 @@ class UserShell:
     ) -> BashResult:
         """Run a command to its end; ``on_text`` is told what it writes as it comes."""
         core = self._core
+        core.must_run_here("no command can be run in it")
         question = UserBash(
             command=command,
             exclude_from_context=exclude_from_context,
             cwd=str(core.workspace.cwd),
+            on_text=on_text,
         )
         asked = await core.bus.ask(question)
         if asked.refused:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.bus import Bus
+from pi.coding.compaction.options import check_tokens
 from pi.coding.files.local import LocalFiles
-from pi.coding.packages.discovery import Found, find_packages, layers_of
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
 from pi.coding.resources.source import Place
 from pi.coding.runtime.dotenv import NAME as DOTENV
 from pi.coding.runtime.dotenv import Environment, read_dotenv
-from pi.coding.runtime.extended_bash import extended_bash
+from pi.coding.runtime.extended_bash import BashValues, extended_bash
 from pi.coding.runtime.for_session import ForSession
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
@@ -35,6 +36,14 @@ from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
 from pi.coding.trust.gated import CONTEXT_FILES, gated_in
 from pi.coding.trust.store import TrustStore
 from pi.coding.trust.trust import AskPerson, Trust, decide_trust
+
+if TYPE_CHECKING:  # most people have no packages
+    from pi.coding.packages.discovery import Package
+    from pi.coding.runtime.packages_here import PackagesHere
+
+
+WRAPPER = ("PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
+NO_LOGIN = ("PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN")
 
 
 class ShellEnvironment(Record):
@@ -61,8 +70,8 @@ class Workspace(Record):
     settings: Settings
     environment: Environment
     """What pi sees here, the ``.env`` file of a trusted project included."""
-    packages: Found = Found()
-    """What installed packages bring; nothing of it has run."""
+    packages: tuple[Package, ...] = ()
+    """Those that are installed; nothing of them has run."""
     resources: Resources
     files: LocalFiles
     shell: LocalShell
@@ -112,6 +121,10 @@ async def open_workspace(
         environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
     if trust.trusted and discovered:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
+    settings.tell_warnings(lambda text: host.report(f"Warning: {text}"))
+    check_tokens(settings.raw.get("compaction"))
+    if (here := _packages_here(cwd, host, settings, options)) is not None:
+        await here.fetch()
     packages, resources = _discover(cwd, host, options, trust, settings)
     files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
     shell = _shell(cwd, host, settings, environment, session)
@@ -119,7 +132,9 @@ async def open_workspace(
     place = Workplace(
         files=files,
         shell=shell,
-        programs=SearchPrograms(lambda: service_environment(environment.of_process)),
+        programs=SearchPrograms(
+            lambda: service_environment(environment.of_process), agent_bin=host.agent_dir / "bin"
+        ),
         home=host.home,
         image_limits=session.image_limits,
         session_variables=session.variables,
@@ -136,8 +151,15 @@ async def open_workspace(
         shell=shell,
         commands=UserCommands(shell),
         jobs=jobs,
-        tools=built_in_tools(place),
+        tools=_tools(place, settings),
     )
+
+
+def _tools(place: Workplace, settings: Settings) -> Mapping[str, BuiltIn]:
+    tools = built_in_tools(place)
+    if not settings.section(("bash",), BashValues).enabled:
+        del tools["bash"]
+    return tools
 
 
 def reread(
@@ -175,18 +197,31 @@ def _discover(
     *,
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
-) -> tuple[Found, Resources]:
+) -> tuple[tuple[Package, ...], Resources]:
     """Look everywhere, and tell what is wrong; ``skills`` and ``prompts`` come behind packages."""
-    packages = find_packages(layers_of(settings, host.agent_dir, cwd))
+    here = _packages_here(cwd, host, settings, options)
+    packages, warnings = ((), ()) if here is None else here.found()
     where = replace(
         _where(cwd, host, trust, settings),
-        extra=packages.places("skills") + skills,
-        extra_prompts=packages.places("prompts") + prompts,
+        extra=tuple(place for each in packages for place in each.places("skills")) + skills,
+        extra_prompts=tuple(x for each in packages for x in each.places("prompts")) + prompts,
     )
     found = discover(options.resources, where)
-    resources = replace(found, warnings=packages.warnings + found.warnings)
-    _tell_notices(cwd, host, trust, settings, resources)
+    resources = replace(found, warnings=warnings + found.warnings)
+    _tell_notices(cwd, host, trust, resources)
     return packages, resources
+
+
+def _packages_here(
+    cwd: Path, host: Host, settings: Settings, options: SessionOptions
+) -> PackagesHere | None:
+    """The packages of a session; ``None`` if neither settings nor the command line may name one."""
+    named = any(settings.layer(scope, ("packages",)) for scope in ("project", "user"))
+    if not named and not options.extensions.paths:
+        return None
+    from pi.coding.runtime.packages_here import PackagesHere
+
+    return PackagesHere(cwd, host, settings, options)
 
 
 def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundings:
@@ -230,12 +265,12 @@ def _shell(
     def options() -> ShellOptions:
         values = settings.values
         path = str(Path(values.shell_path).expanduser()) if values.shell_path else ""
-        more = settings.section(("shell",), ShellValues)
+        more, environ = settings.section(("shell",), ShellValues), environment.values
         return ShellOptions(
             path=path,
             prefix=values.shell_command_prefix,
-            wrapper=more.wrapper,
-            login=more.login,
+            wrapper=more.wrapper or _first_of(environ, WRAPPER),
+            login=more.login and not _first_of(environ, NO_LOGIN),
         )
 
     spills = SpillFolder(
@@ -247,10 +282,13 @@ def _shell(
     return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
 
 
-def _tell_notices(
-    cwd: Path, host: Host, trust: Trust, settings: Settings, resources: Resources
-) -> None:
-    for warning in (*settings.warnings, *resources.warnings):
+def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
+    """The value of the first variable that is set."""
+    return next((environ[name] for name in names if environ.get(name)), "")
+
+
+def _tell_notices(cwd: Path, host: Host, trust: Trust, resources: Resources) -> None:
+    for warning in resources.warnings:
         host.report(f"Warning: {warning}")
     skipped = list(resources.context.skipped)
     if not trust.trusted:

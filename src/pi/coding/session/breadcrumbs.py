@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -65,6 +64,8 @@ def find_breadcrumb(agent_dir: Path, key: str) -> Breadcrumb | None:
 
 
 def _digest(*parts: str) -> str:
+    import hashlib  # when a session ends, not when it begins
+
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -39,6 +38,7 @@ from pi.coding.session.messages import (
     CustomMessage,
     SessionMessage,
 )
+from pi.coding.session.stamps import milliseconds
 
 REPLACING = frozenset({"compaction", "context_edit"})
 """Entries that change what earlier ones are shown as. All others at most add a message."""
@@ -96,13 +96,13 @@ def message_of(entry: Entry) -> SessionMessage | None:
                 content=entry.content,
                 display=entry.display,
                 details=entry.details,
-                timestamp=_milliseconds(entry.timestamp),
+                timestamp=milliseconds(entry.timestamp),
             )
         case BranchSummary(summary=summary) if summary:
             return BranchSummaryMessage(
                 summary=summary,
                 from_id=entry.from_id,
-                timestamp=_milliseconds(entry.timestamp),
+                timestamp=milliseconds(entry.timestamp),
             )
         case _:
             return None
@@ -129,14 +129,13 @@ def chosen_thinking_level(log: SessionLog) -> str:
 
 def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
     edits = edits_on(log, path)
-    at, compaction = _latest_compaction(log, path)
+    at, compaction = latest_compaction(log, path)
     shown: list[SessionMessage] = []
     if compaction is not None:
         if compaction.system_message is not UNSET:
             shown.append(compaction.system_message)
         shown.append(_summary(compaction))
-        first = _place_on(path[:at], log, compaction.first_kept_id)
-        kept = _messages(log, path[first:at], edits)
+        kept = _messages(log, path[first_kept(log, path) : at], edits)
         # The compaction's own system message says what these add up to.
         shown += [message for message in kept if not isinstance(message, SystemMessage)]
     shown += _messages(log, path[at + 1 :], edits)
@@ -149,7 +148,7 @@ def _latest(log: SessionLog, *types: str) -> Iterator[Entry]:
     return (log.at(place) for place in log.tree.upwards(log.leaf) if outlines[place].type in types)
 
 
-def _latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
+def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
     """Where on the path it is, and it; -1 if there is none."""
     outlines = log.tree.outlines
     for at in range(len(path) - 1, -1, -1):
@@ -165,23 +164,34 @@ def _summary(compaction: Compaction) -> CompactionSummaryMessage:
         summary=compaction.summary,
         tokens_before=compaction.tokens_before,
         content=compaction.content,
-        timestamp=_milliseconds(compaction.timestamp),
+        timestamp=milliseconds(compaction.timestamp),
     )
 
 
-def _place_on(path: Sequence[int], log: SessionLog, id: str) -> int:
-    """Where on the path the entry of that id is; its end if it is not on it."""
-    found = (at for at, place in enumerate(path) if log.tree.outlines[place].id == id)
-    return next(found, len(path))
+def first_kept(log: SessionLog, path: Sequence[int]) -> int:
+    """Where on the path the part begins that no summary stands for.
+
+    A compaction that names an entry which is not there keeps nothing before it.
+    """
+    at, compaction = latest_compaction(log, path)
+    if compaction is None:
+        return 0
+    outlines, wanted = log.tree.outlines, compaction.first_kept_id
+    return next((n for n in range(at) if outlines[path[n]].id == wanted), at)
 
 
 def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[SessionMessage]:
     for place in path:
-        message = message_of(log.at(place))
-        if edits and message is not None and (id := log.tree.outlines[place].id) in edits:
-            message = edited(message, edits[id])
-        if message is not None:
+        if (message := message_as_edited(log.at(place), edits)) is not None:
             yield message
+
+
+def message_as_edited(entry: Entry, edits: Edits) -> SessionMessage | None:
+    """What an entry adds to the conversation after these edits, if it still does."""
+    message = message_of(entry)
+    if message is None or entry.id not in edits:
+        return message
+    return edited(message, edits[entry.id])
 
 
 def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
@@ -225,11 +235,3 @@ def _no_garbage() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _milliseconds(timestamp: str) -> int:
-    """Milliseconds since 1970; 0 for what is no time."""
-    try:
-        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return 0

@@ -3,6 +3,7 @@
 SessionProblem          a session cannot be used as asked
 ├── NotASession         the file holds something else; it is left as it is
 ├── SessionNotFound     there is no such file
+├── NoMatchingSession   no session has that id
 ├── SessionInUse        another process, or this one, has it open
 ├── EntryNotFound       the session has no entry of that id
 └── CannotFork          a session cannot be forked from that entry
@@ -31,6 +32,13 @@ class SessionNotFound(SessionProblem):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"File not found: {path}", hint="Give the path of a session file.")
+
+
+class NoMatchingSession(SessionProblem):
+    """No session has that id, or one that begins so."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"No session found matching '{text}'")
 
 
 class SessionInUse(SessionProblem):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +16,7 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.session.naming import clean_name
 from pi.coding.session.reading import read_object
+from pi.coding.session.stamps import milliseconds
 
 FIRST_MESSAGE = 400
 """Characters that are kept of the first message."""
@@ -86,12 +86,12 @@ def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
     return SessionFacts(
         id=header["id"],
         cwd=_text(header, "cwd"),
-        created_ms=_milliseconds(_text(header, "timestamp")),
+        created_ms=milliseconds(_text(header, "timestamp")),
         parent=_text(header, "parentSession") or None,
         name=name,
         first_message=first or "",
         message_count=count,
-        last_message_ms=_milliseconds(last),
+        last_message_ms=milliseconds(last),
     )
 
 
@@ -135,11 +135,3 @@ def _words(entry: Json) -> str:
 def _text(data: Json, key: str) -> str:
     value = data.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _milliseconds(timestamp: str) -> int:
-    """The time that ISO 8601 says; 0 if it is none."""
-    try:
-        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return 0

@@ -13,15 +13,15 @@ from pi.base.files import private_directory, replace_file
 from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.facts import read_header
 from pi.coding.session.forking import fork_file
+from pi.coding.session.locking import sole_use
 from pi.coding.session.moving import relocated
 from pi.coding.session.naming import SUFFIX, file_name, is_session_id, session_directory
 from pi.coding.session.opening import Shelf
 from pi.coding.session.reading import read_file
-from pi.coding.session.sole_use import sole_use
 
 log = logging.getLogger(__name__)
 
-_TIME = re.compile(r"[0-9T:.Z+-]+")
+_TIME = r"[0-9T:.Z+-]+"
 
 
 def unquoted(text: str, home: Path) -> Path:
@@ -63,7 +63,9 @@ def import_session(path: Path, shelf: Shelf) -> Path:
 def _usual_name(header: Json) -> str | None:
     """What the file of a session with this header is called; ``None`` if that can be no name."""
     match header:
-        case {"timestamp": str(time), "id": str(id)} if _TIME.fullmatch(time) and is_session_id(id):
+        case {"timestamp": str(time), "id": str(id)} if re.fullmatch(_TIME, time) and is_session_id(
+            id
+        ):
             return file_name(time, id)
         case _:
             return None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pi.base.files import FileLock, FileProblem, LockedByAnother
@@ -62,3 +63,17 @@ def lock_session(path: Path) -> SessionLock | None:
     except FileProblem:
         return None
     return lock
+
+
+@contextmanager
+def sole_use(path: Path) -> Iterator[None]:
+    """Keep others from opening a session for the time of ``with``; ``SessionInUse`` if one has.
+
+    Where no lock can be made there is none.
+    """
+    lock = lock_session(path)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.__exit__()

@@ -21,10 +21,11 @@ from pi.coding.session.entries import (
     SessionHeader,
     SessionInfo,
 )
+from pi.coding.session.errors import SessionProblem
 from pi.coding.session.messages import CustomMessage
 from pi.coding.session.mirror import Mirror
 from pi.coding.session.naming import clean_name
-from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object
+from pi.coding.session.reading import Outline, SessionFile, decode_entry, outline, read_object
 from pi.coding.session.stamps import Stamps
 from pi.coding.session.tree import EntryTree
 
@@ -32,15 +33,24 @@ from pi.coding.session.tree import EntryTree
 class SessionLog:
     """One session that is open; without a mirror it lives in memory alone."""
 
-    def __init__(self, content: SessionFile, stamps: Stamps, mirror: Mirror | None = None) -> None:
+    def __init__(
+        self,
+        content: SessionFile,
+        stamps: Stamps,
+        mirror: Mirror | None = None,
+        *,
+        replica: bool = False,
+    ) -> None:
+        self.replica = replica
+        """Whether it follows a session that runs elsewhere: then only ``adopt`` adds to it."""
         self.header: SessionHeader = content.header
         self.tree = EntryTree(content.outlines)
         self._lines = content.lines
         self._stamps = stamps
         self._mirror = mirror
         self._annotations = Annotations()
-        for place, outline in enumerate(content.outlines):
-            if outline.type in ANNOTATING:
+        for place, known in enumerate(content.outlines):
+            if known.type in ANNOTATING:
                 self._annotations.read(self.at(place))
         self._leaf = len(self.tree) - 1 if content.outlines else None
 
@@ -84,6 +94,10 @@ class SessionLog:
 
         When this returns, the entry is in the file, or ``problem`` says why not.
         """
+        if self.replica:
+            raise SessionProblem(
+                "This session runs elsewhere and is only shown here: nothing can be added to it."
+            )
         entry = replace(
             _with_clean_names(draft),
             id=self._stamps.entry_id(self.tree),
@@ -93,11 +107,16 @@ class SessionLog:
         line = encode_line(entry)
         if self._mirror is not None:
             self._mirror.write(line, worth_keeping=is_worth_keeping(entry))
-        self._lines.append(line)
         type_ = str(entry.__struct_config__.tag)
-        self._leaf = self.tree.add(Outline(type=type_, id=entry.id, parent_id=entry.parent_id))
-        self._annotations.read(entry)
+        self._grow(line, Outline(type=type_, id=entry.id, parent_id=entry.parent_id), entry)
         return entry
+
+    def adopt(self, line: bytes) -> None:
+        """Add an entry of another session as it is and make it the leaf. Nothing is written."""
+        found = outline(line)
+        if found is None:
+            raise SessionProblem("What came from elsewhere is no entry of a session.")
+        self._grow(line, found, decode_entry(line, found))
 
     def move_to(self, id: str | None) -> None:
         """Let the next entry follow another one, or be a root. Nothing is written."""
@@ -135,6 +154,11 @@ class SessionLog:
         """Let others write to the session; nothing should be added after this."""
         if self._mirror is not None:
             self._mirror.close()
+
+    def _grow(self, line: bytes, found: Outline, entry: Entry) -> None:
+        self._lines.append(line)
+        self._leaf = self.tree.add(found)
+        self._annotations.read(entry)
 
 
 def is_worth_keeping(entry: Entry) -> bool:

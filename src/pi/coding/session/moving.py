@@ -15,8 +15,8 @@ from pi.base.files import FileProblem, private_directory, replace_file
 from pi.base.json_lines import encode_line
 from pi.coding.blobs.folder import artifact_directory
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
+from pi.coding.session.locking import sole_use
 from pi.coding.session.reading import read_file, read_object
-from pi.coding.session.sole_use import sole_use
 
 
 def move_session(path: Path, *, cwd: str, directory: Path) -> Path:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pi.base.terminal_text import one_line
 
-_SEPARATORS = re.compile(r"[/\\:]")
-_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_SEPARATORS = str.maketrans("/\\:", "---")
+_IN_TIME = str.maketrans(":.", "--")
+_ID = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 SESSIONS = "sessions"
 """The folder of all sessions in the agent's directory."""
@@ -18,7 +19,7 @@ SUFFIX = ".jsonl"
 def folder_name(cwd: str) -> str:
     """The folder of the sessions of a working directory: ``/a.b/c:d`` gives ``--a.b-c-d--``."""
     without_root = cwd[1:] if cwd[:1] in ("/", "\\") else cwd
-    return f"--{_SEPARATORS.sub('-', without_root)}--"
+    return f"--{without_root.translate(_SEPARATORS)}--"
 
 
 def session_directory(agent_dir: Path, cwd: str, *, custom: Path | None = None) -> Path:
@@ -28,12 +29,12 @@ def session_directory(agent_dir: Path, cwd: str, *, custom: Path | None = None) 
 
 def file_name(timestamp: str, id: str) -> str:
     """The file of the session ``id`` that was begun at ``timestamp``."""
-    return f"{re.sub(r'[:.]', '-', timestamp)}_{id}{SUFFIX}"
+    return f"{timestamp.translate(_IN_TIME)}_{id}{SUFFIX}"
 
 
 def is_session_id(text: str) -> bool:
     """Whether ``text`` can be the id of a session: it becomes part of a file's name."""
-    return _ID.fullmatch(text) is not None
+    return re.fullmatch(_ID, text) is not None
 
 
 def clean_name(name: str) -> str:

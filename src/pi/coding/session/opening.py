@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
+from pi.ai.messages import Json
 from pi.base.json_lines import encode_line
 from pi.base.records import UNSET, Record, field
 from pi.coding.blobs.images import externalised, rehydrated
@@ -70,6 +73,15 @@ def new_session(
         return _begin(header, lines, shelf.stamps, None)
     path = shelf.directory / file_name(header.timestamp, header.id)
     return _begin(header, lines, shelf.stamps, shelf.mirror(path))
+
+
+def new_replica(header: Json, stamps: Stamps) -> SessionLog:
+    """The log of a session that runs elsewhere, before the first entry has come."""
+    try:
+        known = msgspec.convert({**header, "type": "session"}, SessionHeader)
+    except msgspec.ValidationError as problem:
+        raise SessionProblem(f"This is no header of a session: {problem}") from problem
+    return SessionLog(SessionFile(known, [], []), stamps, replica=True)
 
 
 def open_session(path: Path, shelf: Shelf) -> SessionLog:

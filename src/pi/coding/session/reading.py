@@ -55,16 +55,18 @@ _OUTLINES = msgspec.json.Decoder(Outline)
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
+_KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)}
+
+
 @cache
-def _entry_decoder() -> msgspec.json.Decoder[KnownEntry]:
-    """Made for the first entry, not at import, which every start pays."""
-    return msgspec.json.Decoder(KnownEntry)
+def _entry_decoder(type: str) -> msgspec.json.Decoder[KnownEntry]:
+    """Made for the first entry of its kind: all kinds together take long, and few are met early."""
+    return msgspec.json.Decoder(_KINDS[type])
 
 
 @cache
 def _entry_start() -> re.Pattern[bytes]:
-    kinds = "|".join(str(kind.__struct_config__.tag) for kind in get_args(KnownEntry))
-    return re.compile(rf'{{"type":"(?:{kinds})","(?:id|customType)":'.encode())
+    return re.compile(rf'{{"type":"(?:{"|".join(_KINDS)})","(?:id|customType)":'.encode())
 
 
 def read_file(path: Path) -> list[bytes]:
@@ -104,8 +106,8 @@ def outline(line: bytes) -> Outline | None:
 def decode_entry(line: bytes, known: Outline) -> Entry:
     """The whole entry; an ``UnknownEntry`` if it is of no kind or shape that is known."""
     try:
-        return _entry_decoder().decode(line)
-    except _UNREADABLE:
+        return _entry_decoder(known.type).decode(line)
+    except (KeyError, *_UNREADABLE):  # of a kind, or of a shape, that is not known
         data = read_object(line)
     if data is None:
         data = msgspec.to_builtins(known)

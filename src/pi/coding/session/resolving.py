@@ -9,16 +9,9 @@ from typing import TypeAlias
 from pi.base.records import Record
 from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
-from pi.coding.session.errors import SessionProblem
+from pi.coding.session.errors import NoMatchingSession, SessionProblem
 from pi.coding.session.facts import SessionFacts, read_header
 from pi.coding.session.naming import SUFFIX
-
-
-class NoMatchingSession(SessionProblem):
-    """No session has that id, or one that begins so."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"No session found matching '{text}'")
 
 
 class DirectoryGone(SessionProblem):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container
+from datetime import datetime
 
 from pi.base.clock import Clock, SystemClock, iso_timestamp
 from pi.base.ids import RandomBytes, short_id, uuid7
@@ -27,3 +28,11 @@ class Stamps(Record, kw_only=False):
     def entry_id(self, taken: Container[str]) -> str:
         """An id for an entry that is not in ``taken``."""
         return short_id(taken, self.random_bytes)
+
+
+def milliseconds(timestamp: str) -> int:
+    """When a time of a session file was, in milliseconds since 1970; 0 for what is no time."""
+    try:
+        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return 0

@@ -21,7 +21,7 @@ from pi.base.files import FileProblem, private_directory
 from pi.base.processes import allow_listed, run
 from pi.coding.blobs.folder import artifact_directory
 from pi.coding.session.errors import SessionNotFound
-from pi.coding.session.sole_use import sole_use
+from pi.coding.session.locking import sole_use
 
 log = logging.getLogger(__name__)
 

@@ -46,9 +46,9 @@ class EntryTree:
             raise EntryNotFound(id) from None
 
     def add(self, outline: Outline) -> int:
-        """Let an entry follow its parent, which is there already; gives its place."""
+        """Let an entry follow its parent, if that is there already; gives its place."""
         place = len(self._outlines)
-        parent = _NONE if outline.parent_id is None else self._places[outline.parent_id]
+        parent = self._places.get(outline.parent_id or "", _NONE)
         self._outlines.append(outline)
         self._parents.append(parent)
         self._places[outline.id] = place

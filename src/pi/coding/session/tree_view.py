@@ -5,14 +5,13 @@ A conversation is a chain as long as it lasted, so nothing here recurses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from pi.base.json_lines import encode_line
 from pi.coding.session.log import SessionLog
 
 
-@dataclass(slots=True, eq=False)
-class TreeNode:
+class TreeNode(Struct, eq=False):
     """An entry and what follows it."""
 
     id: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,6 +35,8 @@ class SettingsFile:
 
         What somebody else wrote meanwhile stays. A broken file is not replaced.
         """
+        import json  # whose indentation people know; reading is msgspec's
+
         private_directory(self.path.parent)
         with DirectoryLock(self.path, wait=self._wait, clock=self._clock):
             raw = migrated(self._raw())

@@ -25,6 +25,8 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
     if not isinstance(raw, dict):
         warn(f'Ignored setting "{where}": expected an object, got {_shown(raw)}')
         raw = {}
+    if raw.keys().isdisjoint(kind.__struct_encode_fields__):
+        return kind()  # before types are looked at, which takes longer than all the rest
     taken: Json = {}
     for field in fields(kind):
         if field.encode_name in raw:

@@ -21,7 +21,8 @@ R = TypeVar("R", bound=Record)
 class Settings:
     """Defaults, the person's file, the trusted project's file, overrides: later ones win.
 
-    ``warnings`` tells what could not be used. Nothing is read before ``load``.
+    ``warnings`` tells what could not be used, as far as somebody wanted to use it. Nothing is read
+    before ``load``.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Settings:
         self._merged: Json = dict(self._overrides)
         self._sections: dict[tuple[tuple[str, ...], type[Record]], Record] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._tell: Callable[[str], None] | None = None
 
     @classmethod
     def of(
@@ -98,9 +100,16 @@ class Settings:
         """What one layer, ``user`` or ``project``, says by itself."""
         return value_at(self._user if scope == "user" else self._project, path)
 
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Have ``listener`` called after every change."""
+    def tell_warnings(self, tell: Callable[[str], None]) -> None:
+        """Have ``tell`` called with every warning, those so far included."""
+        self._tell = tell
+        for warning in self.warnings:
+            tell(warning)
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Have ``listener`` called after every change; gives what ends that."""
         self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     # Changing -------------------------------------------------------------------------------------
 
@@ -152,9 +161,12 @@ class Settings:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
         self._merged = merged(merged(self._user, project), self._overrides)
         self._sections.clear()
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener()
 
     def _warn(self, text: str) -> None:
-        if text not in self.warnings:
-            self.warnings.append(text)
+        if text in self.warnings:
+            return
+        self.warnings.append(text)
+        if self._tell is not None:
+            self._tell(text)

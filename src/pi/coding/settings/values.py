@@ -11,7 +11,7 @@ from pi.ai.messages import Json
 from pi.ai.models.model import ThinkingLevel
 from pi.base.records import Meta, Record, field
 
-GLOBAL_ONLY = frozenset({"cacheWarming", "defaultProjectTrust", "httpProxy"})
+GLOBAL_ONLY = frozenset({"cacheWarming", "defaultProjectTrust", "httpProxy", "oauthClients"})
 """What a project may not decide for the person."""
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
@@ -94,6 +94,7 @@ class Values(Record):
     markdown: MarkdownValues = MarkdownValues()
     transport: Literal["auto", "sse", "websocket", "websocket-cached"] = "auto"
     http_proxy: str | None = None
+    oauth_clients: dict[str, Json] = field(default_factory=dict)
     http_idle_timeout_ms: Annotated[int, Meta(ge=0)] = 300_000
     websocket_connect_timeout_ms: Annotated[int, Meta(ge=0)] | None = None
     shell_path: str | None = None

@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.agent.env import MOST_OUTPUT, ExecResult, OnOutput
 from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
@@ -22,7 +23,9 @@ from pi.base.records import Record
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.shell.output import Output
 from pi.coding.shell.spill import SpillFolder
-from pi.coding.shell.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pi.coding.shell.terminal import Terminal
 
 READ_SIZE = 65536
 GRACE = 1.0

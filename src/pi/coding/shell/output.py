@@ -9,7 +9,7 @@ from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.decoding import OutputDecoder
 from pi.coding.shell.spill import Spill
-from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Truncation, keep_tail
+from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Size, Truncation, keep_tail
 
 KEPT = 2 * MOST_BYTES
 """Bytes of the end that are held; more than are ever shown, so that cuts fall between lines."""
@@ -74,9 +74,8 @@ class Output:
         """The end as it is now."""
         spill = self._spill
         unfinished = self._line > 0
-        tail = keep_tail(
-            bytes(self._held), total_lines=self._lines + unfinished, total_bytes=self._bytes
-        )
+        total = Size(self._lines + unfinished, self._bytes)
+        tail = keep_tail(bytes(self._held), total=total)
         return Written(
             tail=tail,
             last_line_bytes=self._line if unfinished else self._line_before,

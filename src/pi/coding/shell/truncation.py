@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from pi.ai.messages import Json
-from pi.base.records import Record
+from pi.base.records import Record, replace
 
 MOST_LINES = 2000
 MOST_BYTES = 50 * 1024
+
+
+class Size(NamedTuple):
+    """How much text."""
+
+    lines: int = MOST_LINES
+    bytes: int = MOST_BYTES
+
+
+MOST = Size()
+"""What a model should read at once."""
 
 
 class Truncation(Record):
@@ -36,60 +47,34 @@ class Truncation(Record):
         return form
 
 
-def keep_head(
-    data: bytes,
-    *,
-    total_lines: int | None = None,
-    total_bytes: int | None = None,
-    max_lines: int = MOST_LINES,
-    max_bytes: int = MOST_BYTES,
-) -> Truncation:
-    """The first lines that fit. ``data`` may lack the end of a text whose totals are given."""
+def keep_head(data: bytes, *, total: Size | None = None, most: Size = MOST) -> Truncation:
+    """The first lines that fit; ``data`` may lack the end of a text that has ``total``."""
     body = data.removesuffix(b"\n")
-    total_lines = count_lines(data) if total_lines is None else total_lines
-    total_bytes = len(data) if total_bytes is None else total_bytes
-    if _fits(body, data, total_lines, total_bytes, max_lines, max_bytes):
-        return _whole(data, total_lines, max_lines, max_bytes)
-    kept = body[:max_bytes]
-    if body[max_bytes : max_bytes + 1] not in (b"", b"\n"):
+    total = total or Size(count_lines(data), len(data))
+    if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
+        return _whole(data, total, most)
+    kept = body[: most.bytes]
+    if body[most.bytes : most.bytes + 1] not in (b"", b"\n"):
         kept = kept[: max(kept.rfind(b"\n"), 0)]
     too_long = not kept and not body.startswith(b"\n")
-    lines = kept.split(b"\n", max_lines)[:max_lines]
-    return _cut(
-        [] if too_long else lines,
-        totals=(total_lines, total_bytes),
-        limits=(max_lines, max_bytes),
-        first_line_exceeds_limit=too_long,
-    )
+    lines = kept.split(b"\n", most.lines)[: most.lines]
+    return replace(_cut([] if too_long else lines, total, most), first_line_exceeds_limit=too_long)
 
 
-def keep_tail(
-    data: bytes,
-    *,
-    total_lines: int | None = None,
-    total_bytes: int | None = None,
-    max_lines: int = MOST_LINES,
-    max_bytes: int = MOST_BYTES,
-) -> Truncation:
-    """The last lines that fit. ``data`` may lack the beginning of a text whose totals are given."""
+def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MOST) -> Truncation:
+    """The last lines that fit; ``data`` may lack the beginning of a text that has ``total``."""
     body = data.removesuffix(b"\n")
-    total_lines = count_lines(data) if total_lines is None else total_lines
-    total_bytes = len(data) if total_bytes is None else total_bytes
-    if _fits(body, data, total_lines, total_bytes, max_lines, max_bytes):
-        return _whole(data, total_lines, max_lines, max_bytes)
-    kept = body[-max_bytes:]
+    total = total or Size(count_lines(data), len(data))
+    if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
+        return _whole(data, total, most)
+    kept = body[-most.bytes :]
     partial = False
-    if len(body) > max_bytes and body[-max_bytes - 1] != 0x0A:
+    if len(body) > most.bytes and body[-most.bytes - 1] != 0x0A:
         newline = kept.find(b"\n")
         partial = newline < 0
         kept = _from_character(kept) if partial else kept[newline + 1 :]
-    lines = kept.rsplit(b"\n", max_lines)
-    return _cut(
-        lines[-max_lines:],
-        totals=(total_lines, total_bytes),
-        limits=(max_lines, max_bytes),
-        last_line_partial=partial,
-    )
+    lines = kept.rsplit(b"\n", most.lines)[-most.lines :]
+    return replace(_cut(lines, total, most), last_line_partial=partial)
 
 
 def count_lines(data: bytes) -> int:
@@ -106,45 +91,32 @@ def size_text(size: int) -> str:
     return f"{size / (1024 * 1024):.1f}MB"
 
 
-def _fits(body: bytes, data: bytes, lines: int, size: int, max_lines: int, max_bytes: int) -> bool:
-    return size == len(data) and len(body) <= max_bytes and lines <= max_lines
-
-
-def _whole(data: bytes, lines: int, max_lines: int, max_bytes: int) -> Truncation:
+def _whole(data: bytes, total: Size, most: Size) -> Truncation:
     return Truncation(
         content=data.decode("utf-8", "replace"),
         truncated=False,
         truncated_by=None,
-        total_lines=lines,
-        total_bytes=len(data),
-        output_lines=lines,
-        output_bytes=len(data),
-        max_lines=max_lines,
-        max_bytes=max_bytes,
+        total_lines=total.lines,
+        total_bytes=total.bytes,
+        output_lines=total.lines,
+        output_bytes=total.bytes,
+        max_lines=most.lines,
+        max_bytes=most.bytes,
     )
 
 
-def _cut(
-    lines: list[bytes],
-    *,
-    totals: tuple[int, int],
-    limits: tuple[int, int],
-    last_line_partial: bool = False,
-    first_line_exceeds_limit: bool = False,
-) -> Truncation:
+def _cut(lines: list[bytes], total: Size, most: Size) -> Truncation:
     content = b"\n".join(lines)
     return Truncation(
         content=content.decode("utf-8", "replace"),
         truncated=True,
-        truncated_by="lines" if len(lines) >= limits[0] else "bytes",
-        total_lines=totals[0],
-        total_bytes=totals[1],
+        truncated_by="lines" if len(lines) >= most.lines else "bytes",
+        total_lines=total.lines,
+        total_bytes=total.bytes,
         output_lines=len(lines),
         output_bytes=len(content),
-        last_line_partial=last_line_partial,
-        first_line_exceeds_limit=first_line_exceeds_limit,
-        max_lines=limits[0],
-        max_bytes=limits[1],
+        max_lines=most.lines,
+        max_bytes=most.bytes,
     )
 
 

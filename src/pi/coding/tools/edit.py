@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from pi.agent.error_codes import FileFailed
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
 from pi.ai.messages import Json
 from pi.base.records import Meta, Record
@@ -16,9 +16,11 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.files.node_errors import cause_of, node_code
 from pi.coding.files.text import NotText, TextForm, decode
 from pi.coding.tools.descriptions import PREFER_STRICT, description
-from pi.coding.tools.diff import Diff
 from pi.coding.tools.editing import Edit, apply_edits
 from pi.coding.tools.elision import elisions, refuse_elisions
+
+if TYPE_CHECKING:
+    from pi.coding.tools.diff import Diff
 
 
 class EditParams(Record):
@@ -58,6 +60,7 @@ def edit_tool(files: LocalFiles) -> AgentTool:
         run=edit,
         prepare_arguments=prepare_edit,
         touches=lambda params: (files.real(params.path),),
+        preview=lambda arguments: preview_edit(arguments, files),
         constrained_sampling=PREFER_STRICT,
     )
 
@@ -78,7 +81,31 @@ def prepare_edit(arguments: Json) -> Json:
     return mended
 
 
+def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
+    """The file with the replacements that have come so far; ``None`` if they do not fit it."""
+    match arguments:
+        case {"path": str(path), "edits": [*given]}:
+            pass
+        case _:
+            return None
+    edits = tuple(
+        Edit(old_text=old, new_text=new)
+        for each in given
+        if isinstance(each, dict)
+        and isinstance(old := each.get("oldText"), str)
+        and isinstance(new := each.get("newText"), str)
+    )
+    try:
+        text, form = decode(files.resolve(path).read_bytes())
+        changed = apply_edits(text, edits, path=path, line_end=form.line_end) if edits else text
+    except (OSError, NotText, ToolFailed):
+        return None
+    return FilePreview(path=path, text=changed)
+
+
 def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
+    from pi.coding.tools.diff import Diff  # the first request needs the tool, the first edit this
+
     for edit in params.edits:
         refuse_elisions(elisions(edit.new_text), before=text)
     changed = apply_edits(text, params.edits, path=params.path, line_end=form.line_end)

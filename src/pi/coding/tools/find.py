@@ -14,7 +14,7 @@ from pi.coding.files.globs import compile_glob
 from pi.coding.files.local import LocalFiles
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.file_listing import FileListing
-from pi.coding.tools.listing import Limited, at_least_one, listing
+from pi.coding.tools.listing import REFINE, at_least_one, listing, more_than
 
 MOST_RESULTS = 1000
 
@@ -48,11 +48,8 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
         found = sorted(path for path in await listed.below(root) if matches(path))
         if not found:
             return ToolResult.of("No files found matching pattern")
-        notice = f"{limit} results limit reached. Use limit={2 * limit} for more, or refine pattern"
-        return listing(
-            found[:limit],
-            Limited("resultLimitReached", limit, notice) if len(found) > limit else None,
-        )
+        names = ("result", "results")
+        return listing(found[:limit], more_than(limit, len(found), names, REFINE))
 
     return make_tool(
         name="find",

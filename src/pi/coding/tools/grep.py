@@ -13,7 +13,7 @@ from pi.agent.tool_forms import make_tool
 from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
 from pi.coding.tools.descriptions import description
-from pi.coding.tools.listing import Limited, at_least_one, listing
+from pi.coding.tools.listing import REFINE, Limited, at_least_one, listing, more_than
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.searching import Match, Search, search
 
@@ -71,7 +71,8 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
             return ToolResult.of("No matches found")
         around = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
         lines = await asyncio.to_thread(_shown, found[:limit], wanted.folder, around)
-        return listing([line[0] for line in lines], *_limits(lines, found, limit))
+        too_many = more_than(limit, len(found), ("match", "matches"), REFINE)
+        return listing([line for line, _ in lines], too_many, _shortened(lines))
 
     return make_tool(
         name="grep",
@@ -83,15 +84,11 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
     )
 
 
-def _limits(
-    lines: Sequence[tuple[str, bool]], found: Sequence[Match], limit: int
-) -> Iterable[Limited]:
-    if len(found) > limit:
-        more = f"Use limit={2 * limit} for more, or refine pattern"
-        yield Limited("matchLimitReached", limit, f"{limit} matches limit reached. {more}")
-    if any(cut for _, cut in lines):
-        notice = f"Some lines truncated to {MOST_CHARACTERS} chars. Use read tool to see full lines"
-        yield Limited(detail="linesTruncated", value=True, notice=notice)
+def _shortened(lines: Sequence[tuple[str, bool]]) -> Limited | None:
+    if not any(cut for _, cut in lines):
+        return None
+    notice = f"Some lines truncated to {MOST_CHARACTERS} chars. Use read tool to see full lines"
+    return Limited(detail="linesTruncated", value=True, notice=notice)
 
 
 def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str, bool]]:

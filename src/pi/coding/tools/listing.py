@@ -10,6 +10,9 @@ from pi.ai.messages import Json
 from pi.base.records import UNSET, UnsetType
 from pi.coding.shell.truncation import keep_head, size_text
 
+REFINE = ", or refine pattern"
+"""What else helps against too many results of a search."""
+
 
 class Limited(NamedTuple):
     """Something that is not all there is."""
@@ -23,6 +26,15 @@ class Limited(NamedTuple):
 def at_least_one(given: float | UnsetType, default: int) -> int:
     """A limit as a model gives it."""
     return default if isinstance(given, UnsetType) else max(int(given), 1)
+
+
+def more_than(limit: int, found: int, names: tuple[str, str], advice: str = "") -> Limited | None:
+    """That ``found`` things, by their ``names`` as one and as many, are more than are shown."""
+    if found <= limit:
+        return None
+    one, many = names
+    notice = f"{limit} {many} limit reached. Use limit={2 * limit} for more{advice}"
+    return Limited(f"{one}LimitReached", limit, notice)
 
 
 def listing(lines: Sequence[str], *limited: Limited | None) -> ToolResult:

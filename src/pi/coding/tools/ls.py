@@ -13,7 +13,7 @@ from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.node_errors import node_text
 from pi.coding.tools.descriptions import description
-from pi.coding.tools.listing import Limited, at_least_one, listing
+from pi.coding.tools.listing import at_least_one, listing, more_than
 
 MOST_ENTRIES = 500
 
@@ -38,11 +38,7 @@ def ls_tool(files: LocalFiles) -> AgentTool:
         names = await asyncio.to_thread(_names, folder)
         if not names:
             return ToolResult.of("(empty directory)")
-        notice = f"{limit} entries limit reached. Use limit={2 * limit} for more"
-        return listing(
-            names[:limit],
-            Limited("entryLimitReached", limit, notice) if len(names) > limit else None,
-        )
+        return listing(names[:limit], more_than(limit, len(names), ("entry", "entries")))
 
     return make_tool(
         name="ls",

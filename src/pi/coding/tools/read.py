@@ -16,7 +16,7 @@ from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.node_errors import node_text
 from pi.coding.files.window import Window, read_window
-from pi.coding.shell.truncation import MOST_BYTES, keep_head, size_text
+from pi.coding.shell.truncation import MOST_BYTES, Size, keep_head, size_text
 from pi.coding.tools.descriptions import PREFER_STRICT, description
 from pi.coding.tools.image_types import HEADER, ImageType, image_type
 from pi.coding.tools.images import ImageLimits, Prepared, prepare_image
@@ -109,7 +109,7 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
     total = f"{window.total}" if window.exact else f"more than {window.total}"
     if skip >= window.total:
         raise ToolFailed(f"Offset {skip + 1} is beyond end of file ({total} lines total)")
-    cut = keep_head(window.data, total_lines=window.lines, total_bytes=window.size)
+    cut = keep_head(window.data, total=Size(window.lines, window.size))
     last = skip + cut.output_lines
     if cut.first_line_exceeds_limit:
         name = _quoted(params.path if params.path[:1] not in "@~" else str(path))

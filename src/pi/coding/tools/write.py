@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from pi.agent.error_codes import FileFailed
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
+from pi.ai.messages import Json
 from pi.base.records import Meta, Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.node_errors import cause_of, node_text
@@ -53,8 +54,18 @@ def write_tool(files: LocalFiles) -> AgentTool:
         params=WriteParams,
         run=write,
         touches=lambda params: (files.real(params.path),),
+        preview=preview_write,
         constrained_sampling=PREFER_STRICT,
     )
+
+
+def preview_write(arguments: Json) -> FilePreview | None:
+    """The file as far as its content has come."""
+    match arguments:
+        case {"path": str(path), "content": str(text)}:
+            return FilePreview(path=path, text=text)
+        case _:
+            return None
 
 
 def _failure(problem: FileFailed, path: str) -> str:

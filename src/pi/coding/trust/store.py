@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,6 +39,8 @@ class TrustStore:
 
     def decide(self, changes: Mapping[Path, bool | None]) -> None:
         """Remember decisions; ``None`` forgets one."""
+        import json  # whose indentation is the original's; reading is msgspec's
+
         private_directory(self._path.parent)
         with DirectoryLock(self._path, clock=self._clock):
             decided = self.decisions()

@@ -80,6 +80,8 @@ class App:
     async def _open(self) -> None:
         """Load everything else, behind a screen that can be used already."""
         await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
+        # Importing takes as long as a few frames; in a thread, keys are seen between two modules.
+        await asyncio.to_thread(self._start.load)
         from pi.modes.interactive.drafts import Drafts
         from pi.modes.interactive.session_view import SessionView
 

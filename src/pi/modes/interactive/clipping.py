@@ -1,10 +1,16 @@
-"""What goes from the clipboard into the editor, and from the screen to the clipboard."""
+"""What goes from the clipboard or by drag and drop into the editor, and to the clipboard."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
 from pi.base.errors import PiError
+from pi.coding.tools.images import ImageLimits
 from pi.modes.interactive.composer.clipboard_reading import asker, read_clipboard
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.composer.dropping import dropped, read_pictures
 from pi.modes.interactive.startup import Start
 from pi.modes.interactive.ui import Ui
 
@@ -29,6 +35,21 @@ class Clipping:
             self._composer.insert(found)
         else:
             self._composer.attach(found)
+
+    def drop(self, text: str) -> bool:
+        """Attach the pictures that a pasted text names; whether it may name some."""
+        readings = dropped(text, self._start.home)
+        if readings:
+            self._ui.tasks.start(self._attach(text, readings), name="reading pictures")
+        return bool(readings)
+
+    async def _attach(self, text: str, readings: Sequence[Sequence[Path]]) -> None:
+        images = await asyncio.to_thread(read_pictures, readings, ImageLimits())
+        for image in images:
+            self._composer.attach(image)
+        if not images:
+            self._composer.insert(text)
+        self._ui.request_render()
 
     def copy_selected(self, text: str) -> None:
         """Copy what was marked with the mouse, if the person wants that."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.records import UnsetType
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.port import SessionPort
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.modes.interactive.composer.files import ProjectFiles
 from pi.modes.interactive.ui import Commands
 from pi.tui.completion.combined import CombinedProvider
-from pi.tui.completion.commands import Command, CommandProvider
+from pi.tui.completion.commands import Command, CommandProvider, CompleteArguments
 from pi.tui.completion.files import FileProvider
 from pi.tui.completion.paths import PathProvider
+from pi.tui.completion.provider import Suggestion
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 
 def suggestions(
@@ -37,7 +41,19 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
         Command(
             name=command.name,
             description="" if isinstance(command.description, UnsetType) else command.description,
+            complete=_completing(port, command.name) if command.source == "extension" else None,
         )
         for command in port.facts.commands()
         if command.name not in known and (with_skills or command.source != "skill")
     ]
+
+
+def _completing(port: SessionPort, command: str) -> CompleteArguments:
+    """Asks an extension what the arguments of its command could be."""
+
+    async def complete(typed: str) -> list[Suggestion]:
+        return [
+            Suggestion(value=word) for word in await port.extensions.completions(command, typed)
+        ]
+
+    return complete

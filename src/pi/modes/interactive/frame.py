@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi.base.records import replace
@@ -15,7 +16,12 @@ from pi.modes.interactive.startup import Start
 from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder
 from pi.modes.interactive.status.passing import PassingNotice
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import ThemeChoice, built_in
+from pi.modes.interactive.theme_choice import (
+    ThemeChoice,
+    built_in,
+    follows_terminal,
+    themes_in,
+)
 from pi.modes.interactive.theme_file import BadTheme
 from pi.tui.capabilities import Capabilities, detect
 from pi.tui.component import Component
@@ -53,20 +59,19 @@ class Frame:
             mode=values.tui_mode,
             capabilities=capabilities,
             strict=strict,
-            follow_scheme=values.theme is None or "/" in values.theme,
+            follow_scheme=follows_terminal(start.theme or values.theme),
             on_gone=on_gone,
         )
         appearance = self.tui.appearance
         self.theme = Theme(built_in(appearance.scheme), capabilities.colours)
         self.themes = ThemeChoice(
             self.theme,
-            folders=[start.agent_dir / "themes"],
+            files=lambda: themes_in(start.agent_dir / "themes"),
             scheme=lambda: appearance.scheme,
             redraw=self.tui.reset_display,
         )
-        self.theme_setting = values.theme
-        """The theme that was wanted at the start, whether there is one of that name or not."""
-        self._choose_theme(values.theme)
+        with suppress(BadTheme):  # the session knows of more themes, and tells what is wrong
+            self.themes.use(start.theme or values.theme)
         appearance.on_change(self.themes.scheme_changed)
         self.keymap = Keymap(platform=platform_of(start.system, start.environ))
         self.problems += load_keys(self.keymap, start.agent_dir)
@@ -81,15 +86,29 @@ class Frame:
             padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
         )
         self.composer.show_level(values.default_thinking_level)
-        self.above = Container()
+        self.header = Container()
+        """For what stands above the conversation."""
+        self.above = Container(self.header)
         """For what comes later: the transcript."""
+        self.above_editor, self.below_editor = Container(), Container()
+        """For what others show beside the editor."""
         self.passing = PassingNotice(self.theme)
         self.footer = Footer(self.theme)
         self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
+        self.bottom = Container(self.footer)
+        """The footer, and what others show there."""
         self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
         self.fullscreen: Fullscreen | None = None
         """Only when the whole screen is ours."""
-        for part in (self._top(values), self.passing, Spacer(1), self.slot.component, self.footer):
+        for part in (
+            self._top(values),
+            self.passing,
+            Spacer(1),
+            self.above_editor,
+            self.slot.component,
+            self.below_editor,
+            self.bottom,
+        ):
             self.tui.add_child(part)
         self.tui.set_focus(self.composer.prompt)
 
@@ -102,12 +121,6 @@ class Frame:
             self.tui, self.keymap, self.above, values, is_typing=lambda: not self.slot.is_taken
         )
         return self.fullscreen.view
-
-    def _choose_theme(self, wanted: str | None) -> None:
-        try:
-            self.themes.use(wanted)
-        except BadTheme as problem:
-            self.problems.append(problem.explain())
 
 
 def wanted_capabilities(found: Capabilities, values: EarlySettings) -> Capabilities:

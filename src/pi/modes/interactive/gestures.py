@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.screen import Screen
 from pi.modes.interactive.speaking import Speaking
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.view import TranscriptView
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 TWICE_SECONDS = 0.5
 """Within this time a second press of the same key counts as two."""

@@ -6,22 +6,25 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.external_editor import edit_text, editor_command
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import ThemeChoice
 from pi.modes.interactive.transcript.view import TranscriptView
-from pi.modes.interactive.ui import Build, Level, T
+from pi.modes.interactive.ui import Build, Level, OverlayShown, T
 from pi.tui.clipboard import Clipboard
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
 from pi.tui.placement import OverlayOptions
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 _PASSING: dict[Level, str] = {"info": "muted", "success": "success"}
 """Levels that are told in passing; others stay in the transcript."""
@@ -105,11 +108,19 @@ class Screen:
             self._frame.slot.remove(component)
             self.request_render()
 
-    async def overlay(self, build: Build[T], options: OverlayOptions | None = None) -> T:
+    async def overlay(
+        self,
+        build: Build[T],
+        options: OverlayOptions | None = None,
+        *,
+        on_shown: OverlayShown | None = None,
+    ) -> T:
         """Lay a component over everything until it has an answer."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         handle = self._frame.tui.show_overlay(build(_settler(answer)), options)
         try:
+            if on_shown is not None:
+                on_shown(handle)
             return await answer
         finally:
             handle.hide()
@@ -144,6 +155,11 @@ class Screen:
     def request_render(self) -> None:
         """Paint soon."""
         self._frame.tui.request_render()
+
+    def shown_rows(self) -> list[str]:
+        """Everything that is drawn, with its escape sequences."""
+        tui = self._frame.tui
+        return tui.display.root.render(tui.terminal.size.columns)
 
     def refresh(self) -> None:
         """Draw everything anew."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from pi.agent.events import QueueUpdate
+from pi.agent.events import MessageUpdate, QueueUpdate
 from pi.ai.messages import Image
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.runtime.events import ExtensionFailed, ThinkingLevelChanged
-from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import Choice
+from pi.modes.interactive.cache_watch import CacheWatch
 from pi.modes.interactive.clipping import Clipping
 from pi.modes.interactive.completion import suggestions
+from pi.modes.interactive.extensions.connection import ExtensionConnection
+from pi.modes.interactive.extensions.showing import Showing
+from pi.modes.interactive.following import SettingsFollower
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.gestures import Gestures
 from pi.modes.interactive.log_file import NAME as LOG_NAME
@@ -26,10 +29,10 @@ from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.region import Status
 from pi.modes.interactive.status.window import Window
 from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
-from pi.modes.interactive.theme_file import BadTheme
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.notices import LinesBlock
 from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.ui import Ui
 
 POLL_SECONDS = 4.0
 """How often to look whether somebody changed the branch or the theme."""
@@ -45,42 +48,36 @@ class SessionView:
         self._frame = frame
         self._tasks = tasks
         self._opened: Opened | None = None
-        self._settings: Settings | None = None
-        self._theme_setting = frame.theme_setting
+        self._cache = CacheWatch()
         self._end_log: Callable[[], None] = lambda: None
         tui, keymap = frame.tui, frame.keymap
-        self._graphics = graphics_for(tui, start.environ)
         activity = Activity(start.clock, interrupt_key=lambda: _first(keymap.keys("app.interrupt")))
+        self._window = Window(tui.terminal.write, tui.capabilities)
         self._status = self._new_status(activity)
         self._transcript = TranscriptView(self._look())
-        frame.above.add_child(self._transcript.component)
-        self.screen = Screen(
+        self._follower = SettingsFollower(
             frame,
             self._transcript,
-            activity,
-            tasks=tasks,
-            clipboard=system_clipboard(start, tui.terminal.write),
-            cwd=self._cwd,
-            system=start.system,
-            reload=self._reload,
-            quit=quit,
+            graphics_for(tui, start.environ),
+            wanted_theme=start.theme,
         )
-        self._speaking = Speaking(self.screen, frame.composer, self._transcript, tasks)
-        clipping = Clipping(start, self.screen, frame.composer)
-        self._gestures = Gestures(
+        frame.above.add_child(self._transcript.component)
+        self.screen = self._new_screen(activity, quit)
+        self._extensions = ExtensionConnection(
+            self.screen,
+            frame,
+            self._transcript,
+            Showing(activity, self._window, self._transcript, refresh=self.screen.refresh),
+            reloaded=self._reloaded,
+        )
+        self._speaking = Speaking(
             self.screen,
             frame.composer,
             self._transcript,
-            activity,
-            self._speaking,
-            clock=start.clock,
-            paste_image=clipping.paste,
-            status_changed=self._choices_changed,
+            tasks,
+            after_command=self._choices_changed,
         )
-        if frame.fullscreen is not None:
-            frame.fullscreen.on_select = clipping.copy_selected
-        frame.composer.on_submit = self._submitted
-        frame.composer.on_action(self._gestures.act)
+        self._gestures = self._connected(activity)
 
     async def open(self, early: list[str]) -> None:
         """Open the session, show it, and deliver what was said meanwhile."""
@@ -96,18 +93,29 @@ class SessionView:
             self.screen.notify(problem.explain(), "error")
             return
         self._opened = opened
-        port = opened.port
-        port.subscribe(self._hear)
-        self.screen.open(port, opened.host)
-        self._gestures.open(port)
+        opened.port.subscribe(self._hear)
+        self.screen.open(opened.port, opened.host)
+        self._gestures.open(opened.port)
+        self._extensions.open(opened.port)
+        if opened.themes is not None:
+            self._frame.themes.files = opened.themes
         self._introduce(opened)
         self._show_session()
         self._tasks.start(self._watch(), name="watching files")
+        await self._begin(opened)
+
+    async def _begin(self, opened: Opened) -> None:
+        """Let the conversation begin: everybody is told, then whoever waits is heard."""
         commands = self._start.commands(self.screen)
-        self._frame.composer.offer(suggestions(port, opened.host, commands, self._cwd))
+        self._extensions.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
         if opened.begin is not None:
             await opened.begin()
-        self._speaking.open(port, commands)
+        self._extensions.tell_problems()
+        if opened.news is not None:
+            self._tasks.start(self._tell_news(opened.news), name="looking for news")
+        if opened.welcome is not None:
+            await self._welcome(opened.welcome)
+        self._speaking.open(opened.port, commands)
         if opened.command:
             self._speaking.run_command(opened.command)
         for text, images in opened.messages:
@@ -131,6 +139,8 @@ class SessionView:
     def _hear(self, event: object) -> None:
         self._transcript.hear(event)
         self._status.hear(event)
+        if type(event) is not MessageUpdate:
+            self._watch_cache(event)
         match event:
             case QueueUpdate(steering=steering, follow_up=follow_up):
                 self._speaking.queue_changed(steering, follow_up)
@@ -144,11 +154,50 @@ class SessionView:
                 self._speaking.deliver_waiting()
         self._frame.tui.request_render()
 
+    def _watch_cache(self, event: object) -> None:
+        missed = self._cache.hear(event)
+        if missed and self.screen.port.settings.values.show_cache_miss_notices:
+            self.screen.notify(missed, "warning")
+
     def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
         self._speaking.submit(text, images)
 
     # What is shown --------------------------------------------------------------------------------
+
+    def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> Screen:
+        return Screen(
+            self._frame,
+            self._transcript,
+            activity,
+            tasks=self._tasks,
+            clipboard=system_clipboard(self._start, self._frame.tui.terminal.write),
+            cwd=self._cwd,
+            system=self._start.system,
+            reload=self._reload,
+            quit=quit,
+        )
+
+    def _connected(self, activity: Activity) -> Gestures:
+        """What keys mean; whatever the person does at the screen leads to us now."""
+        frame = self._frame
+        clipping = Clipping(self._start, self.screen, frame.composer)
+        gestures = Gestures(
+            self.screen,
+            frame.composer,
+            self._transcript,
+            activity,
+            self._speaking,
+            clock=self._start.clock,
+            paste_image=clipping.paste,
+            status_changed=self._choices_changed,
+        )
+        if frame.fullscreen is not None:
+            frame.fullscreen.on_select = clipping.copy_selected
+        frame.composer.prompt.on_paste = clipping.drop
+        frame.composer.on_submit = self._submitted
+        frame.composer.on_action(gestures.act)
+        return gestures
 
     def _new_status(self, activity: Activity) -> Status:
         frame, start = self._frame, self._start
@@ -156,7 +205,7 @@ class SessionView:
             frame.theme,
             activity,
             frame.footer,
-            Window(frame.tui.terminal.write, frame.tui.capabilities),
+            self._window,
             clock=start.clock,
             tasks=self._tasks,
             home=start.home,
@@ -185,18 +234,22 @@ class SessionView:
         values = opened.port.settings.values
         if opened.lines and (self._start.verbose or not values.quiet_startup):
             dim = self._frame.theme.paint("dim")
-            self._transcript.add(LinesBlock(self._transcript.look, [dim(x) for x in opened.lines]))
+            block = LinesBlock(self._transcript.look, [dim(line) for line in opened.lines])
+            self._frame.header.add_child(block)
         if opened.note:
             self.screen.notify(opened.note, "warning")
 
     def _show_session(self) -> None:
         """The conversation so far, with everything that tells about it."""
+        self._show_facts()
         port = self.screen.port
-        self._follow(port.settings)
-        if points := port.facts.fork_points():
-            self._transcript.load(port.facts.messages())
-        for point in points:
+        self._extensions.load(port)
+        for point in port.facts.fork_points():
             self._frame.composer.remember(point.text)
+
+    def _show_facts(self) -> None:
+        port = self.screen.port
+        self._follower.follow(port.settings)
         self._frame.composer.show_level(port.models.thinking_level)
         self._status.open(port)
 
@@ -205,40 +258,15 @@ class SessionView:
         self._show_session()
         self._frame.tui.reset_display()
 
+    def _reloaded(self) -> None:
+        """The same conversation goes on with other settings and extensions."""
+        self._show_facts()
+        self._frame.tui.reset_display()
+
     def _choices_changed(self) -> None:
         """Another model answers, or it thinks more or less."""
         self._frame.composer.show_level(self.screen.port.models.thinking_level)
         self._status.refresh()
-
-    def _follow(self, settings: Settings) -> None:
-        """Do what the settings say, also when they change; another folder has others."""
-        if settings is not self._settings:
-            self._settings = settings
-            settings.on_change(self._apply_settings)
-        self._apply_settings()
-
-    def _apply_settings(self) -> None:
-        if self._settings is None:
-            return
-        values = self._settings.values
-        look, composer = self._transcript.look, self._frame.composer
-        composer.arrange(
-            padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
-        )
-        look.pad = values.output_pad
-        look.image_columns = values.terminal.image_width_cells
-        look.graphics = self._graphics if values.terminal.show_images else None
-        if look.hides_thinking != values.hide_thinking_block:
-            self._transcript.hide_thinking(hidden=values.hide_thinking_block)
-        if values.theme != self._theme_setting:
-            self._theme_setting = values.theme
-            self._use_theme(values.theme)
-
-    def _use_theme(self, wanted: str | None) -> None:
-        try:
-            self._frame.themes.use(wanted)
-        except BadTheme as problem:
-            self.screen.notify(problem.explain(), "warning")
 
     # The world ------------------------------------------------------------------------------------
 
@@ -253,6 +281,17 @@ class SessionView:
             await self._start.clock.sleep(POLL_SECONDS)
             await self._status.look_for_branch()
             self._frame.themes.reload_if_changed()
+
+    async def _welcome(self, welcome: Callable[[Ui], Awaitable[None]]) -> None:
+        try:
+            await welcome(self.screen)
+        except PiError as problem:
+            self.screen.notify(problem.explain(), "error")
+        self._choices_changed()
+
+    async def _tell_news(self, find: Callable[[], Awaitable[str]]) -> None:
+        if news := await find():
+            self.screen.notify(news)
 
     async def _ask_trust(self, folder: Path) -> Choice | None:
         return await self._start.ask_trust(self.screen, folder)

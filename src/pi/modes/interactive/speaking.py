@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.events import Streaming
-from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Commands, Ui
 
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
+
 
 class Speaking:
-    """Sends what is submitted. What cannot be delivered yet waits, and is shown meanwhile."""
+    """Sends what is submitted. What cannot be delivered yet waits, and is shown meanwhile.
+
+    ``after_command`` is called when a command of the application has ended.
+    """
 
     def __init__(
-        self, ui: Ui, composer: Composer, transcript: TranscriptView, tasks: TaskScope
+        self,
+        ui: Ui,
+        composer: Composer,
+        transcript: TranscriptView,
+        tasks: TaskScope,
+        *,
+        after_command: Callable[[], None] = lambda: None,
     ) -> None:
         self._ui = ui
+        self._after_command = after_command
         self._composer = composer
         self._transcript = transcript
         self._tasks = tasks
@@ -94,6 +106,8 @@ class Speaking:
             self._wait(text, images)
         elif text.startswith("!"):
             self._run_shell(text)
+        elif self._port.extensions.input_mode(text) is not None:
+            self._tasks.start(self._take(self._port, text), name="input mode")
         elif text.startswith("/") and self.run_command(*_words(text)):
             return
         elif self._must_wait:
@@ -131,11 +145,17 @@ class Speaking:
         finally:
             release()
 
+    async def _take(self, port: SessionPort, text: str) -> None:
+        """Give a text to the extension whose prefix it has."""
+        await port.extensions.take(text)
+        self._ui.request_render()
+
     async def _told(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except PiError as problem:
             self._ui.notify(problem.explain(), "error")
+        self._after_command()
 
     def _run_shell(self, text: str) -> None:
         is_excluded = text.startswith("!!")
@@ -146,6 +166,7 @@ class Speaking:
 
     async def _shell(self, command: str, *, is_excluded: bool) -> None:
         block = self._transcript.begin_bash(command, is_excluded=is_excluded)
+        self._ui.request_render()  # it may be long before it writes anything
 
         def on_text(text: str) -> None:
             block.append(text)

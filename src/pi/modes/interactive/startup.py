@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -36,12 +36,18 @@ class Opened(Record):
     """What was loaded, for the person to read."""
     note: str = ""
     """What the person should know about how it began."""
+    themes: Callable[[], Iterable[Path]] | None = None
+    """The files of themes that there are for this session, what wins first."""
     messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
     """What to say at once, one after the other."""
     command: str = ""
     """A command to run at once, e.g. to choose another session."""
     begin: Callable[[], Awaitable[None]] | None = None
     """Tells everybody that the session is there, once the screen is."""
+    welcome: Callable[[Ui], Awaitable[None]] | None = None
+    """Meets the person before anything is said, e.g. to ask what a newcomer has to decide."""
+    news: Callable[[], Awaitable[str]] | None = None
+    """Finds out, behind everything else, something to tell in passing; often it is nothing."""
     leave: Callable[[], str] = lambda: ""
     """Called when the session is closed; gives how to come back to it, or nothing."""
 
@@ -53,6 +59,8 @@ OpenSession: TypeAlias = Callable[[Opening], Awaitable[Opened]]
 class Start(Record):
     """How the application is started."""
 
+    load: Callable[[], None]
+    """Imports what ``open`` needs. Runs in a thread, so that keys are seen meanwhile."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
     ask_trust: Callable[[Ui, Path], Awaitable[Choice | None]]
@@ -61,6 +69,8 @@ class Start(Record):
     home: Path
     agent_dir: Path
     clock: Clock
+    theme: str | None = None
+    """The theme to begin with, whatever the settings say."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""

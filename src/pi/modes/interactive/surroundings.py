@@ -34,8 +34,12 @@ def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
     protocol = tui.capabilities.images
     if protocol is None:
         return None
-    placeholders = has_placeholders(tui.capabilities, environ)
-    return Graphics(protocol, write=tui.terminal.write, has_placeholders=placeholders)
+    return Graphics(
+        protocol,
+        write=tui.terminal.write,
+        has_placeholders=has_placeholders(tui.capabilities, environ),
+        cell_size=lambda: (tui.negotiation.cell.width, tui.negotiation.cell.height),
+    )
 
 
 def asking_git(environ: Mapping[str, str]) -> AskGit:

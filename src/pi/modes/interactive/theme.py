@@ -57,6 +57,8 @@ class Theme:
     def __init__(self, palette: Palette, depth: ColourDepth = ColourDepth.TRUE) -> None:
         self.palette = palette
         self.depth = depth
+        self.code_indent = "  "
+        """What stands before every line of code in a text."""
         self._given: dict[tuple[str, Style], Paint] = {}
         self._made: dict[tuple[str, Style], Paint] = {}
 
@@ -74,13 +76,14 @@ class Theme:
         italic: bool = False,
         dim: bool = False,
         underline: bool = False,
+        inverse: bool = False,
         strike: bool = False,
     ) -> Paint:
         """A paint for a token of the theme, with attributes added."""
-        key = (
-            token,
-            Style(bold=bold, italic=italic, dim=dim, underline=underline, strike=strike),
+        style = Style(
+            bold=bold, italic=italic, dim=dim, underline=underline, inverse=inverse, strike=strike
         )
+        key = (token, style)
         if key not in self._given:
             self._given[key] = lambda text: self._current(key)(text)
         return self._given[key]
@@ -162,6 +165,7 @@ class Theme:
             rule=self.paint("mdHr"),
             bullet=self.paint("mdListBullet"),
             syntax=self.code,
+            code_indent=lambda: self.code_indent,
         )
 
     def _current(self, key: tuple[str, Style]) -> Paint:
@@ -201,7 +205,7 @@ def _joined(base: Style, more: Style) -> Style:
     return Style(
         colour=base.colour,
         background=base.background,
-        inverse=base.inverse,
+        inverse=base.inverse or more.inverse,
         bold=base.bold or more.bold,
         dim=base.dim or more.dim,
         italic=base.italic or more.italic,

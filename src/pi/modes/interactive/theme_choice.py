@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import BadTheme, Palette, read_theme
@@ -11,25 +12,28 @@ from pi.tui.colour_scheme import Scheme
 
 BUILT_IN = Path(__file__).parent / "themes"
 
+FindFiles: TypeAlias = Callable[[], Iterable[Path]]
+"""Gives the files of themes that there are now."""
+
 
 class ThemeChoice:
-    """Finds themes in folders, the built-in ones last, and shows the one that is wanted.
+    """Finds themes, the built-in ones last, and shows the one that is wanted.
 
-    ``scheme`` tells whether the terminal is dark or light, ``redraw`` is called when the colours
-    have changed.
+    ``files`` gives the files of themes, what wins first; ``scheme`` tells whether the terminal is
+    dark or light; ``redraw`` is called when the colours have changed.
     """
 
     def __init__(
         self,
         theme: Theme,
         *,
-        folders: Sequence[Path],
+        files: FindFiles,
         scheme: Callable[[], Scheme],
         redraw: Callable[[], None],
     ) -> None:
         self._theme = theme
-        self.folders = list(folders)
-        """Where themes are looked for; a trusted project's may be added."""
+        self.files = files
+        """Asked each time; whoever knows of more themes than the start did sets another one."""
         self._scheme = scheme
         self._redraw = redraw
         self._wanted: str | None = None
@@ -39,8 +43,7 @@ class ThemeChoice:
     @property
     def names(self) -> tuple[str, ...]:
         """Every theme, by name."""
-        found = {path.stem for folder in self._places for path in folder.glob("*.json")}
-        return tuple(sorted(found))
+        return tuple(sorted({path.stem for path in self._candidates()}))
 
     @property
     def current(self) -> str:
@@ -50,7 +53,7 @@ class ThemeChoice:
     @property
     def follows_terminal(self) -> bool:
         """Whether it depends on the terminal being dark or light."""
-        return self._wanted is None or "/" in self._wanted
+        return follows_terminal(self._wanted)
 
     def use(self, wanted: str | None) -> None:
         """Show what the setting says: a name, ``light/dark``, or nothing for the terminal's.
@@ -60,6 +63,10 @@ class ThemeChoice:
         palette = self._load(self._name(wanted))
         self._wanted = wanted
         self._show(palette)
+
+    def palette(self, name: str) -> Palette:
+        """The colours of a theme, without showing it; ``BadTheme`` if it cannot be read."""
+        return self._read(name)[0]
 
     def scheme_changed(self, scheme: Scheme) -> None:
         """The terminal has become dark or light."""
@@ -85,15 +92,18 @@ class ThemeChoice:
         return (light if scheme == "light" else dark) if slash else wanted
 
     def _load(self, name: str) -> Palette:
-        for folder in self._places:
-            path = folder / f"{name}.json"
+        palette, self._shown = self._read(name)
+        return palette
+
+    def _read(self, name: str) -> tuple[Palette, tuple[Path, int]]:
+        for path in self._candidates():
+            if path.stem != name:
+                continue
             try:
                 written, content = path.stat().st_mtime_ns, path.read_bytes()
             except OSError:
                 continue
-            palette = read_theme(content, str(path))
-            self._shown = (path, written)
-            return palette
+            return read_theme(content, str(path)), (path, written)
         known = ", ".join(self.names)
         raise BadTheme(f'There is no theme "{name}".', hint=f"There are: {known}.")
 
@@ -102,9 +112,19 @@ class ThemeChoice:
             self._theme.use(palette)
             self._redraw()
 
-    @property
-    def _places(self) -> list[Path]:
-        return [*self.folders, BUILT_IN]
+    def _candidates(self) -> Iterator[Path]:
+        yield from self.files()
+        yield from themes_in(BUILT_IN)
+
+
+def follows_terminal(wanted: str | None) -> bool:
+    """Whether a wish depends on the terminal being dark or light."""
+    return wanted is None or "/" in wanted
+
+
+def themes_in(folder: Path) -> list[Path]:
+    """The files of themes in a folder; none if it is not there."""
+    return sorted(folder.glob("*.json"))
 
 
 def built_in(scheme: Scheme) -> Palette:

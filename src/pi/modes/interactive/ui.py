@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import ThemeChoice
 from pi.tui.clipboard import Clipboard
 from pi.tui.completion.commands import Command
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
+from pi.tui.overlays import OverlayHandle
 from pi.tui.placement import OverlayOptions
 
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
+
 T = TypeVar("T")
+
+OverlayShown: TypeAlias = Callable[[OverlayHandle], None]
+"""Given the handle of an overlay that is on the screen now."""
 
 Level: TypeAlias = Literal["info", "success", "warning", "error"]
 """How much attention a message wants."""
@@ -77,7 +83,13 @@ class Ui(Protocol):
         """
         ...
 
-    async def overlay(self, build: Build[T], options: OverlayOptions | None = None) -> T:
+    async def overlay(
+        self,
+        build: Build[T],
+        options: OverlayOptions | None = None,
+        *,
+        on_shown: OverlayShown | None = None,
+    ) -> T:
         """Lay a component over everything and give it the keys, until it has an answer."""
         ...
 
@@ -103,6 +115,10 @@ class Ui(Protocol):
 
     def request_render(self) -> None:
         """Paint soon."""
+        ...
+
+    def shown_rows(self) -> list[str]:
+        """Everything that is drawn, with its escape sequences, also what has scrolled away."""
         ...
 
     def refresh(self) -> None:

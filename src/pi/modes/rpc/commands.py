@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET
-from pi.coding.runtime.port import SessionPort
 from pi.modes.rpc.requests import Request
 
-Handler: TypeAlias = Callable[[SessionPort, Request], Awaitable[Any]]
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
+
+Handler: TypeAlias = "Callable[[SessionPort, Request], Awaitable[Any]]"
 
 COMMANDS: dict[str, Handler] = {}
 """By name. ``prompt``, ``abort_and_prompt`` and ``bash`` answer in their own way: in the server."""

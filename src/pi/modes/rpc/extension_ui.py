@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from pi.ai.messages import Json
-from pi.coding.extension_host.no_ui import NoUI
-from pi.coding.extension_host.ui import Lines, NotifyKind, Placement, ThemeChange
+from pi.coding.extension_host.drawing import Lines
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.ui import (
+    ExtensionUI,
+    NotifyKind,
+    Option,
+    Placement,
+    ThemeChange,
+)
 
 
-class RpcUI(NoUI):
+class RpcUI(ExtensionUI):
     """What the protocol has a method for is sent; the rest of the interface does nothing.
 
     A question whose handler is cancelled is forgotten, and a later answer to it ignored.
@@ -39,10 +45,13 @@ class RpcUI(NoUI):
     # Dialogs --------------------------------------------------------------------------------------
 
     async def select(
-        self, title: str, options: Sequence[str], *, timeout: float | None = None
+        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
     ) -> str | None:
-        """One of ``options``."""
-        fields = {"title": title, "options": list(options)}
+        """One of ``options``; what is said about them is in ``descriptions``, in their order."""
+        listed = [Option(label=each) if isinstance(each, str) else each for each in options]
+        fields: Json = {"title": title, "options": [option.label for option in listed]}
+        if any(option.description for option in listed):
+            fields["descriptions"] = [option.description for option in listed]
         return _value(await self._ask("select", fields, timeout))
 
     async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
@@ -51,16 +60,28 @@ class RpcUI(NoUI):
         return answer.get("confirmed") is True
 
     async def input(
-        self, title: str, placeholder: str = "", *, timeout: float | None = None
+        self,
+        title: str,
+        placeholder: str = "",
+        *,
+        secret: bool = False,
+        timeout: float | None = None,
     ) -> str | None:
-        """A line of text."""
+        """A line of text; nobody is asked for a secret, which clients show and log."""
+        if secret:
+            raise ExtensionError(
+                f"“{title}” asks for a secret, which is not sent over RPC.",
+                hint="Log in with the terminal, or set it in the environment.",
+            )
         fields = {"title": title} | ({"placeholder": placeholder} if placeholder else {})
         return _value(await self._ask("input", fields, timeout))
 
-    async def editor(self, title: str, prefill: str = "") -> str | None:
+    async def editor(
+        self, title: str, prefill: str = "", *, timeout: float | None = None
+    ) -> str | None:
         """A longer text."""
         fields = {"title": title} | ({"prefill": prefill} if prefill else {})
-        return _value(await self._ask("editor", fields, None))
+        return _value(await self._ask("editor", fields, timeout))
 
     # What needs no answer -------------------------------------------------------------------------
 
@@ -87,14 +108,15 @@ class RpcUI(NoUI):
         self._tell("setWidget", fields)
 
     def set_title(self, title: str) -> None:
-        """Call the window something else."""
-        self._tell("setTitle", {"title": title})
+        """Call the window something else; what it is called usually is the client's affair."""
+        if title:
+            self._tell("setTitle", {"title": title})
 
     def set_editor_text(self, text: str) -> None:
         """Put text into the client's editor."""
         self._tell("set_editor_text", {"text": text})
 
-    def set_theme(self, theme: Any) -> ThemeChange:
+    def set_theme(self, theme: str) -> ThemeChange:
         """The client has colours of its own."""
         return ThemeChange(success=False, error="Theme switching not supported in RPC mode")
 

@@ -17,6 +17,7 @@ T = TypeVar("T")
 _ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20})'
 _ID_OF_A_BROKEN_LINE = re.compile(rb"\A\s*\{\s*%b|%b\s*\}?\s*\Z" % (_ID, _ID))
 """Clients put the id first or last; anywhere else it may be part of something."""
+_JSON_NAMES: dict[type, str] = {str: "string", bool: "boolean"}
 _LOOKED_AT = 300
 """Bytes at either end of a broken line in which its id is looked for."""
 
@@ -56,7 +57,7 @@ class Request(Record):
     def _field(self, name: str, kind: type[T]) -> T:
         value = self.fields.get(name)
         if not isinstance(value, kind):
-            words = "is missing" if value is None else f"must be a {kind.__name__}"
+            words = "is missing" if value is None else f"must be a {_JSON_NAMES[kind]}"
             raise BadRequest(f'Command "{self.command}": field "{name}" {words}')
         return value
 

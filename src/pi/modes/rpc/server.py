@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
@@ -14,12 +14,14 @@ from pi.base.ids import uuid7
 from pi.base.json_lines import BadLine, LineSplitter
 from pi.base.records import UNSET
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.port import SessionPort
 from pi.modes.output import Output
 from pi.modes.records import event_line
 from pi.modes.rpc.commands import COMMANDS, LONG
 from pi.modes.rpc.extension_ui import RpcUI
 from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
 from pi.tui.input.mouse import MouseReport
 from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.compositing import Layer, composite
-from pi.tui.screen.rows import Caret, RowPrinter, find_caret, without_markers
+from pi.tui.screen.rows import Caret, RowPrinter, find_caret, window_rows, without_markers
 from pi.tui.screen.screen import (
     BEGIN_SYNC,
     END_SYNC,
@@ -76,7 +76,7 @@ class FullscreenDisplay:
         if layers:
             rows = composite(rows, layers, width=width)[:height]
         caret = find_caret(rows)
-        rows = [without_markers(row) for row in rows]
+        rows = window_rows(rows)
         output = self._changes(rows)
         self._painted = list(rows)
         output += self._cursor(caret, moved=bool(output))

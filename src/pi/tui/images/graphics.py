@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable
 
 from pi.base.records import Record
@@ -13,8 +12,6 @@ from pi.tui.images.budget import ImageBudget
 from pi.tui.images.sizes import DEFAULT_CELL, Cells, Size, media_type, picture_size
 
 DEFAULT_LIMIT = 20
-
-_FROM_BELOW = re.compile(r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8")
 
 
 class Picture(Record):
@@ -57,7 +54,7 @@ class Graphics:
     """What draws pictures on one terminal.
 
     ``write`` sends to the terminal at once. Ids begin at ``first_id``, best a random one: other
-    programs number their pictures too. ``cell`` is set again when the terminal tells its size.
+    programs number their pictures too. ``cell_size`` tells how many pixels a cell has by now.
     """
 
     def __init__(
@@ -68,15 +65,23 @@ class Graphics:
         has_placeholders: bool = False,
         limit: int = DEFAULT_LIMIT,
         first_id: int = 1,
-        cell: Size = DEFAULT_CELL,
+        cell_size: Callable[[], tuple[int, int]] = lambda: (
+            DEFAULT_CELL.width,
+            DEFAULT_CELL.height,
+        ),
     ) -> None:
         self.protocol = protocol
-        self.cell = cell
+        self._cell_size = cell_size
         self._write = write
         self._has_placeholders = has_placeholders
         self._budget = ImageBudget(limit)
         self._next_id = first_id
         self._placed: dict[int, Cells] = {}
+
+    @property
+    def cell(self) -> Size:
+        """The pixels of a cell, as far as the terminal has told."""
+        return Size(*self._cell_size())
 
     def new_id(self) -> int:
         """A number for a picture, unlike all others of this terminal."""
@@ -132,18 +137,11 @@ class Graphics:
         return sixel.encode(shown.data, pixels)
 
 
-def clipped(row: str, rows_above: int) -> str:
-    """The row without a picture that begins higher than there are rows above it on the screen.
-
-    The cursor would stop at the upper edge, and the picture would cover what stands below.
-    """
-    return _FROM_BELOW.sub(lambda found: found[0] if int(found[1]) <= rows_above else "", row)
-
-
 def _drawn_from_below(drawing: str, cells: Cells) -> list[str]:
     """Empty rows; on the last one the cursor goes up, draws and comes back.
 
-    Drawn from above, a picture near the lower edge would scroll the screen.
+    Drawn from above, a picture near the lower edge would scroll the screen. Near the upper one
+    ``pi.tui.screen.rows`` leaves it out.
     """
     up = f"\x1b[{cells.rows - 1}A" if cells.rows > 1 else ""
     return [*[""] * (cells.rows - 1), f"\x1b7{up}{drawing}\x1b8"]

@@ -6,7 +6,9 @@ Keybindings, hints, the list of shortcuts and the docs read these rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from pi.base.records import Record
 
 Platform: TypeAlias = Literal["posix", "windows", "wsl"]
 """Linux and macOS, native Windows, or Linux under Windows: their terminals keep other keys."""
@@ -15,7 +17,7 @@ Place: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree"]
 """Where an action listens. Two that never listen at once may share a key."""
 
 
-class Action(NamedTuple):
+class Action(Record, kw_only=False):
     """One row: what can be done, and the keys that do it unless the user says otherwise."""
 
     id: str

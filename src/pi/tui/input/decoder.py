@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import cache
 from typing import TypeAlias
 
 from pi.base.records import Record
@@ -34,38 +35,30 @@ class Paste(Record):
 
 InputEvent: TypeAlias = str | Paste | MouseReport | Reply
 
-_SEQUENCE = re.compile(
-    r"""\x1b (?:
+_SEQUENCE = r"""(?x)\x1b (?:
         \[ (?: \[[A-E] | M[^\x1b]{3} | [0-9]{1,2}\$ | (?![\[M]) [0-?]{0,256} [ -/]{0,8} [@-~] )
       | O [0-9]? [A-IMPQRSXa-dj-y]
       | \x1b (?: \[ (?: [A-FHa-d] | [0-9]{1,2}[~$^@] ) | O [A-FHPQRSa-d] )
       | [\]P_^X] [^\x07\x18\x1a\x1b]{0,65536} (?: \x07 | \x1b\\ )
-    )""",
-    re.VERBOSE,
-)
+    )"""
 """A complete sequence: CSI (with the Linux console's and X10's oddities), SS3, Alt by a second ESC,
 or a string (OSC, DCS, APC, PM, SOS)."""
 
-_BEGINNING = re.compile(
-    r"""\x1b (?:
+_BEGINNING = r"""(?x)\x1b (?:
         \[ (?: \[ | M[^\x1b]{0,2} | (?![\[M]) [0-?]{0,256} [ -/]{0,8} )
       | O [0-9]?
       | \x1b (?: \[ [0-9]{0,2} | O )?
       | [\]P_^X] [^\x07\x18\x1a\x1b]{0,65536} \x1b?
-    )? \Z""",
-    re.VERBOSE,
-)
+    )? \Z"""
 """What may yet become a sequence."""
 
-_TORN = re.compile(
-    r"\x1b(?:\[(?:\[|M[^\x1b]{0,2}|[0-?]*[ -/]*)|O[0-9]?|[\]P_^X][^\x07\x18\x1a\x1b]*|[^\x1b])"
-)
+_TORN = r"\x1b(?:\[(?:\[|M[^\x1b]{0,2}|[0-?]*[ -/]*)|O[0-9]?|[\]P_^X][^\x07\x18\x1a\x1b]*|[^\x1b])"
 """As much of a sequence as there is before what cannot belong to it."""
 
-_ORPHAN = re.compile(r"\[[<?][0-9;]|\]1[0-2];")
+_ORPHAN = r"\[[<?][0-9;]|\]1[0-2];"
 """The rest of a mouse report or a reply whose ESC came much earlier; nobody types that at once."""
 
-_RE_ENCODED = re.compile(r"\x1b\[(?:\d+;\d+u|27;\d+;\d+~)")
+_RE_ENCODED = r"\x1b\[(?:\d+;\d+u|27;\d+;\d+~)"
 _LONG_LINES = 80
 """Characters that nobody types, with an Enter between, before the next read."""
 _CTRL_BACKSPACE = "\x1b[127;5u"
@@ -101,7 +94,7 @@ class Decoder:
             return []
         self._arrived = now
         if not self._held and self._paste is None:
-            if self._escaped and _ORPHAN.match(text):
+            if self._escaped and re.match(_ORPHAN, text):
                 text = "\x1b" + text
             elif text.isascii() and text.isprintable():
                 self._escaped = False
@@ -162,14 +155,14 @@ class Decoder:
                 events.extend(self._plain(text[at : escape if escape > 0 else None]))
                 if escape < 0:
                     break
-            if sequence := _SEQUENCE.match(text, escape):
+            if sequence := _compiled(_SEQUENCE).match(text, escape):
                 at = sequence.end()
                 if sequence[0] == PASTE_START:
                     self._paste = []
                     return text[at:]
                 if event := _event(sequence[0]):
                     events.append(event)
-            elif _BEGINNING.match(text, escape):
+            elif _compiled(_BEGINNING).match(text, escape):
                 self._held = text[escape:]
                 break
             else:
@@ -215,13 +208,19 @@ def _after_no_sequence(text: str, escape: int, events: list[InputEvent]) -> int:
     Before a character it is Alt; before another ESC it is the Escape key; and a sequence that is
     broken off by something impossible is dropped, so that the key that did it is not lost.
     """
-    torn = _TORN.match(text, escape)
+    torn = _compiled(_TORN).match(text, escape)
     if torn is None:
         events.append("\x1b")
         return escape + 1
     if len(torn[0]) == 2:
         events.append(torn[0])
     return torn.end()
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled for the first key: the first frame comes before that."""
+    return re.compile(pattern)
 
 
 def _is_burst(text: str) -> bool:
@@ -236,7 +235,7 @@ def _is_burst(text: str) -> bool:
 def _pasted(text: str) -> Paste:
     """A paste whose control characters are themselves again: tmux sends them as key sequences."""
     if "\x1b[" in text:
-        text = _RE_ENCODED.sub(lambda key: control_character(key[0]) or key[0], text)
+        text = re.sub(_RE_ENCODED, lambda key: control_character(key[0]) or key[0], text)
     return Paste(text=text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pi.base.records import Record
-from pi.tui.input.actions import ACTIONS, Action, Platform
+from pi.tui.input.actions import ACTIONS, Action, Place, Platform
 from pi.tui.input.keys import canonical, key_names
 
 Bindings = Mapping[str, tuple[str, ...]]
@@ -71,6 +71,11 @@ class Keymap:
     def matches(self, data: str, action: str) -> bool:
         """Whether a key sequence starts this action."""
         return action in self.actions(data)
+
+    def bound(self, key: str, place: Place) -> tuple[str, ...]:
+        """The actions that a key, by its canonical name, starts in a place."""
+        found = (self._actions[id] for id in self._by_key.get(key, ()))
+        return tuple(action.id for action in found if action.place in (place, "anywhere"))
 
     def keys(self, action: str) -> tuple[str, ...]:
         """The keys of an action, for hints; none if it has no keys or does not exist."""

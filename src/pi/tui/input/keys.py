@@ -24,7 +24,7 @@ _MODIFIERS = {
 """In the order in which a name lists them."""
 
 _BINDABLE = {"ctrl", "shift", "alt", "super"}
-_NAME = re.compile(r"(?P<modifiers>(?:[a-z]+\+)*)(?P<key>[a-z]+[0-9]*|.)")
+_NAME = r"(?P<modifiers>(?:[a-z]+\+)*)(?P<key>[a-z]+[0-9]*|.)"
 _NAMED = (
     "escape enter tab space backspace delete insert clear "
     "home end pageUp pageDown up down left right"
@@ -86,7 +86,7 @@ class Key:
 @lru_cache(maxsize=1024)
 def canonical(name: str) -> str | None:
     """The one spelling of a key name, or nothing if there is no such key."""
-    parts = _NAME.fullmatch(name.lower())
+    parts = re.fullmatch(_NAME, name.lower())
     if parts is None or parts["key"] not in _KEYS:
         return None
     modifiers = set(parts["modifiers"].split("+")) - {""}

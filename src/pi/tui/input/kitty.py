@@ -18,12 +18,12 @@ QUERY = "\x1b[?u"
 MODIFY_OTHER_KEYS = "\x1b[>4;2m"
 MODIFY_OTHER_KEYS_OFF = "\x1b[>4;0m"
 
-_CODED = re.compile(
+_CODED = (
     r"\x1b\[(?P<code>\d+)(?::(?P<shifted>\d*))?(?::(?P<base>\d*))?"
     r"(?:;(?P<modifiers>\d*)(?::(?P<phase>[123]))?)?(?:;(?P<text>[\d:]*))?u"
 )
-_OTHER_KEYS = re.compile(r"\x1b\[27;(?P<modifiers>\d+);(?P<code>\d+)~")
-_NAMED = re.compile(
+_OTHER_KEYS = r"\x1b\[27;(?P<modifiers>\d+);(?P<code>\d+)~"
+_NAMED = (
     r"\x1b\[(?P<number>\d+)(?:;(?P<modifiers>\d*)(?::(?P<phase>[123]))?)?(?P<final>[A-FHPQRS~])"
 )
 
@@ -58,11 +58,11 @@ _PRIVATE_USE = range(0xE000, 0xF900)
 
 def parse_kitty(data: str) -> Stroke | None:
     """The stroke that ``data`` stands for in the new encodings, or nothing."""
-    if coded := _CODED.fullmatch(data):
+    if coded := re.fullmatch(_CODED, data):
         return _coded(coded)
-    if other := _OTHER_KEYS.fullmatch(data):
+    if other := re.fullmatch(_OTHER_KEYS, data):
         return _stroke(int(other["code"]), modifiers_of(other["modifiers"]), "press")
-    if named := _NAMED.fullmatch(data):
+    if named := re.fullmatch(_NAMED, data):
         number, final = int(named["number"]), named["final"]
         key = BY_NUMBER.get(number) if final == "~" else BY_LETTER.get(final)
         if key and (final == "~" or number == 1):

@@ -65,8 +65,8 @@ _CONTROLS: dict[str, Stroke] = {
 
 _LINUX_CONSOLE = {f"\x1b[[{'ABCDE'[number]}": Stroke(f"f{number + 1}") for number in range(5)}
 
-_CSI = re.compile(r"\x1b\[(?P<number>\d*)(?:;(?P<modifiers>\d+))?(?P<final>[A-Za-z~$^@])")
-_SS3 = re.compile(r"\x1bO(?P<modifiers>\d?)(?P<final>[A-Za-z])")
+_CSI = r"\x1b\[(?P<number>\d*)(?:;(?P<modifiers>\d+))?(?P<final>[A-Za-z~$^@])"
+_SS3 = r"\x1bO(?P<modifiers>\d?)(?P<final>[A-Za-z])"
 
 
 def parse_legacy(data: str) -> Stroke | None:
@@ -78,9 +78,9 @@ def parse_legacy(data: str) -> Stroke | None:
     if len(data) == 2 or data[1] == "\x1b":  # rxvt and PuTTY put ESC before sequences too
         inner = parse_legacy(data[1:])
         return _with_alt(inner) if inner else None
-    if sequence := _CSI.fullmatch(data):
+    if sequence := re.fullmatch(_CSI, data):
         return _csi(sequence)
-    if sequence := _SS3.fullmatch(data):
+    if sequence := re.fullmatch(_SS3, data):
         return _ss3(sequence)
     return _LINUX_CONSOLE.get(data)
 

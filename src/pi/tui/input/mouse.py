@@ -10,7 +10,7 @@ from pi.base.records import Record
 Action: TypeAlias = Literal["press", "release", "move", "drag", "wheel"]
 Button: TypeAlias = Literal["left", "middle", "right", "none"]
 
-_REPORT = re.compile(r"\x1b\[<(\d{1,5});(\d{1,5});(\d{1,5})([Mm])")
+_REPORT = r"\x1b\[<(\d{1,5});(\d{1,5});(\d{1,5})([Mm])"
 _BUTTONS: tuple[Button, ...] = ("left", "middle", "right", "none")
 _SHIFT, _ALT, _CTRL, _MOTION, _WHEEL, _EXTRA = 4, 8, 16, 32, 64, 128
 
@@ -31,7 +31,7 @@ class MouseReport(Record):
 
 def parse_mouse(data: str) -> MouseReport | None:
     """The mouse report in ``data``, or nothing."""
-    found = _REPORT.fullmatch(data)
+    found = re.fullmatch(_REPORT, data)
     if found is None:
         return None
     code = int(found[1])

@@ -108,11 +108,11 @@ def parse_reply(data: str) -> Reply | None:
     for pattern, build in _FORMS.get(data[-1], ()):
         if found := re.fullmatch(pattern, data):
             return build(found)
-    return OtherReply(data=data) if _NEVER_A_KEY.match(data) else None
+    return OtherReply(data=data) if re.match(_NEVER_A_KEY, data) else None
 
 
 def _colour(data: str) -> Colour | None:
-    found = _COLOUR.fullmatch(data)
+    found = re.fullmatch(_COLOUR, data)
     if found is None:
         return None
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.group(2, 3, 4))
@@ -120,11 +120,9 @@ def _colour(data: str) -> Colour | None:
 
 
 _HEX = r"([0-9a-fA-F]{1,4})"
-_COLOUR = re.compile(
-    rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
-)
+_COLOUR = rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
 
-_NEVER_A_KEY = re.compile(r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])")
+_NEVER_A_KEY = r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])"
 """Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""
 
 _Form: TypeAlias = tuple[str, Callable[[re.Match[str]], Reply]]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from pi.base.records import Record
 from pi.tui.screen.rows import END_OF_STYLES
 from pi.tui.text.slicing import pad_to_width, slice_columns
 
 
-class Layer(NamedTuple):
+class Layer(Record, kw_only=False):
     """Rows that cover a part of the window, from a cell of the screen on."""
 
     row: int

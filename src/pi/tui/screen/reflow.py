@@ -8,49 +8,100 @@ above it into history. The screen only has to find its rows again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from pi.base.records import Record
 from pi.tui.screen.rows import Caret
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 
+_NEAR = 100
+"""Rows around the counted place in which the seam is looked for."""
+_ENOUGH, _LEAST = 60, 10
+"""Letters on either side of the seam that are compared, and below which they say nothing."""
 
-class Reflowed(NamedTuple):
+
+class Reflowed(Record, kw_only=False):
     """Where things are after a resize."""
 
     cursor_row: int
-    """Rows that are now on the screen from the window's first to the cursor's, less one."""
+    """Rows on the screen above the cursor's, from the first painted one that is there whole."""
     pushed: int
-    """How many of the painted rows have left the screen at the top, whole."""
+    """How many of the painted rows have left the screen at the top, the last maybe in part."""
+    rest: int = 0
+    """Rows at the top of the screen that are what is left of that one."""
 
 
-def reflow(painted: Sequence[str], cursor: Caret, *, width: int, height: int) -> Reflowed:
-    """What becomes of painted rows, none of which was wrapped, on a screen of another size."""
-    heights = [max(1, -(-visible_width(row) // width)) for row in painted[: cursor.row]]
-    above = sum(heights) + cursor.column // width
-    lost = max(0, above + 1 - height)
-    pushed = 0
-    for rows in heights:
-        lost -= rows
-        if lost < 0:
-            break
-        pushed += 1
-    return Reflowed(cursor_row=min(above, height - 1), pushed=pushed)
+def reflow(
+    painted: Sequence[str], cursor: Caret, *, below: int = 0, width: int, height: int
+) -> Reflowed:
+    """What becomes of painted rows, none of which was wrapped, on a screen of another size.
 
-
-def same_place(old_rows: Sequence[str], frame: Sequence[str]) -> int:
-    """The row of ``frame`` from which on it says what ``old_rows`` said at another width.
-
-    Letters and digits are counted from the end, since borders and spaces change with the width;
-    in doubt the place is too far up, so that a row is written twice rather than never.
+    ``below`` counts the empty rows of the screen under them. What no longer fits into the height
+    is first given up at the bottom, as far as the cursor; then everything is wrapped, and what is
+    too much leaves at the top. It may be more than is told: tmux also wraps cells that were erased.
     """
-    wanted = sum(map(_letters, old_rows))
+    rows = [*painted, *[""] * below]
+    too_many = max(0, len(rows) - height)
+    kept = max(cursor.row + 1, len(rows) - too_many)
+    heights = [max(1, -(-visible_width(row) // width)) for row in rows[:kept]]
+    above = sum(heights[: cursor.row]) + cursor.column // width
+    lost, pushed = max(0, sum(heights) - height), 0
+    while pushed < cursor.row and lost > 0:
+        lost -= heights[pushed]
+        pushed += 1
+    gone = sum(heights[:pushed])
+    return Reflowed(max(above - gone, 0), pushed, rest=max(-lost, 0))
+
+
+def same_place(history: Sequence[str], rest: Sequence[str], frame: Sequence[str]) -> int:
+    """The row of ``frame`` that begins what ``rest`` said at another width, behind ``history``.
+
+    Only letters and digits are compared, since borders and spaces change with the width. What
+    stands on both sides of the seam is looked for near the place that counting from the end gives;
+    rows that are cut at their width make that inexact. In doubt the place is too far up, so that
+    a row is written twice rather than never.
+    """
+    guess = _counted_from_the_end(rest, frame)
+    first = max(guess - _NEAR, 0)
+    rows = [_letters(row) for row in frame[first : guess + _NEAR]]
+    text = "".join(rows)
+    before = "".join(map(_letters, history[-_ENOUGH:]))[-_ENOUGH:]
+    after = "".join(map(_letters, rest[:_ENOUGH]))[:_ENOUGH]
+    for left, right in ((before, after), (before, ""), ("", after)):
+        found = _nearest(left + right, text, sum(map(len, rows[: guess - first])) - len(left))
+        if found is not None:
+            is_blank = bool(history) and not _letters(history[-1])
+            return first + _row_of(found + len(left), rows, behind_blank=is_blank)
+    return guess
+
+
+def _counted_from_the_end(rest: Sequence[str], frame: Sequence[str]) -> int:
+    wanted = sum(len(_letters(row)) for row in rest)
     place = len(frame)
     while place > 0 and (wanted > 0 or not _letters(frame[place - 1])):
         place -= 1
-        wanted -= _letters(frame[place])
+        wanted -= len(_letters(frame[place]))
     return place
 
 
-def _letters(row: str) -> int:
-    return sum(map(str.isalnum, strip_sequences(row)))
+def _nearest(wanted: str, text: str, expected: int) -> int | None:
+    """Where ``wanted`` stands in ``text``, nearest to where it is expected, if it says enough."""
+    places = []
+    at = text.find(wanted) if len(wanted) >= _LEAST else -1
+    while at >= 0:
+        places.append(at)
+        at = text.find(wanted, at + 1)
+    return min(places, key=lambda place: abs(place - expected), default=None)
+
+
+def _row_of(letter: int, rows: Sequence[str], *, behind_blank: bool) -> int:
+    """The first row that is not over before a letter; rows without any may be over or not."""
+    end, place = 0, 0
+    while place < len(rows) and end + len(rows[place]) <= letter and (end < letter or behind_blank):
+        end += len(rows[place])
+        place += 1
+    return place
+
+
+def _letters(row: str) -> str:
+    return "".join(filter(str.isalnum, strip_sequences(row)))

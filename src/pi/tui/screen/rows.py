@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pi.tui.component import CURSOR_MARKER
@@ -18,6 +19,8 @@ ERASE_REST = "\x1b[K"
 ERASE_ROW = "\x1b[2K"
 
 _IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
+_FROM_BELOW = re.compile(r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8")
+"""A picture that is drawn from its last row, see ``pi.tui.images.graphics``."""
 _SURE_RANGES = (
     (" ", "~"),
     ("\u00c0", "\u024f"),  # Latin
@@ -119,6 +122,21 @@ def is_image(row: str) -> bool:
 def without_markers(row: str) -> str:
     """The row as it is written: the cursor marker is for the screen only."""
     return row.replace(CURSOR_MARKER, "") if CURSOR_MARKER in row else row
+
+
+def window_rows(rows: Sequence[str]) -> list[str]:
+    """Rows as they are written from the first row of a window on."""
+    return [clipped(without_markers(row), place) for place, row in enumerate(rows)]
+
+
+def clipped(row: str, rows_above: int) -> str:
+    """The row without a picture that begins higher than there are rows above it on the screen.
+
+    The cursor would stop at the upper edge, and the picture would cover what stands below.
+    """
+    if "\x1b7" not in row:
+        return row
+    return _FROM_BELOW.sub(lambda found: found[0] if int(found[1]) <= rows_above else "", row)
 
 
 def find_caret(rows: list[str]) -> Caret | None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
 
+from pi.base.records import Record
 from pi.tui.screen import emitters
 from pi.tui.screen.audit import first_row_to_commit_again
 from pi.tui.screen.compositing import Layer, composite
 from pi.tui.screen.emitters import Pen
 from pi.tui.screen.ledger import Ledger, advance
 from pi.tui.screen.reflow import reflow, same_place
-from pi.tui.screen.rows import Caret, RowPrinter, find_caret, without_markers
+from pi.tui.screen.rows import Caret, RowPrinter, find_caret, window_rows, without_markers
 
 BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"
@@ -26,7 +26,7 @@ SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 log = logging.getLogger(__name__)
 
 
-class Frame(NamedTuple):
+class Frame(Record, kw_only=False):
     """What the components want to be seen: all rows, from the very first."""
 
     rows: Sequence[str]
@@ -44,7 +44,7 @@ class Repaint(Enum):
     """History too: it is erased and written again. Only for what a person asked for."""
 
 
-class _Paint(NamedTuple):
+class _Paint(Record, kw_only=False):
     """One frame on its way to the terminal."""
 
     ledger: Ledger
@@ -114,21 +114,31 @@ class Screen:
         """Take another size; the next paint must write everything anew."""
         self._set_size(width, height)
 
-    def resize_in_place(self, width: int, height: int) -> None:
+    def resize_in_place(
+        self, width: int, height: int, *, grown: Sequence[str] | None = None
+    ) -> None:
         """Take another size where history cannot be written again; the next paint finds its place.
 
         Rows that the resize has moved into history are history now, as far as they were final.
+        ``grown`` is the frame as it is by now, at the old width: more than was painted may have
+        been said since the size began to change.
         """
         window, ledger = self._window, self.ledger
-        after = reflow(window.rows, window.cursor, width=width, height=height)
+        # Once there is history, the window begins at the top of the screen.
+        below = self._height - len(window.rows) if self._history else 0
+        after = reflow(window.rows, window.cursor, below=below, width=width, height=height)
+        rest = after.rest
         if after.pushed and not window.is_covered and ledger.top == ledger.committed:
             end = min(ledger.top + after.pushed, self._frame.boundary)
             self._history += map(without_markers, self._frame.rows[ledger.committed : end])
             self.ledger = Ledger(committed=len(self._history), top=len(self._history))
+            if end == ledger.top + after.pushed:
+                rest = 0  # it stays where it is and follows the beginning of its row
         if width != self._width:
-            self._unplaced = list(self._frame.rows[self.ledger.committed :])
+            rows = self._frame.rows if grown is None else grown
+            self._unplaced = list(rows[self.ledger.committed :])
         self._set_size(width, height)
-        self._window = _Window(after.cursor_row + 1)
+        self._window = _Window(rest + after.cursor_row + 1)
         self._window.cursor_is_shown = window.cursor_is_shown
 
     def leave(self) -> str:
@@ -153,7 +163,7 @@ class Screen:
 
     def _place_history(self, frame: Frame, unplaced: Sequence[str]) -> None:
         """Take as history what of a frame of another width was history at the old one."""
-        committed = same_place(unplaced, frame.rows)
+        committed = same_place(self._history, unplaced, frame.rows)
         self._history = [without_markers(row) for row in frame.rows[:committed]]
         self.ledger = Ledger(committed=committed, top=committed)
 
@@ -169,7 +179,7 @@ class Screen:
         return _Paint(
             ledger=after,
             chunk=[without_markers(row) for row in rows[before : after.committed]],
-            window=[without_markers(row) for row in window],
+            window=window_rows(window),
             caret=find_caret(window),
         )
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from pi.tui.text.ansi import SEQUENCE, StyleState, Weaver, has_sequences
 from pi.tui.text.width import expand_tabs, grapheme_width, graphemes, visible_width
 
 _WORD = re.compile(r"[^ ]+")
 
-_IDEOGRAPHIC = re.compile(
+_IDEOGRAPHIC = (
     r"[\u2e80-\u2fdf\u3000-\u30ff\u3105-\u312f\u3190-\u4dbf\u4e00-\ua4cf\uac00-\ud7a3\uf900-\ufaff"
     r"\ufe30-\ufe4f\uff00-\uff9f\uffe0-\uffe6\U0001b000-\U0001b2ff\U00020000-\U0003fffd]"
 )
@@ -136,19 +137,25 @@ class _Lines:
 
 def _units(word: str) -> Iterator[tuple[int, int]]:
     """The parts of a word that should not be broken: all of it, unless it has CJK characters."""
-    if word.isascii() or not _IDEOGRAPHIC.search(word):
+    if word.isascii() or not _ideographic().search(word):
         yield 0, len(word)
         return
     start = place = 0
     was_cjk = may_end = False
     for grapheme in graphemes(word):
-        is_cjk = _IDEOGRAPHIC.match(grapheme) is not None
+        is_cjk = _ideographic().match(grapheme) is not None
         if may_end and (is_cjk or was_cjk) and grapheme[0] not in _NEVER_FIRST:
             yield start, place
             start = place
         was_cjk, may_end = is_cjk, grapheme[0] not in _NEVER_LAST
         place += len(grapheme)
     yield start, place
+
+
+@cache
+def _ideographic() -> re.Pattern[str]:
+    """Compiled for the first word that may hold one: it takes longer than the first frame."""
+    return re.compile(_IDEOGRAPHIC)
 
 
 def _narrowed(text: str) -> str:

@@ -82,7 +82,7 @@ class SettingsList:
             replace(item, current_value=one_line(value)) if item.id == id else item
             for item in self._items
         ]
-        self._shown = rank(self._query, self._items, key=lambda item: item.label)
+        self._shown = rank(self._query, self._items, key=_searched)
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
@@ -145,7 +145,7 @@ class SettingsList:
             query = self._query + one_line(printable_text(data))
         if query != self._query:
             self._query = query
-            self._shown = rank(query, self._items, key=lambda item: item.label)
+            self._shown = rank(query, self._items, key=_searched)
             self._selection.resize(len(self._shown))
             self._selection.select(0)
 
@@ -186,3 +186,8 @@ def _sanitised(item: SettingItem) -> SettingItem:
         current_value=one_line(item.current_value),
         description=one_line(item.description),
     )
+
+
+def _searched(item: SettingItem) -> str:
+    """What a setting is found by: its words first, then its name."""
+    return f"{item.label} {item.id}"

@@ -114,6 +114,7 @@ WAF = "<html><head><title>Just a moment...</title></head></html>"
         (Reply(429, {"error": "invalid_grant"}), RateLimited, "429"),
         (Reply(500, {"error": "invalid_grant"}), ProviderUnavailable, "500"),
         (Reply(503, "busy"), ProviderUnavailable, "busy"),
+        (Reply(400, "[" * 100_000), ProviderUnavailable, "400"),
         (Reply(400, {"error": "temporarily_unavailable"}), ProviderUnavailable, "temporarily"),
         (Reply(200, {"access_token": ""}), BadAnswer, "cannot be used"),
         (Reply(200, {"token": "x"}), BadAnswer, "cannot be used"),

@@ -70,7 +70,7 @@ class Asked:
                 options=options or StreamOptions(),
                 access=Access(api_key="KEY", kind="api_key"),
             )
-            await answer(call, builder, lambda: None, Services(http, clock, environ={}))
+            await answer(call, builder, lambda: None, Services(http=http, clock=clock, environ={}))
         return builder
 
 

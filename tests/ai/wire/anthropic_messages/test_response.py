@@ -269,21 +269,20 @@ def test_an_error_in_the_stream_is_raised_by_its_kind(kind: Json) -> None:
 
 
 @pytest.mark.trap(1)
-def test_a_stream_that_ends_before_its_reason_is_an_error() -> None:
-    answer = Answer().feed(said("part"))
+@pytest.mark.parametrize("last", [said("part"), because("end_turn")])
+def test_a_stream_that_ends_without_its_last_event_is_an_error(last: Json) -> None:
+    answer = Answer().feed(said("part"), last)
 
     with pytest.raises(BadAnswer, match="ended before the answer was complete"):
         answer.decoder.end()
 
 
-@pytest.mark.parametrize("last", [b"[DONE]", None])
-def test_an_answer_whose_reason_is_known_is_complete(last: bytes | None) -> None:
-    answer = Answer().feed(said("ok"), because("end_turn"))
+def test_a_gateways_own_last_event_ends_an_answer_whose_reason_is_known() -> None:
+    answer = Answer().feed(said("ok"))
 
-    if last is None:
-        answer.decoder.end()
-    else:
-        answer.feed(last)
+    with pytest.raises(BadAnswer, match="ended before the answer was complete"):
+        answer.feed(b"[DONE]")
+    answer.feed(because("end_turn"), b"[DONE]")
 
     assert answer.decoder.finished
     assert answer.message.stop_reason == "stop"

@@ -35,7 +35,7 @@ class Acting:
         task = self.start(line)
         for key in keys:
             await self.screen.press(key)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await task
 
     @property

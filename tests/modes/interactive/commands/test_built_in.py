@@ -7,6 +7,7 @@ from pathlib import Path
 from pi.modes.interactive.commands.built_in import BUILT_IN, BuiltInCommands
 from pi.modes.interactive.ui import Commands
 from tests.coding.runtime.stage import Pair, Stage
+from tests.modes.interactive.commands.acting import acting
 from tests.modes.interactive.fake_screen import FakeScreen
 
 MENU = [
@@ -37,13 +38,11 @@ def test_what_is_no_built_in_command_is_left_to_the_session(tmp_path: Path) -> N
 
 
 async def test_help_is_made_from_the_table(tmp_path: Path) -> None:
-    screen = FakeScreen(tmp_path)
-    work = BuiltInCommands(screen).find("help", "")
-    assert work is not None
-    await work
-    told = screen.told(100)
-    assert [row.name for row in BUILT_IN if row.listed and f"/{row.name}" not in told] == []
-    assert "/debug" not in told
+    async with acting(tmp_path) as on:
+        await on.run("/help")
+        told = on.screen.told(100)
+        assert [row.name for row in BUILT_IN if row.listed and f"/{row.name}" not in told] == []
+        assert "/debug" not in told
 
 
 async def test_arguments_are_completed(tmp_path: Path) -> None:

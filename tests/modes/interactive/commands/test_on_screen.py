@@ -71,3 +71,34 @@ async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_t
         play.type("\r")
         await play.loses("an answer")
         await play.sees("a question")
+
+
+async def test_debug_writes_what_is_shown(tmp_path: Path) -> None:
+    play = Playhouse(tmp_path, says("an answer"))
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        play.send("/debug")
+        await play.sees("Written to")
+        text = (play.stage.agent_dir / "pi-debug.log").read_text()
+        assert "▌" in text.partition("=== Messages ===")[0]
+        assert "an answer" in text.partition("=== Messages ===")[0]
+
+
+async def test_help_lists_commands_of_others_too(tmp_path: Path) -> None:
+    play = Playhouse(tmp_path, rows=60)
+    play.stage.write(".pi/agent/prompts/greet.md", "---\ndescription: say hello\n---\nHello")
+    async with play.playing():
+        play.send("/help")
+        await play.until(lambda: "/greet" in play.tape and "say hello" in play.tape)
+
+
+async def test_the_session_is_told_with_charts(tmp_path: Path) -> None:
+    play = Playhouse(tmp_path, says("one"), says("two"), rows=40)
+    async with play.playing():
+        for words in ("first", "second"):
+            play.send(words)
+            await play.rests()
+        play.send("/session")
+        await play.sees(" read ")
+        await play.sees(" written ")

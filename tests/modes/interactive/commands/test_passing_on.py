@@ -80,7 +80,7 @@ async def test_the_shared_address_is_told_in_full(tmp_path: Path) -> None:
         address = "https://share.example.com/" + "a" * 90
         _share_with(on, f"echo {address}")
         task = on.start("/share")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await task
         assert address in on.screen.told(40).replace("\n", "").replace(" ", "")
 
@@ -92,6 +92,6 @@ async def test_sharing_can_be_given_up(tmp_path: Path) -> None:
         task = on.start("/share")
         await on.screen.until(lambda text: "Sharing…" in text)
         await on.screen.press("escape")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await task
         assert on.told == "Share cancelled"

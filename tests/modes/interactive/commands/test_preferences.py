@@ -58,7 +58,16 @@ async def test_reload_reads_settings_templates_and_keys_again(tmp_path: Path) ->
         assert on.session.settings.values.quiet_startup
         assert "greet" in [command.name for command in on.session.facts.commands()]
         assert on.screen.keymap.keys("app.tools.expand") == ("f5",)
-        assert on.screen.reloads == 1
+        assert on.screen.refreshes >= 1
+
+
+async def test_reload_brings_extensions_as_they_are_now(tmp_path: Path) -> None:
+    named = "def extension(pi):\n    pi.register_command('{}', lambda args, ctx: None)\n"
+    async with acting(tmp_path) as on:
+        for name in ("first", "second"):
+            on.stage.write(".pi/agent/extensions/guest.py", named.format(name))
+            await on.run("/reload")
+            assert name in [command.name for command in on.session.facts.commands()]
 
 
 async def test_quit_leaves(tmp_path: Path) -> None:

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from pi.ai.messages import Image
 from pi.base.tasks import TaskScope
+from pi.coding.extension_host.input_modes import InputMode
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.extensions.foreign_editor import ForeignEditor
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import built_in
 from pi.tui.input.keymap import Keymap
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.extensions.framed import FullEditor
 from tests.modes.interactive.transcript.looks import plain
 
 IMAGE = Image(data="AA", mime_type="image/png")
@@ -85,3 +89,39 @@ def test_a_label_stands_in_the_border() -> None:
     made.show_label("⠙ Working")
 
     assert plain(made.component, 20)[0] == "── ⠙ Working ───────"
+
+
+def test_another_editor_is_told_everything_and_keeps_what_is_written() -> None:
+    made = composer()
+    sent: list[str] = []
+    made.on_submit = lambda text, images: sent.append(text)
+    made.arrange(padding=2, suggestions=3)
+    made.show_label("Working")
+    made.set_text("half")
+
+    other = FullEditor()
+    made.use(ForeignEditor(other, lambda problem: None))
+    assert (other.text, other.told) == ("half", [2])
+    assert plain(made.component) == ["Working", "half"]
+
+    other.on_submit("half a sentence")
+    assert sent == ["half a sentence"]
+    other.text = "the rest"
+    made.use(None)
+    assert made.text == "the rest in full"
+
+
+def test_a_mode_of_others_has_a_label_and_a_colour() -> None:
+    made = composer()
+    mode = InputMode(label="python", run=lambda text, ctx: None, colour="error")
+    made.mode_of = lambda text: mode if text.startswith("$") else None
+    made.show_level("off")
+    usual = made.prompt.editor.border_color
+
+    made.set_text("$ 1")
+    assert made.prompt.editor.border_color != usual
+    made.show_label("Working")
+    assert strip_sequences(made.prompt.editor.label) == "python  Working"
+
+    made.set_text("")
+    assert (made.prompt.editor.border_color, made.prompt.editor.label) == (usual, "Working")

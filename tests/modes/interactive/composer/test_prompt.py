@@ -52,3 +52,14 @@ def test_the_focus_is_the_editors() -> None:
 
     assert made.editor.focused
     assert made.render(20) == made.editor.render(20)
+
+
+def test_a_key_that_somebody_else_takes_never_reaches_the_editor() -> None:
+    editor = Editor()
+    made = Prompt(editor, Keymap())
+    made.on_key = lambda data: data == "x"
+
+    made.handle_input("x")
+    made.handle_input("y")
+
+    assert editor.get_text() == "y"

@@ -30,7 +30,7 @@ async def test_an_address_is_opened_by_the_program_of_the_desktop(tmp_path: Path
     machine, opened = host(tmp_path, DISPLAY=":0"), tmp_path / "opened"
     os.mkfifo(opened)
     assert await open_outside("https://x/?a=1&b='2'", machine, system="linux")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await asyncio.to_thread(opened.read_text) == "https://x/?a=1&b='2'\n"
 
 

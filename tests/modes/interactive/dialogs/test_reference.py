@@ -28,3 +28,10 @@ def test_commands_are_listed_with_their_hints() -> None:
         "| `/name [name]` | set \\| show |\n"
         "| `/quit` |  |"
     )
+
+
+def test_keys_of_extensions_have_a_table_of_their_own() -> None:
+    text = key_tables(Keymap(), {"ctrl+shift+t": "open the list"})
+
+    assert "## Of extensions\n\n| Key | What it does |\n| --- | --- |\n" in text
+    assert "| `Ctrl+Shift+T` | open the list |" in text

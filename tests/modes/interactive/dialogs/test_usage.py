@@ -5,7 +5,7 @@ from __future__ import annotations
 from pi.ai.messages import AssistantMessage, Cost, Usage
 from pi.coding.runtime.results import ContextUsage
 from pi.coding.session.entries import Entry, MessageEntry
-from pi.modes.interactive.dialogs.usage import UsageView, tokens, usage_of
+from pi.modes.interactive.dialogs.usage import ChartsView, UsageView, tokens, usage_of
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme
 
@@ -52,3 +52,13 @@ def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:
 
 def test_rows_fit_narrow_screens() -> None:
     assert all(len(row) <= 12 for row in drawn([answer(10), answer(20)], width=12))
+
+
+def test_the_charts_can_be_had_by_themselves() -> None:
+    context = ContextUsage(tokens=50_000, context_window=200_000, percent=25.0)
+    view = ChartsView(usage_of([answer(10), answer(20)], context), plain_theme())
+    assert [strip_sequences(row).rstrip() for row in view.render(60)] == [
+        " window   ████░░░░░░░░░░ 25 % of 200k",
+        " read     ██",
+        " written  ▅█",
+    ]

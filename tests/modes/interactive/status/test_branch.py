@@ -59,4 +59,4 @@ async def test_a_commit_is_no_branch(tmp_path: Path) -> None:
 async def test_a_head_that_is_being_replaced_is_no_trouble(tmp_path: Path) -> None:
     (repository(tmp_path) / ".git" / "HEAD").unlink()
 
-    assert await branch_of(tmp_path, ask_git) == ""
+    assert await branch_of(tmp_path, ask_git) is None

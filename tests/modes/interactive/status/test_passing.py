@@ -18,3 +18,11 @@ def test_a_message_takes_the_place_of_the_one_before() -> None:
     assert plain(notice, 20) == ["", " two lines"]
     notice.show("")
     assert notice.render(20) == []
+
+
+def test_a_long_message_takes_a_few_rows_and_no_more() -> None:
+    notice = PassingNotice(Theme(built_in("dark")))
+    notice.show("what is said here in passing")
+    assert plain(notice, 16) == ["", " what is said", " here in", " passing"]
+    notice.show("more words than there is any room for in three rows")
+    assert plain(notice, 16) == ["", " more words", " than there is", " any room for …"]

@@ -49,3 +49,18 @@ def test_who_wants_no_notifications_gets_none() -> None:
     made.notify("done")
 
     assert written == []
+
+
+def test_a_name_of_somebody_else_stays_until_it_is_taken_back() -> None:
+    made, written = window()
+    made.set_title("project")
+
+    made.override("mine\x07")
+    made.set_title("project", "renamed")
+    made.override("")
+
+    assert written == [
+        "\x1b]0;π - project\x07",
+        "\x1b]0;mine\x07",
+        "\x1b]0;π - renamed - project\x07",
+    ]

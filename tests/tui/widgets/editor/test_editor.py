@@ -284,6 +284,33 @@ async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completin
     assert shown(completing) == ["─" * 20, "/n| ", "─" * 20, "→ new", "  name"]
 
 
+@pytest.mark.trap(198)
+async def test_enter_means_the_same_before_the_suggestions_are_there(completing: Editor) -> None:
+    sent = list[str]()
+    completing.on_submit = sent.append
+    pressed(completing, *"/mod", ENTER)
+    assert sent == []
+
+    await settled()
+    assert (sent, completing.get_text()) == (["/model"], "")
+
+
+async def test_whoever_types_on_after_enter_gets_what_was_typed(completing: Editor) -> None:
+    sent = list[str]()
+    completing.on_submit = sent.append
+    pressed(completing, *"/mod", ENTER, *"next", ENTER)
+    await settled()
+    assert sent == ["/mod", "next"]
+
+
+async def test_a_command_that_nobody_knows_is_sent_as_it_was_typed(completing: Editor) -> None:
+    sent = list[str]()
+    completing.on_submit = sent.append
+    pressed(completing, *"/zzz", ENTER)
+    await settled()
+    assert sent == ["/zzz"]
+
+
 async def test_taking_a_command_with_enter_submits_it(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append

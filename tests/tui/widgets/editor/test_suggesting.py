@@ -48,7 +48,15 @@ def suggesting(
 ) -> tuple[Document, Suggesting]:
     document, keymap = Document(), Keymap()
     document.insert(text)
-    found = Suggesting(document, keymap, SelectTheme(), tasks=tasks, sleep=no_wait, deliver=deliver)
+    found = Suggesting(
+        document,
+        keymap,
+        SelectTheme(),
+        tasks=tasks,
+        sleep=no_wait,
+        deliver=deliver,
+        entered=lambda: None,
+    )
     found.set_provider(provider())
     return document, found
 
@@ -134,7 +142,7 @@ async def test_the_only_completion_goes_in_at_once_and_a_folder_is_looked_into(
         answers.put_nowait(None)
 
     document, popup = suggesting(tasks, "cat sr", deliver)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         popup.complete()
         await answers.get()
         assert (document.text, popup.is_open) == ("cat src/", False)

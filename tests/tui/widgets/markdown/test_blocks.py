@@ -70,8 +70,9 @@ def test_lists_indent_what_belongs_to_an_item() -> None:
     ]
 
 
-def test_loose_lists_have_room() -> None:
-    assert drawn("- a\n\n  b\n\n- c\n-\n") == ["- a", "", "  b", "", "- c", "", "- "]
+def test_lists_have_room_where_their_source_has_some() -> None:
+    assert drawn("- a\n\n  b\n\n- c\n-\n") == ["- a", "", "  b", "", "- c", "- "]
+    assert drawn("> - a\n>\n> - b\n> - c\n") == ["│ - a", "│ ", "│ - b", "│ - c"]
 
 
 def test_tasks_show_whether_they_are_done() -> None:

@@ -75,57 +75,38 @@ def test_blocks_and_where_they_begin() -> None:
 
 
 def test_a_tight_list_and_its_tasks() -> None:
+    inside = Item(marker="-", is_checked=False, children=(paragraph("c"),), apart=(False,))
+    second = (paragraph("b"), List(first_number=None, items=(inside,)))
     assert blocks("+ a\n+ [x] b\n  - [ ] c\n") == [
         List(
             first_number=None,
-            is_loose=False,
             items=(
-                Item(marker="+", children=(paragraph("a"),)),
-                Item(
-                    marker="+",
-                    is_checked=True,
-                    children=(
-                        paragraph("b"),
-                        List(
-                            first_number=None,
-                            is_loose=False,
-                            items=(Item(marker="-", is_checked=False, children=(paragraph("c"),)),),
-                        ),
-                    ),
-                ),
+                Item(marker="+", children=(paragraph("a"),), apart=(False,)),
+                Item(marker="+", is_checked=True, children=second, apart=(False, False)),
             ),
         )
     ]
 
 
 def test_a_loose_list_keeps_its_numbers_and_tasks() -> None:
-    assert blocks("3) [x] a\n\n4) b\n   - tight\n") == [
+    inside = Item(marker="-", children=(paragraph("tight"),), apart=(False,))
+    second = (paragraph("b"), List(first_number=None, items=(inside,)))
+    assert blocks("3) [x] a\n\n4) b\n\n   - tight\n") == [
         List(
             first_number=3,
-            is_loose=True,
             items=(
-                Item(marker="3)", is_checked=True, children=(paragraph("a"),)),
-                Item(
-                    marker="4)",
-                    children=(
-                        paragraph("b"),
-                        List(
-                            first_number=None,
-                            is_loose=False,
-                            items=(Item(marker="-", children=(paragraph("tight"),)),),
-                        ),
-                    ),
-                ),
+                Item(marker="3)", is_checked=True, children=(paragraph("a"),), apart=(False,)),
+                Item(marker="4)", children=second, is_apart=True, apart=(False, True)),
             ),
         )
     ]
 
 
-def test_a_loose_list_inside_does_not_loosen_the_one_around_it() -> None:
+def test_an_empty_line_inside_an_item_is_not_between_the_items() -> None:
     [block] = blocks("- a\n  1. b\n\n  2. c\n- d\n")
 
     assert isinstance(block, List)
-    assert block.is_loose is False
+    assert [item.is_apart for item in block.items] == [False, False]
 
 
 def test_a_table() -> None:

@@ -4,9 +4,18 @@ import pytest
 from hypothesis import given
 
 from pi.base.records import replace
-from pi.tui.widgets.markdown.nodes import Block, CodeBlock, Heading, Link, List, Paragraph, Plain
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    CodeBlock,
+    Heading,
+    Item,
+    Link,
+    List,
+    Paragraph,
+    Plain,
+)
 from pi.tui.widgets.markdown.parse import parse
-from pi.tui.widgets.markdown.splitting import Splitter
+from pi.tui.widgets.markdown.splitting import Splitter, in_pieces
 from tests.tui.widgets.markdown.sources import chunks, cuts, sources
 
 
@@ -26,15 +35,24 @@ def test_a_block_is_final_when_the_next_one_has_begun_with_a_whole_line() -> Non
     assert splitter.tail(is_last=False) == [paragraph("two")]
 
 
-def test_an_item_that_belongs_to_the_list_before_keeps_it_open() -> None:
+@pytest.mark.trap(170)
+def test_items_are_final_one_by_one_and_the_list_goes_on() -> None:
     splitter = Splitter()
-    final = [*splitter.append("1. a\n\n2"), *splitter.append(". b\n")]
+    final = [*splitter.append("1. a\n\n1"), *splitter.append(". b\n1. c")]
 
-    [block] = splitter.tail(is_last=True)
-
-    assert final == []
-    assert isinstance(block, List)
-    assert len(block.items) == 2
+    assert final == [
+        List(items=(Item(children=(paragraph("a"),), marker="1.", apart=(False,)),), first_number=1)
+    ]
+    assert splitter.tail(is_last=True) == [
+        List(
+            items=(
+                Item(children=(paragraph("b"),), marker="1.", is_apart=True, apart=(False,)),
+                Item(children=(paragraph("c"),), marker="1.", apart=(False,)),
+            ),
+            first_number=2,
+            goes_on=True,
+        )
+    ]
 
 
 def test_code_is_final_when_its_fence_closes() -> None:
@@ -69,13 +87,10 @@ def test_a_longer_fence_holds_shorter_ones() -> None:
 
 
 def test_fences_inside_a_list_belong_to_the_list() -> None:
-    splitter = Splitter()
-    assert splitter.append("- a\n  ```py\n  x\n  ```\n- b\n") == []
-
-    [block] = splitter.tail(is_last=True)
+    [block] = Splitter().append("- a\n  ```py\n  x\n  ```\n- b\n")
 
     assert isinstance(block, List)
-    assert len(block.items) == 2
+    assert block.items[0].children == (paragraph("a"), code("x\n"))
 
 
 @pytest.mark.trap(171)
@@ -141,9 +156,14 @@ def test_cutting_finds_the_blocks_of_the_whole_text(source: str) -> None:
 
     found = [*splitter.append(source), *splitter.tail(is_last=True)]
 
-    assert list(map(without_last_line_feed, found)) == [
-        without_last_line_feed(placed.block) for placed in parse(source)
-    ]
+    whole = [placed.block for placed in parse(source)]
+    assert list(map(without_last_line_feed, pieces_of(found))) == list(
+        map(without_last_line_feed, pieces_of(whole))
+    )
+
+
+def pieces_of(blocks: list[Block]) -> list[Block]:
+    return [piece for block in blocks for piece in in_pieces(block)]
 
 
 def without_last_line_feed(block: Block) -> Block:

@@ -14,9 +14,10 @@ from pi.ai.auth.errors import GrantRefused
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
 from pi.ai.failures import from_http, from_status
 from pi.ai.http.client import HttpClient
-from pi.ai.http.errors import HttpError
+from pi.ai.http.errors import BadResponse, HttpError
 from pi.ai.http.headers import Headers
 from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import HttpResponse
 from pi.ai.http.timeouts import Timeouts
 from pi.ai.messages import Json
 from pi.ai.request import Access
@@ -102,7 +103,7 @@ async def ask(
         response = await http.request(request, limit=LARGEST_ANSWER)
     except HttpError as problem:
         raise from_http(problem) from problem
-    return Answer(response.status, response.headers, response.body, _object(response.body))
+    return Answer(response.status, response.headers, response.body, _object(response))
 
 
 def refusal(answer: Answer, clock: Clock) -> ProviderError:
@@ -183,9 +184,9 @@ def _encoded(fields: Mapping[str, str], encoding: str) -> tuple[str, bytes]:
     return "application/x-www-form-urlencoded", urlencode(fields).encode()
 
 
-def _object(body: bytes) -> Json:
+def _object(response: HttpResponse) -> Json:
     try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = response.json()
+    except BadResponse:
         return {}
     return value if isinstance(value, dict) else {}

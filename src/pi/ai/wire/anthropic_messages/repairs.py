@@ -12,21 +12,18 @@ from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 
-_SIGNATURE = re.compile(
-    r"signature.*thinking|thinking.*signature|thinking.*blocks.*cannot be modified",
-    re.IGNORECASE | re.DOTALL,
-)
-_STRICT = re.compile(r"strict|schema|grammar", re.IGNORECASE)
-_TOOL = re.compile(r"tools\.(\d+)\.(?:custom\.)?input_schema")
+_SIGNATURE = r"(?is)signature.*thinking|thinking.*signature|thinking.*blocks.*cannot be modified"
+_STRICT = r"(?i)strict|schema|grammar"
+_TOOL = r"tools\.(\d+)\.(?:custom\.)?input_schema"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     """The repair that ``refusal`` asks for."""
     said = refusal.message
-    if _SIGNATURE.search(said) and _has_thoughts(payload):
+    if re.search(_SIGNATURE, said) and _has_thoughts(payload):
         return Repairs(thinking=True)
     tools = payload.get("tools", [])
-    if _STRICT.search(said) and any(tool.get("strict") for tool in tools):
+    if re.search(_STRICT, said) and any(tool.get("strict") for tool in tools):
         return Repairs(strict=True)
     refused = _refused_tool(said, tools)
     return Repairs(tools=frozenset({refused})) if refused else None
@@ -34,7 +31,7 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 
 def _refused_tool(said: str, tools: list[Json]) -> str:
     """The name of the tool whose schema the sentence is about."""
-    found = _TOOL.search(said)
+    found = re.search(_TOOL, said)
     return str(tools[int(found[1])]["name"]) if found and int(found[1]) < len(tools) else ""
 
 

@@ -71,14 +71,14 @@ class MessagesDecoder:
             self._read_and_take(name, data)
 
     def end(self) -> None:
-        """The stream ended without its last event: an error, unless all has been said."""
-        if self._builder.raw_stop_reason is UNSET:
-            raise BadAnswer("The stream ended before the answer was complete.")
-        self._stop()
+        """The stream ended without its last event."""
+        raise BadAnswer("The stream ended before the answer was complete.")
 
     def _read_and_take(self, name: str, data: bytes) -> None:
-        if data.strip() == DONE:
-            self.end()
+        if data.strip() == DONE:  # a gateway's own last event
+            if self._builder.raw_stop_reason is UNSET:
+                self.end()
+            self._stop()
         elif isinstance(event := read_json(data), dict):
             self._take(event.get("type") or name, event)
 

@@ -12,14 +12,14 @@ from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 
-_SIGNATURE = re.compile(r"signature|thinking.*blocks.*cannot be modified", re.I | re.S)
+_SIGNATURE = r"(?is)signature|thinking.*blocks.*cannot be modified"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     """The repair that ``refusal`` asks for."""
     if refusal.status is None:
         return None  # it was refused after the answer had begun
-    if _SIGNATURE.search(refusal.message) and _has_thoughts(payload):
+    if re.search(_SIGNATURE, refusal.message) and _has_thoughts(payload):
         return Repairs(thinking=True)
     tools = (payload.get("toolConfig") or {}).get("tools", ())
     strict = any(tool.get("toolSpec", {}).get("strict") for tool in tools)

@@ -24,7 +24,7 @@ DEFAULT_CAP = 4096
 reserves the model's whole output from the account's quota."""
 
 MOST_LABELS = 16
-_LABEL = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}", re.ASCII)
+_LABEL = r"(?a)[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}"
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
@@ -83,7 +83,7 @@ def _labels(call: Call) -> dict[str, str]:
 
 
 def _is_label(text: object) -> bool:
-    return isinstance(text, str) and _LABEL.fullmatch(text) is not None
+    return isinstance(text, str) and re.fullmatch(_LABEL, text) is not None
 
 
 def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:

@@ -16,9 +16,9 @@ from pi.base.records import Record
 SERVICE = "bedrock"
 DEFAULT_REGION = "us-east-1"
 
-_ARN_REGION = re.compile(r"arn:aws[a-z-]*:bedrock:([a-z0-9-]+):")
-_REGION = re.compile(r"(?<![a-z0-9-])[a-z]{2}(?:-[a-z]+)+-\d(?![a-z0-9-])")
-_AWS_HOST = re.compile(r"(https://bedrock-runtime(?:-fips)?)\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?")
+_ARN_REGION = r"arn:aws[a-z-]*:bedrock:([a-z0-9-]+):"
+_REGION = r"(?<![a-z0-9-])[a-z]{2}(?:-[a-z]+)+-\d(?![a-z0-9-])"
+_AWS_HOST = r"(https://bedrock-runtime(?:-fips)?)\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?"
 
 
 class RestRequest(Record):
@@ -47,17 +47,17 @@ def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestR
 
 def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
     """Where the model is: its ARN knows best, then the user's settings, then the base URL."""
-    if found := _ARN_REGION.match(model_id):
+    if found := re.match(_ARN_REGION, model_id):
         return found[1]
     if identity.region:
         return identity.region
-    named = _REGION.search(call.base_url)
+    named = re.search(_REGION, call.base_url)
     return named[0] if named else DEFAULT_REGION
 
 
 def _host(call: Call, region: str) -> str:
     """The base URL; one of AWS's own follows the region."""
-    known = _AWS_HOST.fullmatch(call.base_url)
+    known = re.fullmatch(_AWS_HOST, call.base_url)
     if call.base_url and known is None:
         return call.base_url
     service = known[1] if known else "https://bedrock-runtime"

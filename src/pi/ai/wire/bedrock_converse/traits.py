@@ -13,7 +13,7 @@ from pi.ai.flags import read_flags
 from pi.ai.models.model import Model
 from pi.base.records import Record
 
-_CLAUDE = re.compile(r"claude(?:-[a-z]+)*?-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_CLAUDE = r"claude(?:-[a-z]+)*?-(\d{1,2})(?:-(\d{1,2}))?(?!\d)"
 _NEWEST = (99, 0)
 
 
@@ -55,7 +55,7 @@ def traits_of(model: Model) -> Traits:
 
 
 def _claude(name: str, *, strict: bool) -> Traits:
-    found = _CLAUDE.search(name)
+    found = re.search(_CLAUDE, name)
     version = (int(found[1]), int(found[2] or 0)) if found else _NEWEST
     return Traits(
         strict_tools=strict,

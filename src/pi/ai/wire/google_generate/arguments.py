@@ -11,8 +11,8 @@ from typing import Any
 
 from pi.ai.messages import Json
 
-_PATH = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d+\])+")
-_STEP = re.compile(r"[^.\[\]]+")
+_PATH = r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d+\])+"
+_STEP = r"[^.\[\]]+"
 
 
 class _Node(dict[str | int, Any]):
@@ -38,9 +38,9 @@ def rebuilt(arguments: Json, declared: Collection[str]) -> Json:
 
 def _steps(key: str, declared: Collection[str]) -> list[str | int]:
     """The way that a flattened key describes; empty for a key that is just a name."""
-    if key in declared or not _PATH.fullmatch(key):
+    if key in declared or not re.fullmatch(_PATH, key):
         return []
-    first, *rest = _STEP.finditer(key)
+    first, *rest = re.finditer(_STEP, key)
     if first[0] not in declared:
         return []
     return [first[0], *(int(step[0]) if _is_index(key, step) else step[0] for step in rest)]

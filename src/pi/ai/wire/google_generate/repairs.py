@@ -9,12 +9,12 @@ from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.wire.google_generate.history import UNSIGNED
 
-_SIGNATURE = re.compile(r"(?:corrupted|invalid) thought.?signature|signature is not valid", re.I)
+_SIGNATURE = r"(?i)(?:corrupted|invalid) thought.?signature|signature is not valid"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
-    if _SIGNATURE.search(refusal.message) and _has_signatures(payload):
+    if re.search(_SIGNATURE, refusal.message) and _has_signatures(payload):
         return Repairs(thinking=True)
     return None
 

@@ -7,11 +7,11 @@ import re
 
 LENGTH = 9
 
-_VALID = re.compile(r"[A-Za-z0-9]{9}")
+_VALID = r"[A-Za-z0-9]{9}"
 
 
 def short_id(identifier: str) -> str:
     """``identifier`` if Mistral takes it, else one that stands for it, always the same."""
-    if _VALID.fullmatch(identifier):
+    if re.fullmatch(_VALID, identifier):
         return identifier
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:LENGTH]

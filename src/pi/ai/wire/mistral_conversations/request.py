@@ -19,7 +19,7 @@ from pi.ai.user_agent import user_agent
 from pi.ai.wire.mistral_conversations.history import encode_messages
 from pi.base.records import Record
 
-_CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
+_CAPITAL = r"(?<=[a-z])([A-Z])"
 
 
 class Compat(Record):
@@ -118,4 +118,4 @@ def _rest_message(message: Json) -> Json:
 
 
 def _renamed(fields: Json) -> Json:
-    return {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in fields.items()}
+    return {re.sub(_CAPITAL, r"_\1", name).lower(): value for name, value in fields.items()}

@@ -9,7 +9,7 @@ from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.wire.openai_completions.history import REASONING_DETAILS, REASONING_OPAQUE
 
-_REFUSED_THOUGHT = re.compile(r"signature|thinking|reasoning", re.IGNORECASE)
+_REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
@@ -17,7 +17,7 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 
     Servers say it in too many ways to be told apart: strictness alone is worth another try.
     """
-    if _REFUSED_THOUGHT.search(refusal.message) and _has_proofs(payload):
+    if re.search(_REFUSED_THOUGHT, refusal.message) and _has_proofs(payload):
         return Repairs(thinking=True)
     strict = any(_is_strict(tool) for tool in payload.get("tools") or ())
     return Repairs(strict=True) if strict else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.diagnostics import Repairs
@@ -15,10 +14,10 @@ from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.repairs import next_repair
 from pi.ai.wire.openai_responses.request import text_arguments_of
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
+from pi.base.records import Record
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(Record, kw_only=False):
     """One call, and where its answer goes."""
 
     call: Call

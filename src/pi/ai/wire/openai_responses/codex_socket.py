@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +18,7 @@ from pi.ai.json_text import UNREADABLE, json_text
 from pi.ai.messages import Json
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
+from pi.base.records import Record
 
 if TYPE_CHECKING:  # the library comes with an extra and takes 40 ms to load
     from websockets.asyncio.client import ClientConnection
@@ -35,8 +35,7 @@ class SocketBroken(ProviderUnavailable):
     """The socket ended or fell silent in the middle of an answer."""
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Record):
     """One question, and where its answer goes."""
 
     payload: Json

@@ -11,7 +11,7 @@ from pi.ai.models.model import Model
 
 LONGEST = 64
 
-_ITEM = re.compile(r"([a-z]+)_[A-Za-z0-9_-]+")
+_ITEM = r"([a-z]+)_[A-Za-z0-9_-]+"
 
 
 def short_key(text: str) -> str:
@@ -24,7 +24,7 @@ def item_id(identifier: str, kind: str) -> str:
 
     Gateways hand out ids of another form or of hundreds of characters; those become a hash.
     """
-    found = _ITEM.fullmatch(identifier)
+    found = re.fullmatch(_ITEM, identifier)
     if found is not None and found[1] == kind and len(identifier) <= LONGEST:
         return identifier
     return f"{kind}_{_digest(identifier)[:32]}"

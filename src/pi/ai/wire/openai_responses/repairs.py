@@ -9,19 +9,19 @@ from pi.ai.errors import BadRequest
 from pi.ai.messages import AssistantMessage, Json
 from pi.base.records import replace
 
-_REFUSED_THOUGHT = re.compile(r"invalid_encrypted_content|Item (?:with id )?'rs_")
-_REFUSED_SCHEMA = re.compile(r"invalid_function_parameters|Invalid schema for function")
+_REFUSED_THOUGHT = r"invalid_encrypted_content|Item (?:with id )?'rs_"
+_REFUSED_SCHEMA = r"invalid_function_parameters|Invalid schema for function"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
     if refusal.status is None:  # it came inside a stream that had begun
         return None
-    if _REFUSED_THOUGHT.search(refusal.message):
+    if re.search(_REFUSED_THOUGHT, refusal.message):
         items = payload.get("input") or ()
         thoughtful = any(item.get("type") == "reasoning" for item in items)
         return Repairs(thinking=True) if thoughtful else None
-    if _REFUSED_SCHEMA.search(refusal.message):
+    if re.search(_REFUSED_SCHEMA, refusal.message):
         tools = payload.get("tools") or ()
         return Repairs(strict=True) if any(tool.get("strict") for tool in tools) else None
     return None

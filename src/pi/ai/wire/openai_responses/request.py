@@ -5,8 +5,6 @@ The parts that the Azure and Codex variants share are here too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
 from pi.ai.handoff import prepare
 from pi.ai.messages import AssistantMessage, Json
@@ -20,6 +18,7 @@ from pi.ai.wire.openai_responses.ids import CallIds, short_key
 from pi.ai.wire.openai_responses.input_items import input_items
 from pi.ai.wire.openai_responses.repairs import forget_thoughts
 from pi.ai.wire.openai_responses.tools import Toolbox, pack_tools, text_arguments, tool_choice
+from pi.base.records import Record
 
 SMALLEST_ANSWER = 16
 """Tokens below which the server refuses ``max_output_tokens``."""
@@ -27,8 +26,7 @@ SMALLEST_ANSWER = 16
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
-@dataclass(frozen=True)
-class Material:
+class Material(Record):
     """What a body is made of, whatever the variant calls its parts."""
 
     prompt: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pi.ai import grammar_tools
 from pi.ai.messages import Json, Message, Tool
@@ -11,11 +10,10 @@ from pi.ai.request import ToolChoice, possible_choice
 from pi.ai.strict_schemas import OPENAI, strict_schemas
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire.openai_responses.compat import Compat
-from pi.base.records import UNSET
+from pi.base.records import UNSET, Record
 
 
-@dataclass(frozen=True)
-class Toolbox:
+class Toolbox(Record):
     """The tools of one request."""
 
     first: tuple[Json, ...]

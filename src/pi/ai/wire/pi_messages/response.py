@@ -17,7 +17,7 @@ from pi.ai.messages import ToolCall, Usage
 from pi.ai.partial_json import parse_arguments
 from pi.base.clock import Clock
 
-_WITH_STATUS = re.compile(r"([45]\d\d): (.+)", re.DOTALL)
+_WITH_STATUS = r"(?s)([45]\d\d): (.+)"
 """An error that another server answered with: its status and its words."""
 
 
@@ -158,7 +158,7 @@ def _complete_call(block: ToolCallBlock, event: _Event) -> None:
 def _failure(event: _Event, clock: Clock) -> ProviderError:
     """The same kind of error as the server met, told in its words."""
     message = event.error_message or "The server could not answer and did not say why."
-    if (told := _WITH_STATUS.fullmatch(message)) is None:
+    if (told := re.fullmatch(_WITH_STATUS, message)) is None:
         return from_error_object({"message": message, "retryAfter": event.retry_after}, clock=clock)
     wait = () if event.retry_after is None else (("retry-after", str(event.retry_after)),)
     body = told[2].encode("utf-8", "replace")

@@ -90,6 +90,7 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("help", "", "show all commands", "preferences.help"),
     _row("fork", "", "go on from a message in a new session", "conversation.fork"),
     _row("clone", "", "go on in a copy of this session", "conversation.clone"),
+    _row("extensions", "", "show the extensions", "extensions.extensions"),
     _row("trust", "", "decide about this folder", "preferences.trust"),
     _row("login", "[provider]", "log in, or store a key", "models.login", complete=_providers),
     _row("logout", "[provider]", "forget a login or a key", "models.logout"),

@@ -13,7 +13,7 @@ from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_session
 from pi.modes.interactive.dialogs.sessions.missing_folder import may_go_on
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
-from pi.modes.interactive.dialogs.usage import UsageView, usage_of
+from pi.modes.interactive.dialogs.usage import ChartsView, SessionUsage, UsageView, usage_of
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.markdown.widget import Markdown
 
@@ -89,18 +89,22 @@ async def session(ui: Ui, arguments: str) -> None:
     facts, values = ui.port.facts, ui.port.settings.values
     text = session_info(facts.state(), facts.stats(), cache_warming=values.cache_warming)
     ui.say(Markdown(text, theme=ui.theme.markdown))
+    ui.say(ChartsView(_used(ui), ui.theme))
 
 
 async def usage(ui: Ui, arguments: str) -> None:
     """Show tokens and cost."""
-    facts = ui.port.facts
-    entries = [decoded(raw) for raw in facts.entries()]
-    ui.say(UsageView(usage_of(entries, facts.context_usage()), ui.theme))
+    ui.say(UsageView(_used(ui), ui.theme))
 
 
 async def compact(ui: Ui, arguments: str) -> None:
     """Shorten the conversation now; a running turn is interrupted."""
     await ui.port.compaction.compact(arguments)
+
+
+def _used(ui: Ui) -> SessionUsage:
+    facts = ui.port.facts
+    return usage_of([decoded(raw) for raw in facts.entries()], facts.context_usage())
 
 
 def _must_be_idle(ui: Ui) -> None:
@@ -112,7 +116,6 @@ def _replaced(ui: Ui, result: Replaced, text: str) -> None:
     if result.cancelled:
         ui.notify("An extension did not allow it.", "warning")
     else:
-        ui.reload_session()
         ui.notify(text)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.base.errors import PiError
-from pi.base.files import read_if_exists
-from pi.coding.runtime.host import Host
 from pi.coding.trust.store import TrustStore
+from pi.modes.interactive.changes import changelog as read_changelog
 from pi.modes.interactive.commands.built_in import BUILT_IN
 from pi.modes.interactive.dialogs.reference import Named, command_table, key_tables
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
@@ -16,8 +15,6 @@ from pi.modes.interactive.dialogs.trust import ask_lasting_trust
 from pi.modes.interactive.keymap import load_keys
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.markdown.widget import Markdown
-
-CHANGELOG = "CHANGELOG.md"
 
 
 async def settings(ui: Ui, arguments: str) -> None:
@@ -40,23 +37,30 @@ async def theme(ui: Ui, arguments: str) -> None:
 
 async def hotkeys(ui: Ui, arguments: str) -> None:
     """Show all keys."""
-    ui.say(Markdown(key_tables(ui.keymap), theme=ui.theme.markdown))
+    tables = key_tables(ui.keymap, ui.port.extensions.shortcuts())
+    ui.say(Markdown(tables, theme=ui.theme.markdown))
 
 
 async def help(ui: Ui, arguments: str) -> None:
-    """Show all commands."""
-    listed = [
+    """Show all commands: those of the application, then those of extensions and files."""
+    own = [
         Named(name=row.name, hint=row.hint, description=row.description)
         for row in BUILT_IN
         if row.listed
     ]
-    ui.say(Markdown(command_table(listed), theme=ui.theme.markdown))
+    known = {row.name for row in own}
+    others = [
+        Named(name=command.name, description=command.description or "")
+        for command in ui.port.facts.commands()
+        if command.name not in known
+    ]
+    ui.say(Markdown(command_table([*own, *others]), theme=ui.theme.markdown))
     ui.notify("Keys are listed by /hotkeys.")
 
 
 async def changelog(ui: Ui, arguments: str) -> None:
     """Show what has changed."""
-    content = _changelog(ui.host)
+    content = read_changelog(ui.host.docs)
     if content is None:
         raise PiError("This installation brings no changelog.")
     ui.say(Markdown(content, theme=ui.theme.markdown))
@@ -79,22 +83,14 @@ async def trust(ui: Ui, arguments: str) -> None:
 async def reload(ui: Ui, arguments: str) -> None:
     """Read everything again that files say."""
     with ui.working("Reloading…"):
-        await ui.port.sessions.reload()
+        await ui.port.extensions.reload()
     for problem in load_keys(ui.keymap, ui.host.agent_dir):
         ui.notify(problem, "warning")
     ui.themes.use(ui.port.settings.values.theme)
-    ui.reload_session()
+    ui.refresh()
     ui.notify("Reloaded settings, extensions, skills, prompts, themes, context files and keys")
 
 
 async def quit(ui: Ui, arguments: str) -> None:
     """Leave; everything is saved."""
     ui.quit()
-
-
-def _changelog(host: Host) -> str | None:
-    """The changelog beside the documentation, or at the root of a checkout."""
-    for folder in (host.docs, *host.docs.parents[:3]):
-        if (content := read_if_exists(folder / CHANGELOG)) is not None:
-            return content.decode("utf-8", "replace")
-    return None

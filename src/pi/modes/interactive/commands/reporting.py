@@ -8,7 +8,6 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -24,15 +23,6 @@ from pi.tui.widgets.text import Text
 
 REPORTS = "bug-reports"
 DEBUG_LOG = "pi-debug.log"
-
-
-@runtime_checkable
-class ShowsRows(Protocol):
-    """A screen that can tell what it shows."""
-
-    def shown_rows(self) -> list[str]:
-        """The rows that were drawn last, with their escape sequences."""
-        ...
 
 
 async def bug(ui: Ui, arguments: str) -> None:
@@ -53,9 +43,8 @@ async def bug(ui: Ui, arguments: str) -> None:
 
 async def debug(ui: Ui, arguments: str) -> None:
     """Write what is shown and what the model is shown to a file."""
-    rows = ui.shown_rows() if isinstance(ui, ShowsRows) else []
     messages = [msgspec.json.encode(message).decode() for message in ui.port.facts.messages()]
-    drawn = [f"[{number}] {row!r}" for number, row in enumerate(rows)]
+    drawn = [f"[{number}] {row!r}" for number, row in enumerate(ui.shown_rows())]
     text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG
     replace_file(path, text.encode("utf-8", "replace"), mode=0o600)

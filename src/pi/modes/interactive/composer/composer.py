@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line
 from pi.modes.interactive.composer.attachments import Attachments
+from pi.modes.interactive.composer.editor_part import EditorPart
 from pi.modes.interactive.composer.prompt import OnAction, Prompt
 from pi.modes.interactive.composer.queued import QueuedRows
 from pi.modes.interactive.theme import Theme
@@ -17,6 +19,7 @@ from pi.tui.widgets.editor.editor import Editor
 
 if TYPE_CHECKING:  # the first frame must not wait for it
     from pi.ai.messages import Image
+    from pi.coding.extension_host.input_modes import InputMode
 
 _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
     "off", "minimal", "low", "medium", "high", "xhigh", "max",
@@ -38,20 +41,25 @@ class Composer:
         self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
         self.on_change: Callable[[str], None] = lambda text: None
         """Told the whole text, long pastes in full."""
+        self.mode_of: Callable[[str], InputMode | None] = lambda text: None
+        """Which mode of others a text is written in."""
+        self._labels = {"mode": "", "activity": ""}
         self._theme = theme
         self._keymap = keymap
         self._level = "off"
         self._attachments = Attachments()
-        self._editor = Editor(
+        self._usual = Editor(
             keymap=keymap,
             theme=theme.editor,
             screen_rows=screen_rows,
             tasks=tasks,
             request_render=request_render,
         )
-        self._editor.on_submit = self._submitted
-        self._editor.on_change = self._changed
+        self._editor: EditorPart = self._usual
+        self._prepare: dict[str, Callable[[EditorPart], None]] = {}
+        """What every editor is told before it is used."""
         self.prompt = Prompt(self._editor, keymap)
+        self._connect()
         self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
         self.component = Container(self._queued, self.prompt)
 
@@ -86,19 +94,29 @@ class Composer:
         """Say who is asked about the keys of the application."""
         self.prompt.on_action = act
 
+    def use(self, editor: EditorPart | None) -> None:
+        """Write with another editor, or with the usual one again; what is written is kept."""
+        before, text, label = self._editor, self.text, self._editor.label
+        self._editor = editor or self._usual
+        self._editor.focused, before.focused = before.focused, False
+        self._editor.label = label
+        for prepare in self._prepare.values():
+            prepare(self._editor)
+        self._connect()
+        self.set_text(text)
+
     def offer(self, provider: Provider) -> None:
         """Say who knows what could be meant."""
-        self._editor.set_autocomplete_provider(provider)
+        self._tell("offer", lambda editor: editor.set_autocomplete_provider(provider))
 
     def arrange(self, *, padding: int, suggestions: int) -> None:
         """Set how wide the margins are and how many suggestions are seen at once."""
-        self._editor.set_padding_x(padding)
-        self._editor.set_autocomplete_max_visible(suggestions)
+        self._tell("margins", lambda editor: editor.set_padding_x(padding))
+        self._tell("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
 
     def show_label(self, label: str) -> None:
         """Put something into the upper border."""
-        if label != self._editor.label:
-            self._editor.label = label
+        self._label("activity", label)
 
     def show_level(self, level: str) -> None:
         """Let the border tell how much the model thinks."""
@@ -114,6 +132,16 @@ class Composer:
         parts = [*messages, self.text]
         self.set_text("\n\n".join(part for part in parts if part.strip()))
 
+    def _connect(self) -> None:
+        self._editor.on_submit = self._submitted
+        self._editor.on_change = self._changed
+        self.prompt.editor = self._editor
+
+    def _tell(self, what: str, tell: Callable[[EditorPart], None]) -> None:
+        """Tell the editor something, and every one that may follow it."""
+        self._prepare[what] = tell
+        tell(self._editor)
+
     def _submitted(self, text: str) -> None:
         images = self._attachments.taken_from(text)
         if text:
@@ -125,9 +153,18 @@ class Composer:
         self.on_change(self.text)
 
     def _paint_border(self) -> None:
-        is_command = self._editor.get_text().startswith("!")
-        token = "bashMode" if is_command else _LEVELS.get(self._level, "border")
-        self._editor.border_color = self._theme.paint(token)
+        text = self._editor.get_text()
+        mode = self.mode_of(text)
+        token = mode.colour if mode is not None else _LEVELS.get(self._level, "border")
+        paint = self._theme.paint("bashMode" if text.startswith("!") else token)
+        self._editor.border_color = paint
+        self._label("mode", paint(one_line(mode.label)) if mode is not None else "")
+
+    def _label(self, part: str, text: str) -> None:
+        self._labels[part] = text
+        label = "  ".join(filter(None, self._labels.values()))
+        if label != self._editor.label:
+            self._editor.label = label
 
     def _key(self, action: str) -> str:
         keys = self._keymap.keys(action)

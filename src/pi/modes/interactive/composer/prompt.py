@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from pi.modes.interactive.composer.editor_part import EditorPart
+from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
-from pi.tui.widgets.editor.editor import Editor
 
 if TYPE_CHECKING:
     from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
@@ -19,11 +20,17 @@ _HISTORY = {"tui.editor.historyPrevious", "tui.editor.historyNext"}
 
 
 class Prompt:
-    """An ``Editor`` that asks ``on_action`` before it takes a key."""
+    """An editor that asks ``on_action`` before it takes a key.
 
-    def __init__(self, editor: Editor, keymap: Keymap) -> None:
+    ``on_key`` is asked about every key before that; whether it took it.
+    """
+
+    def __init__(self, editor: EditorPart, keymap: Keymap) -> None:
         self.editor = editor
         self.on_action: OnAction = lambda action: False
+        self.on_key: Callable[[str], bool] = lambda data: False
+        self.on_paste: Callable[[str], bool] = lambda text: False
+        """Asked about a pasted text; whether it was something else than text."""
         self._keymap = keymap
         self._width = 80
 
@@ -47,6 +54,10 @@ class Prompt:
 
     def handle_input(self, data: str) -> None:
         """Do what the key means in the application, or else in the editor."""
+        if data.startswith(PASTE_START) and self.on_paste(_pasted(data)):
+            return
+        if self.on_key(data):
+            return
         actions = self._keymap.actions(data)
         if _HISTORY.isdisjoint(actions):
             if _CLOSES_POPUP in actions and self._closed_popup(data):
@@ -65,3 +76,7 @@ class Prompt:
         before = len(self.editor.render(self._width))
         self.editor.handle_input(data)
         return len(self.editor.render(self._width)) < before
+
+
+def _pasted(data: str) -> str:
+    return data.removeprefix(PASTE_START).removesuffix(PASTE_END)

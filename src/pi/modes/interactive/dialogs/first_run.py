@@ -64,7 +64,8 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
                 await ui.port.models.pick("local")
         case "tour":
             await ui.port.models.choose("demo", "tour")
-            ui.set_editor_text(FIRST_WORDS)
+            if not ui.get_editor_text():
+                ui.set_editor_text(FIRST_WORDS)
         case _:
             ui.notify("Whenever you like: /login, or a key in the environment.")
 

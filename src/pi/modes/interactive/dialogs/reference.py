@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pi.base.records import Record
 from pi.modes.interactive.dialogs.panel import shown_key
@@ -26,8 +26,8 @@ class Named(Record):
     description: str = ""
 
 
-def key_tables(keymap: Keymap) -> str:
-    """Every key that does something, as Markdown."""
+def key_tables(keymap: Keymap, others: Mapping[str, str] | None = None) -> str:
+    """Every key that does something, as Markdown; ``others`` are those of extensions."""
     parts = []
     for place, title in _PLACES.items():
         rows = [
@@ -37,6 +37,9 @@ def key_tables(keymap: Keymap) -> str:
         ]
         if rows:
             parts.append(f"## {title}\n\n{_table(('Key', 'What it does'), rows)}")
+    if others:
+        rows = [(f"`{shown_key(key)}`", description) for key, description in others.items()]
+        parts.append(f"## Of extensions\n\n{_table(('Key', 'What it does'), rows)}")
     prefixes = [
         ("`/`", "commands"),
         ("`@`", "files"),

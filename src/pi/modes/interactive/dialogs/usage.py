@@ -42,22 +42,21 @@ def tokens(count: float) -> str:
 
 
 class UsageView:
-    """The charts, for the transcript."""
+    """Totals, charts and models, for the transcript."""
 
     def __init__(self, usage: SessionUsage, theme: Theme) -> None:
         self._usage = usage
         self._theme = theme
+        self._charts = ChartsView(usage, theme)
 
     def invalidate(self) -> None:
         """Nothing is remembered."""
 
     def render(self, width: int) -> list[str]:
         """Totals, the window, one column per answer, one bar per model."""
-        room = max(width - 2, 1)
-        bars = min(max(room // 4, _LEAST_BAR), _MOST_BAR)
-        rows = ["", *self._totals(room), *self._window(bars)]
-        rows += [*self._course(room), *self._models(bars), ""]
-        return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
+        totals, models = self._totals(max(width - 2, 1)), self._models(_bar_width(width))
+        charts = self._charts.render(width)
+        return ["", *_fitted(totals, width), *charts, *_fitted([*models, ""], width)]
 
     def _totals(self, width: int) -> list[str]:
         spent = self._usage.totals.all
@@ -71,6 +70,33 @@ class UsageView:
             dollars(spent),
         )
         return [heading, *wrap_text(" · ".join(parts), width)]
+
+    def _models(self, bars: int) -> list[str]:
+        rows = sorted(self._usage.totals.rows, key=_weight, reverse=True)
+        if not rows:
+            return ["Nothing was asked yet."]
+        most = _weight(rows[0]) or 1
+        muted = self._theme.paint("muted")
+        return [
+            f"{bar(_weight(row) / most, bars)} {row.what}  "
+            + muted(f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}")
+            for row in rows
+        ]
+
+
+class ChartsView:
+    """How full the window is, and what each answer took: the charts by themselves."""
+
+    def __init__(self, usage: SessionUsage, theme: Theme) -> None:
+        self._usage = usage
+        self._theme = theme
+
+    def invalidate(self) -> None:
+        """Nothing is remembered."""
+
+    def render(self, width: int) -> list[str]:
+        """A bar for the window, then one column per answer."""
+        return _fitted([*self._window(_bar_width(width)), *self._course(width - 2)], width)
 
     def _window(self, bars: int) -> list[str]:
         context = self._usage.context
@@ -95,20 +121,16 @@ class UsageView:
             rows.append(self._line("cost", sparkline(costs, room)))
         return rows
 
-    def _models(self, bars: int) -> list[str]:
-        rows = sorted(self._usage.totals.rows, key=_weight, reverse=True)
-        if not rows:
-            return ["Nothing was asked yet."]
-        most = _weight(rows[0]) or 1
-        muted = self._theme.paint("muted")
-        return [
-            f"{bar(_weight(row) / most, bars)} {row.what}  "
-            + muted(f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}")
-            for row in rows
-        ]
-
     def _line(self, label: str, text: str) -> str:
         return f"{self._theme.paint('muted')(label.ljust(_LABEL))}{text}"
+
+
+def _bar_width(width: int) -> int:
+    return min(max((width - 2) // 4, _LEAST_BAR), _MOST_BAR)
+
+
+def _fitted(rows: Iterable[str], width: int) -> list[str]:
+    return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
 
 
 def _answers(entries: Iterable[Entry]) -> Iterable[Usage]:

@@ -25,10 +25,7 @@ from pi.coding.retry.events import (
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
 )
-
-FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
-TICK = 0.08
-"""Seconds that each frame of the spinner is shown."""
+from pi.modes.interactive.status.indicator import Indicator
 
 _WORKING = "Working"
 
@@ -39,6 +36,7 @@ class Activity:
     def __init__(self, clock: Clock, *, interrupt_key: Callable[[], str]) -> None:
         self.on_work: Callable[[], None] = lambda: None
         """Called when work of others begins, changes or ends."""
+        self.indicator = Indicator()
         self._clock = clock
         self._interrupt_key = interrupt_key
         self._began: float | None = None
@@ -128,17 +126,21 @@ class Activity:
 
     def label(self) -> str:
         """The spinner and the words, for this moment; empty while all is quiet."""
-        if not self.is_busy:
+        if not self.is_busy or self._is_hidden:
             return ""
         now = self._clock.monotonic()
-        frame = FRAMES[int(now / TICK) % len(FRAMES)]
         began, words = self._foremost(now)
         parts = [one_line(words)]
         if (seconds := int(now - began)) >= 1:
             parts.append(elapsed(seconds))
         if key := self._interrupt_key():
             parts.append(f"{key} to interrupt")
-        return f"{frame} {' · '.join(parts)}"
+        return f"{self.indicator.frame(now)} {' · '.join(parts)}"
+
+    @property
+    def _is_hidden(self) -> bool:
+        """Whether nobody is to see that the agent works; other work is always shown."""
+        return not (self.indicator.is_visible or self._work or self._compacting is not None)
 
     def _foremost(self, now: float) -> tuple[float, str]:
         """Since when, and what."""
@@ -153,6 +155,8 @@ class Activity:
         if self._retry is not None:
             until, attempt = self._retry
             return f"Retrying in {max(round(until - now), 0)}s (attempt {attempt})"
+        if self.indicator.message is not None:
+            return self.indicator.message
         if self._tools:
             names = list(dict.fromkeys(self._tools.values()))
             return f"Running {', '.join(names)}"

@@ -14,9 +14,15 @@ _REFTABLE = ".invalid"
 """What HEAD names where references are kept in a table."""
 
 
-async def branch_of(cwd: Path, ask_git: AskGit) -> str:
-    """The branch, ``detached`` if there is none, or empty outside of a repository."""
-    head = await asyncio.to_thread(_head, cwd)  # a network drive must not stop the screen
+async def branch_of(cwd: Path, ask_git: AskGit) -> str | None:
+    """The branch, ``detached`` if there is none, or empty outside of a repository.
+
+    ``None`` if it cannot be told now: git's files are being replaced, or no file can be opened.
+    """
+    try:
+        head = await asyncio.to_thread(_head, cwd)  # a network drive must not stop the screen
+    except (OSError, UnicodeDecodeError):
+        return None
     if head is None:
         return ""
     if not head.startswith(_BRANCHES):
@@ -29,12 +35,9 @@ def _head(cwd: Path) -> str | None:
     """What HEAD says; ``None`` outside of a repository."""
     for folder in (cwd, *cwd.parents):
         found = folder / ".git"
-        try:
-            if found.is_file():  # a worktree or a submodule: a file that names the real folder
-                target = found.read_text("utf-8").removeprefix("gitdir:").strip()
-                found = folder / target
-            if found.is_dir():
-                return (found / "HEAD").read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None  # it is being replaced, or not ours to read: next time
+        if found.is_file():  # a worktree or a submodule: a file that names the real folder
+            target = found.read_text("utf-8").removeprefix("gitdir:").strip()
+            found = folder / target
+        if found.is_dir():
+            return (found / "HEAD").read_text("utf-8")
     return None

@@ -1,11 +1,14 @@
-"""One line between the transcript and the editor for what is said in passing."""
+"""A place between the transcript and the editor for what is said in passing."""
 
 from __future__ import annotations
 
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.row_memory import RowMemory
+
+MOST_ROWS = 3
 
 
 class PassingNotice:
@@ -27,11 +30,14 @@ class PassingNotice:
         self._memory.forget()
 
     def render(self, width: int) -> list[str]:
-        """One row with space above it, or nothing."""
+        """A few rows with space above them, or nothing."""
         return self._memory.rows(width, self._draw)
 
     def _draw(self, width: int) -> list[str]:
         if not self._text:
             return []
         paint = self._theme.paint(self._token)
-        return ["", paint(truncate_to_width(f" {self._text}", width, "…"))]
+        rows = wrap_text(self._text, max(width - 2, 1))
+        if len(rows) > MOST_ROWS:
+            rows = [*rows[: MOST_ROWS - 1], f"{rows[MOST_ROWS - 1]} …"]
+        return ["", *(paint(truncate_to_width(f" {row}", width, "…")) for row in rows)]

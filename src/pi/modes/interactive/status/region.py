@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.agent.events import AgentEnd, AgentSettled, MessageEnd, MessageUpdate, TurnEnd
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.runtime.events import SessionInfoChanged, ThinkingLevelChanged
-from pi.coding.runtime.port import SessionPort
-from pi.modes.interactive.status.activity import TICK, Activity
+from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.branch import AskGit, branch_of
 from pi.modes.interactive.status.footer import Footer
 from pi.modes.interactive.status.reporting import footer_facts
 from pi.modes.interactive.status.window import LONG_RUN, Window
 from pi.modes.interactive.theme import Theme
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 _REFRESHING = (
     MessageEnd,
@@ -94,15 +97,17 @@ class Status:
     async def look_for_branch(self) -> None:
         """See whether somebody has changed the branch."""
         branch = await branch_of(self._cwd, self._ask_git)
-        if branch != self._branch:
+        if branch is not None and branch != self._branch:
             self._branch = branch
             self.refresh()
 
     def _show_activity(self) -> None:
         """What goes on, in the border and in the task bar; it moves as long as it goes on."""
-        spinner, _, words = self._activity.label().partition(" ")
+        label = self._activity.label()
+        spinner, _, words = label.partition(" ")
         accent, muted = self._theme.paint("accent"), self._theme.paint("muted")
-        self._show_label(f"{accent(spinner)} {muted(words)}" if spinner else "")
+        shown = f"{accent(spinner)} {muted(words)}" if spinner else muted(words)
+        self._show_label(shown if label else "")
         if self._wants_progress:
             self._window.set_progress(is_busy=self._activity.is_busy)
         if self._activity.is_busy and not self._is_ticking:
@@ -111,7 +116,7 @@ class Status:
 
     async def _tick(self) -> None:
         while self._activity.is_busy:
-            await self._clock.sleep(TICK)
+            await self._clock.sleep(self._activity.indicator.interval)
             self._show_activity()
         self._is_ticking = False
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.ai.messages import AssistantMessage
 from pi.base.records import UnsetType
-from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.status.footer import FooterFacts, short_folder
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.port import SessionPort
 
 
 def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:

@@ -19,16 +19,21 @@ class Window:
     def __init__(self, write: Callable[[str], None], capabilities: Capabilities) -> None:
         self._write = write
         self._capabilities = capabilities
+        self._usual = ""
+        self._other = ""
         self._title = ""
         self._progress = False
 
     def set_title(self, folder: str, session_name: str = "") -> None:
         """Name the window by the session and the folder."""
         name = f"{one_line(session_name)} - " if session_name else ""
-        title = f"π - {name}{one_line(folder)}"
-        if title != self._title:
-            self._title = title
-            self._write(f"\x1b]0;{title}{_BEL}")
+        self._usual = f"π - {name}{one_line(folder)}"
+        self._show_title()
+
+    def override(self, title: str) -> None:
+        """Call the window something else; empty brings its usual name back."""
+        self._other = one_line(title)
+        self._show_title()
 
     def set_progress(self, *, is_busy: bool) -> None:
         """Show in the task bar that something goes on."""
@@ -49,3 +54,9 @@ class Window:
             case _:
                 sequence = _BEL
         self._write(sequence)
+
+    def _show_title(self) -> None:
+        title = self._other or self._usual
+        if title != self._title:
+            self._title = title
+            self._write(f"\x1b]0;{title}{_BEL}")

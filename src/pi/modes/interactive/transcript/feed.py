@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from pi.agent.events import (
     AgentEnd,
     AgentSettled,
+    EntryAppended,
     MessageEnd,
     MessageStart,
     MessageUpdate,
@@ -37,6 +40,7 @@ from pi.ai.messages import (
 )
 from pi.base.records import UnsetType
 from pi.coding.compaction.events import CompactionEnd
+from pi.coding.session.entries import Custom
 from pi.coding.session.messages import (
     BashExecution,
     BranchSummaryMessage,
@@ -45,8 +49,9 @@ from pi.coding.session.messages import (
     SessionMessage,
 )
 from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.foreign import EntryBlock, MessageBlock
 from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.messages import AnswerBlock, CustomBlock, Kind, UserBlock
+from pi.modes.interactive.transcript.messages import AnswerBlock, Kind, UserBlock
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
     NoticeBlock,
@@ -92,13 +97,21 @@ class Feed:
                 self._ended(
                     id, output.content, output.details, failed=event.is_error, now=self._now()
                 )
-            case CompactionEnd(result=result) if not isinstance(result, UnsetType):
-                self._compacted(result.tokens_before, result.summary)
             case AgentEnd() | AgentSettled():
                 self._interrupt()
+            case _:
+                self._hear_log(event)
 
-    def load(self, messages: Iterable[SessionMessage]) -> None:
-        """Show a conversation of an earlier day."""
+    def _hear_log(self, event: object) -> None:
+        """Something other than a message has become part of the session."""
+        match event:
+            case EntryAppended(entry={"type": "custom"} as entry):
+                self._begin(msgspec.convert(entry, Custom))
+            case CompactionEnd(result=result) if not isinstance(result, UnsetType):
+                self._compacted(result.tokens_before, result.summary)
+
+    def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
+        """Show a conversation of an earlier day, with what extensions keep in it."""
         for message in messages:
             match message:
                 case AssistantMessage():
@@ -125,9 +138,11 @@ class Feed:
             case UserMessage(content=content):
                 words, images = _parts(content)
                 self.add(UserBlock(self._look, words, images))
-            case CustomMessage(display=True, custom_type=label, content=content):
+            case CustomMessage(display=True, content=content):
                 words, _ = _parts(content)
-                self.add(CustomBlock(self._look, label, words))
+                self.add(MessageBlock(self._look, message, words))
+            case Custom() if self._look.views.shows(message):
+                self.add(EntryBlock(self._look, message))
             case BashExecution():
                 excluded = message.exclude_from_context is True
                 run = UserBashBlock(self._look, message.command, is_excluded=excluded)

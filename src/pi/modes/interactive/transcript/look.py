@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.transcript.foreign_views import ForeignViews
 from pi.tui.images.graphics import Graphics
+
+THINKING = "Thinking…"
+"""What stands for thoughts that are hidden, unless somebody wants other words."""
 
 
 @dataclass
@@ -22,11 +26,15 @@ class Look:
     """What the person presses to see more."""
     is_expanded: bool = False
     hides_thinking: bool = False
+    thinking_label: str = THINKING
+    """What stands for thoughts that are hidden."""
     pad: int = 1
     has_hyperlinks: bool = False
     graphics: Graphics | None = None
     """Nothing while pictures are not to be shown."""
     image_columns: int = 60
+    views: ForeignViews = field(default_factory=ForeignViews)
+    """How others want things drawn."""
 
     def short_path(self, path: str) -> str:
         """A path as a person would write it here: relative, or from the home folder."""

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from pi.ai.messages import Image
 from pi.modes.interactive.transcript.block import Block, clipped, more_rows
+from pi.modes.interactive.transcript.foreign_views import MarkdownKind
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.pictures import Pictures
 from pi.tui.text.slicing import pad_to_width
@@ -63,6 +64,7 @@ class UserBlock(Block):
             has_hyperlinks=self.look.has_hyperlinks,
             keeps_list_markers=True,
             keeps_backslashes=True,
+            transform=lambda text: self.look.views.markdown(text, "user"),
         )
 
 
@@ -159,9 +161,16 @@ class _Part:
         self._look = look
         self._new: list[str] = []
         self._hidden: list[str] | None = None
-        theme = look.theme.thinking if kind == "thinking" else look.theme.markdown
+        is_thought = kind == "thinking"
+        said: MarkdownKind = "assistant-thinking" if is_thought else "assistant"
         self._markdown = Markdown(
-            "", look.pad, 0, theme, has_hyperlinks=look.has_hyperlinks, is_streaming=True
+            "",
+            look.pad,
+            0,
+            look.theme.thinking if is_thought else look.theme.markdown,
+            has_hyperlinks=look.has_hyperlinks,
+            transform=lambda text: look.views.markdown(text, said, is_streaming=True),
+            is_streaming=True,
         )
 
     def append(self, text: str) -> None:
@@ -181,7 +190,7 @@ class _Part:
             return self._markdown.render(width)
         if self._hidden is None:
             paint = self._look.theme.paint("thinkingText", italic=True)
-            self._hidden = [" " * self._look.pad + paint("Thinking…")]
+            self._hidden = [" " * self._look.pad + paint(self._look.thinking_label)]
         return self._hidden if self._markdown.text.strip() else []
 
     @property

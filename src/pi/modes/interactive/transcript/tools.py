@@ -94,12 +94,20 @@ def duration(seconds: float) -> str:
 
 
 def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
-    shown = view_of(call.name)(call, look, max(width - 4, 1))
+    shown = _shown(call, look, max(width - 4, 1))
     head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
     rows = [_titled(head + shown.title, _note(call, shown, look), width - 2)]
     rows += [f"  {row}" for row in shown.rows]
     background = look.theme.paint(_BACKGROUNDS.get(call.state, "toolPendingBg"))
     return [background(pad_to_width(f" {row}", width)) for row in rows]
+
+
+def _shown(call: Call, look: Look, width: int) -> Shown:
+    """What an extension shows of a call, or what the tool's own view does."""
+    rows = look.views.tool(call, width, expanded=look.is_expanded)
+    if rows is None:
+        return view_of(call.name)(call, look, width)
+    return Shown(rows[0] if rows else "", rows[1:])
 
 
 def _note(call: Call, shown: Shown, look: Look) -> str:

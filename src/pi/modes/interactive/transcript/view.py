@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi.ai.messages import SystemMessage
+from pi.base.terminal_text import one_line
+from pi.coding.session.entries import Custom
 from pi.coding.session.messages import SessionMessage
 from pi.modes.interactive.transcript.feed import Feed
 from pi.modes.interactive.transcript.look import Look
@@ -38,7 +40,7 @@ class TranscriptView:
         self._blocks.clear()
         self._feed = Feed(self.look, self._blocks.add_child)
 
-    def load(self, messages: Sequence[SessionMessage]) -> None:
+    def load(self, messages: Sequence[SessionMessage | Custom]) -> None:
         """Show a conversation of before, the end of it if it is long."""
         shown = [message for message in messages if not isinstance(message, SystemMessage)]
         hidden = len(shown) - MOST_LOADED
@@ -62,11 +64,20 @@ class TranscriptView:
 
     def toggle_expanded(self) -> bool:
         """Fold or unfold everything; whether it is unfolded now."""
-        self.look.is_expanded = not self.look.is_expanded
-        self._blocks.invalidate()
+        self.expand(expanded=not self.look.is_expanded)
         return self.look.is_expanded
+
+    def expand(self, *, expanded: bool) -> None:
+        """Show everything whole, or folded."""
+        self.look.is_expanded = expanded
+        self._blocks.invalidate()
 
     def hide_thinking(self, *, hidden: bool) -> None:
         """Show thoughts, or only that there are some."""
         self.look.hides_thinking = hidden
+        self._blocks.invalidate()
+
+    def call_thinking(self, label: str) -> None:
+        """Say what stands for thoughts that are hidden."""
+        self.look.thinking_label = one_line(label)
         self._blocks.invalidate()

@@ -35,10 +35,12 @@ class Completion:
         answered: Callable[[Suggestions | None], None],
         *,
         force: bool = False,
+        now: bool = False,
     ) -> None:
-        """Look for suggestions at a place; at once if forced, else when typing pauses."""
+        """Look for suggestions at a place: at once if ``now`` or forced, else after a pause."""
         self.cancel()
-        question = self._ask(tuple(lines), cursor, answered, force=force)
+        wait = 0.0 if force or now else DEBOUNCE
+        question = self._ask(tuple(lines), cursor, answered, force=force, wait=wait)
         self._question = self._tasks.start(question, name="completion")
 
     def cancel(self) -> None:
@@ -46,6 +48,11 @@ class Completion:
         if self._question is not None:
             self._question.cancel()
             self._question = None
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._question is not None
 
     def is_wanted(self, lines: Sequence[str], cursor: Position) -> bool:
         """Whether what stands before the cursor asks for suggestions by itself."""
@@ -73,9 +80,10 @@ class Completion:
         answered: Callable[[Suggestions | None], None],
         *,
         force: bool,
+        wait: float,
     ) -> None:
-        if not force:
-            await self._sleep(DEBOUNCE)
+        if wait:
+            await self._sleep(wait)
         found = await self._provider.get_suggestions(lines, *cursor, force=force)
         self._question = None
         answered(found if found and found.items else None)

@@ -84,6 +84,7 @@ class Editor:
             tasks=tasks,
             sleep=sleep or SystemClock().sleep,
             deliver=self._deliver,
+            entered=self._entered,
         )
         self._jump: Callable[[str], Motion] | None = None
         self._border_color = self._theme.border
@@ -233,6 +234,9 @@ class Editor:
         self._request_render()
 
     def _take_input(self, data: str) -> None:
+        if self._suggesting.is_entering:  # whoever types on wants no help any more
+            self._suggesting.close()
+            self._submit()
         if data.startswith(PASTE_START):
             self._suggesting.close()
             self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
@@ -311,6 +315,12 @@ class Editor:
     def _jump_by(self, motion: Callable[[str], Motion]) -> None:
         """Jump to the character that is typed next."""
         self._jump = motion
+
+    def _entered(self) -> None:
+        """Enter was pressed, and what is suggested is known now."""
+        if self._suggesting.confirm() != "handled":
+            self._suggesting.close()
+            self._submit()
 
     def _submit(self) -> None:
         row, col = self._document.cursor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
@@ -16,6 +17,10 @@ from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
 Outcome: TypeAlias = Literal["ignored", "handled", "submit"]
 """What became of a key: not for the pop-up, done, or done and the text is to be submitted."""
 
+Deliver: TypeAlias = Callable[[Callable[[], None]], None]
+"""Does something that an answer changes although no key was pressed."""
+
+_COMMAND_NAME = re.compile(r"/[^\s/]+")
 _MOVES = {"tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown"}
 
 
@@ -36,8 +41,8 @@ class _Shown:
 class Suggesting:
     """Asks for suggestions as a document changes, shows them, and puts the chosen one in.
 
-    Without ``tasks`` there is nobody to ask. What an answer changes, although no key was pressed,
-    is done through ``deliver``.
+    Without ``tasks`` there is nobody to ask. ``entered`` is called when it is known what Enter
+    means that came before the suggestions for a command.
     """
 
     def __init__(
@@ -48,7 +53,8 @@ class Suggesting:
         *,
         tasks: TaskScope | None,
         sleep: Sleep,
-        deliver: Callable[[Callable[[], None]], None],
+        deliver: Deliver,
+        entered: Callable[[], None],
     ) -> None:
         self.max_visible = 5
         self._document = document
@@ -57,8 +63,11 @@ class Suggesting:
         self._tasks = tasks
         self._sleep = sleep
         self._deliver = deliver
+        self._entered = entered
         self._completion: Completion | None = None
         self._shown: _Shown | None = None
+        self.is_entering = False
+        """Whether Enter waits for the suggestions; a key that comes first ends the wait."""
 
     def set_provider(self, provider: Provider) -> None:
         """Say who is asked from now on."""
@@ -74,6 +83,7 @@ class Suggesting:
     def close(self) -> None:
         """Show no suggestions, and want none that are still to come."""
         self._shown = None
+        self.is_entering = False
         if self._completion:
             self._completion.cancel()
 
@@ -96,6 +106,8 @@ class Suggesting:
 
     def handle_input(self, data: str, actions: Sequence[str]) -> Outcome:
         """Go through the suggestions, take one, or close them."""
+        if "tui.select.confirm" in actions:
+            return self._enter() if self._is_naming_command else self.confirm()
         shown = self._shown
         if shown is None:
             return "ignored"
@@ -105,16 +117,38 @@ class Suggesting:
         if _MOVES.intersection(actions):
             shown.rows.handle_input(data)
             return "handled"
-        is_current = shown.version == self._document.version  # else the text went on meanwhile
-        if is_current and "tui.input.tab" in actions:
+        if "tui.input.tab" in actions and self._is_current(shown):
             self._take(shown.selected, shown.found.prefix)
             return "handled"
-        if is_current and "tui.select.confirm" in actions:
-            prefix = shown.found.prefix
-            is_command = prefix.startswith("/") and prefix == self._document.text
-            self._take(shown.selected, prefix)
-            return "submit" if is_command else "handled"
         return "ignored"
+
+    def confirm(self) -> Outcome:
+        """Take the selected suggestion; a command that is all there is is to be submitted."""
+        shown = self._shown
+        if shown is None or not self._is_current(shown):
+            return "ignored"
+        prefix = shown.found.prefix
+        is_command = prefix.startswith("/") and prefix == self._document.text
+        self._take(shown.selected, prefix)
+        return "submit" if is_command else "handled"
+
+    @property
+    def _is_naming_command(self) -> bool:
+        """Whether a command was typed so fast that its suggestions are still to come."""
+        is_asking = self._completion is not None and self._completion.is_asking
+        return is_asking and _COMMAND_NAME.fullmatch(self._document.text) is not None
+
+    def _enter(self) -> Outcome:
+        """Have Enter mean what it would have meant a moment later."""
+        if self._completion is not None:
+            lines, cursor = self._document.lines, self._document.cursor
+            self._completion.ask(lines, cursor, self._answered_entering, now=True)
+            self.is_entering = True
+        return "handled"
+
+    def _is_current(self, shown: _Shown) -> bool:
+        """Whether suggestions are for the text as it is; it may have gone on meanwhile."""
+        return shown.version == self._document.version
 
     def invalidate(self) -> None:
         """Draw anew next time."""
@@ -133,6 +167,14 @@ class Suggesting:
 
     def _answered(self, found: Suggestions | None) -> None:
         self._deliver(lambda: self._show(found))
+
+    def _answered_entering(self, found: Suggestions | None) -> None:
+        def enter() -> None:
+            self._show(found)
+            self.is_entering = False
+            self._entered()
+
+        self._deliver(enter)
 
     def _completed(self, found: Suggestions | None) -> None:
         if found and len(found.items) == 1:

@@ -13,6 +13,7 @@ from pi.tui.widgets.markdown.nodes import (
     Block,
     CodeBlock,
     Heading,
+    Item,
     List,
     Paragraph,
     Quote,
@@ -26,21 +27,25 @@ _LEAST_INSIDE = 8
 """Columns that an indented block needs; with fewer it is not indented."""
 
 
-def draw_blocks(
-    blocks: Sequence[Block], width: int, look: Look, *, is_tight: bool = False
-) -> list[str]:
-    """Blocks from top to bottom, with an empty row between each two unless ``is_tight``."""
+def draw_blocks(blocks: Sequence[Block], width: int, look: Look) -> list[str]:
+    """Blocks from top to bottom, with an empty row between each two."""
     rows: list[str] = []
     for block in blocks:
-        if rows and not is_tight and starts_apart(block):
+        if rows and starts_apart(block):
             rows.append("")
         rows += draw_block(block, width, look)
     return rows
 
 
 def starts_apart(block: Block) -> bool:
-    """Whether an empty row belongs above a block; not inside a code that comes in parts."""
-    return not isinstance(block, CodeBlock) or block.has_start
+    """Whether an empty row belongs above a block; not inside of what comes in parts."""
+    match block:
+        case CodeBlock(has_start=False):
+            return False
+        case List(goes_on=True, items=(first, *_)):
+            return first.is_apart
+        case _:
+            return True
 
 
 def draw_block(block: Block, width: int, look: Look) -> list[str]:
@@ -83,9 +88,12 @@ def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
     rows: list[str] = []
     if block.has_start:
         rows += wrap_text(theme.code_border(f"```{block.language}"), width)
-    indent = "  " if width > _LEAST_INSIDE else ""
+    indent = theme.code_indent()
+    inside = width - visible_width(indent)
+    if inside < _LEAST_INSIDE:
+        indent, inside = "", width
     for line in lines:
-        rows += [indent + row for row in wrap_text(theme.code_block(line), width - len(indent))]
+        rows += [indent + row for row in wrap_text(theme.code_block(line), inside)]
     if block.has_end:
         rows += wrap_text(theme.code_border("```"), width)
     return rows
@@ -100,21 +108,32 @@ def _draw_quote(quote: Quote, width: int, look: Look) -> list[str]:
 
 
 def _draw_list(block: List, width: int, look: Look) -> list[str]:
+    """The items, with empty rows where the source has empty lines.
+
+    A row depends only on what stands above it, so that a growing list can become history.
+    """
     rows: list[str] = []
     for place, item in enumerate(block.items):
-        if rows and block.is_loose:
+        if rows and item.is_apart:
             rows.append("")
         marker = _marker(block, place, look)
         inside = width - visible_width(marker)
         if inside < _LEAST_INSIDE:
-            rows += draw_blocks(item.children, width, look, is_tight=not block.is_loose)
+            rows += _draw_item(item, width, look)
             continue
-        first, *others = draw_blocks(item.children, inside, look, is_tight=not block.is_loose) or [
-            ""
-        ]
+        first, *others = _draw_item(item, inside, look) or [""]
         indent = " " * visible_width(marker)
         rows.append(look.theme.bullet(marker) + first)
         rows += [indent + row if row else "" for row in others]
+    return rows
+
+
+def _draw_item(item: Item, width: int, look: Look) -> list[str]:
+    rows: list[str] = []
+    for child, is_apart in zip(item.children, item.apart, strict=True):
+        if rows and is_apart:
+            rows.append("")
+        rows += draw_block(child, width, look)
     return rows
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pi.base.records import Record
 from pi.tui.style import Paint, Style, painter, unpainted
 
@@ -40,6 +42,8 @@ class MarkdownTheme(Record):
     strike: Paint = painter(Style(strike=True))
     underline: Paint = painter(Style(underline=True))
     syntax: CodeTheme = CodeTheme()
+    code_indent: Callable[[], str] = lambda: "  "
+    """What stands before every line of code; asked each time it is drawn."""
 
 
 class Look(Record):

@@ -84,14 +84,19 @@ class Item(Record):
     """As typed: ``-``, ``+``, ``3.``, ``7)``."""
     is_checked: bool | None = None
     """Whether a task is done; nothing if the item is no task."""
+    is_apart: bool = False
+    """Whether an empty line stands above it."""
+    apart: tuple[bool, ...] = ()
+    """The same for each of its children."""
 
 
 class List(Record):
-    """A list, numbered if it has a first number. A loose one has empty rows between its items."""
+    """A list, numbered if it has a first number, or a part of one that goes on with another."""
 
     items: tuple[Item, ...]
     first_number: int | None
-    is_loose: bool
+    goes_on: bool = False
+    """Whether there are items of the same list in the block before."""
 
 
 Cell: TypeAlias = tuple[Inline, ...]

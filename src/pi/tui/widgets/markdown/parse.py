@@ -7,7 +7,7 @@ plain text in the source and a control character afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyromark
@@ -44,6 +44,8 @@ _DEEPEST = 60
 _TOO_DEEP = "TooDeep"
 
 _MARKS: dict[str, Mark] = {"Strong": "bold", "Emphasis": "italic", "Strikethrough": "strike"}
+_BLANK = b" \t\r>"
+"""What an empty line may hold, also inside of a quote."""
 _ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
 
 Json: TypeAlias = Any
@@ -56,6 +58,8 @@ class Placed(Record):
     start: int
     """In bytes of UTF-8; its line may begin a few spaces before."""
     block: Block
+    last_item: int = 0
+    """The same for the last item, if it is a list."""
 
 
 def parse(
@@ -92,9 +96,9 @@ class _Frame:
         self.detail = detail
         self.start = start
         self.children: list[Any] = []
+        self.starts: list[int] = []
+        """Where each of the children begins."""
         self.is_checked: bool | None = None
-        self.is_loose = False
-        """Whether an item has paragraphs, or a list such items."""
 
 
 class _Builder:
@@ -135,20 +139,17 @@ class _Builder:
         frame = self._stack.pop()
         if frame.kind == _TOO_DEEP:
             self._stack[-1].children += frame.children
+            self._stack[-1].starts += frame.starts
             return
-        if self._stack:
-            inside = (frame.kind, self._stack[-1].kind)
-            is_loose = inside == ("Paragraph", "Item") or (
-                inside == ("Item", "List") and frame.is_loose
-            )
-            self._stack[-1].is_loose |= is_loose
-        self._add(self._node(frame), frame.start)
+        last_item = frame.starts[-1] if frame.kind == "List" else 0
+        self._add(self._node(frame), frame.start, last_item)
 
-    def _add(self, node: Any, start: int) -> None:
+    def _add(self, node: Any, start: int, last_item: int = 0) -> None:
         if self._stack:
             self._stack[-1].children.append(node)
+            self._stack[-1].starts.append(start)
         else:
-            self._found.append(Placed(start=start, block=node))
+            self._found.append(Placed(start=start, block=node, last_item=last_item))
 
     def _item_frame(self) -> _Frame:
         """The item that is being read; in a loose list a paragraph has begun inside it."""
@@ -189,11 +190,26 @@ class _Builder:
 
     def _item(self, frame: _Frame) -> Item:
         marker = _ITEM_MARKER.match(self._source, frame.start)
+        starts: list[int] = []
+        children = _as_blocks(frame.children, frame.starts, starts)
         return Item(
-            children=_as_blocks(frame.children),
+            children=children,
             marker=marker[0].decode() if marker else "-",
             is_checked=frame.is_checked,
+            is_apart=not self._is_first and self._is_apart(frame.start),
+            apart=tuple(at > 0 and self._is_apart(start) for at, start in enumerate(starts)),
         )
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether what has just ended is the first in what is around it."""
+        return not (self._stack and self._stack[-1].children)
+
+    def _is_apart(self, start: int) -> bool:
+        """Whether the line above the one of ``start`` is empty."""
+        line = self._source.rfind(b"\n", 0, start)
+        above = self._source.rfind(b"\n", 0, max(line, 0)) + 1
+        return line >= 0 and not self._source[above:line].strip(_BLANK)
 
 
 def _block(frame: _Frame) -> Block:
@@ -202,9 +218,9 @@ def _block(frame: _Frame) -> Block:
         case "Heading":
             return Heading(level=int(frame.detail["level"][1:]), children=children)
         case "BlockQuote":
-            return Quote(children=_as_blocks(frame.children))
+            return Quote(children=_as_blocks(frame.children, frame.starts, []))
         case "List":
-            return List(items=children, first_number=frame.detail, is_loose=frame.is_loose)
+            return List(items=children, first_number=frame.detail)
         case "Table":
             head, *rows = children
             return Table(alignments=frame.detail, head=head, rows=tuple(rows))
@@ -223,11 +239,19 @@ def language_of(info: str) -> str:
     return words[0].rstrip("}") if words else ""
 
 
-def _as_blocks(nodes: list[Inline | Block]) -> tuple[Block, ...]:
-    """Text without a block of its own (in a tight list) becomes a paragraph."""
+def _as_blocks(
+    nodes: Sequence[Inline | Block], starts: Sequence[int], found: list[int]
+) -> tuple[Block, ...]:
+    """Text without a block of its own (in a tight list) becomes a paragraph.
+
+    ``found`` takes up where the blocks begin.
+    """
     blocks: list[Block] = []
     text: list[Inline] = []
-    for node in nodes:
+    for node, start in zip(nodes, starts, strict=True):
+        is_text = isinstance(node, Plain | Code | Marked | Link | Picture)
+        if not is_text or not text:
+            found.append(start)
         if isinstance(node, Plain | Code | Marked | Link | Picture):
             text.append(node)
             continue

@@ -1,16 +1,19 @@
 """Cuts a growing Markdown source where everything before the cut is final.
 
 A block is final when the next one has begun with a whole line. Code between fences is final in
-pieces: it can be much longer than a screen, and waiting for its end would keep it from history.
+pieces, and so are lists, item by item: they can be much longer than a screen, and waiting for
+their end would keep them from history.
 A link whose definition comes after its block has become final stays text.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
+from pi.base.records import replace
 from pi.tui.widgets.markdown.highlight import PIECE_LINES, can_end
-from pi.tui.widgets.markdown.nodes import Block, CodeBlock
+from pi.tui.widgets.markdown.nodes import Block, CodeBlock, List
 from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions, parse
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
@@ -31,6 +34,7 @@ class Splitter:
         self._fences_checked = 0
         """Up to where lines of the tail that look like fences are known to be none."""
         self._definitions: dict[str, str] = {}
+        self._list: _OpenList | None = None
 
     def append(self, text: str) -> list[Block]:
         """Takes more of the source; the blocks that are final now and were not before."""
@@ -76,20 +80,73 @@ class Splitter:
                 return True
         placed = self._parse(whole)
         if len(placed) > 1:
-            before_last = whole.encode()[: placed[-1].start].decode()
-            self._cut(placed, before_last.rfind("\n") + 1, final)
+            self._cut(placed, _line_of(placed[-1].start, whole), final)
+        match placed:
+            case [*_, Placed(block=List(items=(_, _, *_)) as block, last_item=last)]:
+                self._cut_list(block, _line_of(last, whole) - len(whole), final)
         return False
 
     def _cut(self, placed: list[Placed], end: int, final: list[Block]) -> None:
         """All blocks but the last are final."""
-        final += [found.block for found in placed[:-1]]
+        final += [piece for found in placed[:-1] for piece in in_pieces(found.block)]
+        if len(placed) > 1:
+            self._list = None
+        self._drop(end)
+
+    def _cut_list(self, block: List, end: int, final: list[Block]) -> None:
+        """All items but the last are final; ``end`` is counted back from the last whole line."""
+        *items, last = _single_items(block)
+        final += items
+        self._list = _OpenList(last.first_number, is_apart=last.items[0].is_apart)
+        self._drop(self._tail.rfind("\n") + 1 + end)
+
+    def _drop(self, end: int) -> None:
+        """Go on behind what is final."""
         if "]:" in self._tail[:end]:
             self._definitions |= link_definitions(self._tail[:end])
         self._tail = self._tail[end:]
         self._fences_checked = 0
 
     def _parse(self, text: str) -> list[Placed]:
-        return parse(text, self._definitions, keep_backslashes=self._keep_backslashes)
+        placed = parse(text, self._definitions, keep_backslashes=self._keep_backslashes)
+        if self._list is not None and placed and isinstance(placed[0].block, List):
+            placed[0] = replace(placed[0], block=self._list.continued(placed[0].block))
+        return placed
+
+
+class _OpenList(NamedTuple):
+    """A list of which some items are final: how it goes on."""
+
+    number: int | None
+    is_apart: bool
+
+    def continued(self, block: List) -> List:
+        """The rest of it, which was parsed by itself."""
+        first, *others = block.items
+        first = replace(first, is_apart=self.is_apart)
+        return List(items=(first, *others), first_number=self.number, goes_on=True)
+
+
+def in_pieces(block: Block) -> list[Block]:
+    """A list as one block for each item; anything else as it is."""
+    return [*_single_items(block)] if isinstance(block, List) else [block]
+
+
+def _single_items(block: List) -> list[List]:
+    number = block.first_number
+    return [
+        List(
+            items=(item,),
+            first_number=None if number is None else number + place,
+            goes_on=block.goes_on or place > 0,
+        )
+        for place, item in enumerate(block.items)
+    ]
+
+
+def _line_of(start: int, text: str) -> int:
+    """Where the line begins in which a byte is, in characters."""
+    return text.encode()[:start].decode().rfind("\n") + 1
 
 
 class _OpenCode:

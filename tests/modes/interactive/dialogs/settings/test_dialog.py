@@ -67,7 +67,7 @@ async def test_a_setting_is_taken_back_by_leaving_it_empty(tmp_path: Path) -> No
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("proxy")
     await screen.press("enter", "ctrl+u", "enter")
-    assert "→ Network: Proxy  (not set)" in screen.text()
+    assert "→ Network: Proxy                  (not set)" in screen.text()
     assert stored(tmp_path) == {}
     await screen.press("escape")
     await task

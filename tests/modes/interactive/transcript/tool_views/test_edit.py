@@ -35,6 +35,23 @@ def test_the_lines_of_a_diff_have_their_colours() -> None:
     ]
 
 
+def test_words_that_differ_stand_out() -> None:
+    made, theme = look(), look().theme
+    diff = "-1 x = spam(1)\n-2 y\n+1 x = eggs(1)\n+2 y\n+3 z"
+    unpaired = done(call("edit", path="x"), "ok", details={"diff": diff})
+    paired = done(call("edit", path="x"), "ok", details={"diff": "-1 x = spam(1)\n+1 x = eggs(1)"})
+
+    old, new = theme.paint("toolDiffRemoved"), theme.paint("toolDiffAdded")
+    assert edit_view(unpaired, made, 40).rows[0] == old("-1 x = spam(1)")
+    assert list(edit_view(paired, made, 40).rows) == [
+        old("-1 ")
+        + old("x = ")
+        + theme.paint("toolDiffRemoved", inverse=True)("spam")
+        + old("(1)"),
+        new("+1 ") + new("x = ") + theme.paint("toolDiffAdded", inverse=True)("eggs") + new("(1)"),
+    ]
+
+
 def test_a_long_diff_is_folded() -> None:
     diff = "\n".join(f"+{number} x" for number in range(100))
     made = done(call("edit", path="x"), "ok", details={"diff": diff})

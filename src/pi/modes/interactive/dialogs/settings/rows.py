@@ -127,6 +127,7 @@ _RESOURCES = group(
 _NETWORK = group(
     "Network",
     text("httpProxy", "Proxy", "For all requests."),
+    json("oauthClients", "Login clients", 'Other ones: {"anthropic": {"clientId": "…"}}.'),
     number("httpIdleTimeoutMs", "Idle timeout", "Milliseconds; 0 waits for ever.", 300_000),
     number("websocketConnectTimeoutMs", "Websocket timeout", "Milliseconds; 0: for ever.", None),
     switch("retry.enabled", "Retry", "Ask again when an answer failed.", on=True),

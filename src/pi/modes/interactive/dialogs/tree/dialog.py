@@ -94,11 +94,10 @@ async def pick_entry(ui: Ui, selected: str | None = None) -> str | None:
 
 
 def arrive(ui: Ui, text: str | None) -> None:
-    """Show the session from where it stands now; what was said there can be said differently.
+    """Let what was said where the session stands now be said differently.
 
     A draft is never given up for it.
     """
-    ui.reload_session()
     if text is None:
         return
     if ui.get_editor_text().strip():

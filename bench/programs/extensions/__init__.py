@@ -1,0 +1,1 @@
+"""Programs that are measured with many extensions."""

@@ -1,0 +1,45 @@
+"""Percent of a CPU over ten seconds in which nothing happens: ``idling quiet|spinner|cat``.
+
+``spinner`` waits for a model that never says anything; ``cat`` is the least that can wait.
+"""
+
+import socket
+import sys
+import time
+
+from bench.programs.interactive.sitting import READY, sitting
+from bench.terminal import Terminal, terminal
+
+SECONDS = 10.0
+SETTLE = 3.0
+"""Seconds after the start in which caches and branches are still looked at."""
+
+
+def percent(screen: Terminal) -> float:
+    """What the program uses from now on."""
+    screen.watch(SETTLE)
+    before, began = screen.cpu(), time.monotonic()
+    screen.watch(SECONDS)
+    return (screen.cpu() - before) / (time.monotonic() - began) * 100
+
+
+def at_work(port: int, *, is_asked: bool) -> float:
+    """What ``pi`` uses."""
+    with sitting(port, "echo-20") as screen:
+        screen.wait_for(READY)
+        if is_asked:
+            screen.send(b"hello\r")
+            screen.wait_for(rb"to interrupt")
+        return percent(screen)
+
+
+def measured(what: str) -> float:
+    """The figure by its name."""
+    if what == "cat":
+        with terminal(["cat"]) as screen:
+            return percent(screen)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes a request and says nothing
+        return at_work(silent.getsockname()[1], is_asked=what == "spinner")
+
+
+sys.stdout.write(f"{measured(sys.argv[1]):.3f}")

@@ -1,0 +1,59 @@
+"""``pi`` in a terminal, with a home of its own and the mock server's models."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.terminal import Terminal, terminal
+from pi import __version__
+
+FRAME = "─".encode()
+"""What is on the screen as soon as there is an editor."""
+READY = rb"\(mock\) "
+"""What is in the footer as soon as there is a session."""
+IDS = ("echo-20", "echo-5000@1000")
+
+
+def words(*arguments: str) -> list[str]:
+    """The command that starts ``pi``."""
+    return [str(Path(sys.executable).with_name("pi")), *arguments]
+
+
+@contextmanager
+def sitting(port: int, model: str, *arguments: str) -> Iterator[Terminal]:
+    """A terminal in which ``pi`` was just started; leaving ends it."""
+    with tempfile.TemporaryDirectory(prefix="pi-bench-") as folder:
+        home = Path(folder)
+        project = home / "project"
+        project.mkdir()
+        agent = home / ".pi" / "agent"
+        agent.mkdir(parents=True)
+        (agent / "models.json").write_text(json.dumps({"providers": {"mock": _provider(port)}}))
+        (agent / "settings.json").write_text(json.dumps({"lastChangelogVersion": __version__}))
+        command = words("--model", f"mock/{model}", *arguments)
+        with terminal(command, cwd=project, env=_environment(home)) as screen:
+            yield screen
+
+
+def _provider(port: int) -> Mapping[str, object]:
+    return {
+        "baseUrl": f"http://127.0.0.1:{port}/v1",
+        "api": "openai-completions",
+        "apiKey": "none",
+        "models": [{"id": id} for id in IDS],
+    }
+
+
+def _environment(home: Path) -> Mapping[str, str]:
+    return {
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "PI_OFFLINE": "1",
+    }

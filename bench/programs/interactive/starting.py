@@ -1,0 +1,31 @@
+"""Milliseconds until the first frame, and until the first key is seen: ``starting PORT``.
+
+Then those of CPU that the program had used when the first frame was there.
+
+``starting bare`` tells the same of a Python that writes a line and echoes what it reads.
+"""
+
+import sys
+
+from bench.programs.interactive.sitting import FRAME, sitting
+from bench.terminal import Terminal, terminal
+
+_BARE = "import sys, tty; tty.setraw(0); sys.stdout.write('\\u2500'); sys.stdout.flush()\n" + (
+    "sys.stdout.write(sys.stdin.read(1)); sys.stdout.flush()"
+)
+_KEY = b"Q"
+
+
+def told(screen: Terminal) -> str:
+    """The figures; the second is from the start, too."""
+    frame, cpu = screen.wait_for(FRAME), screen.cpu()
+    screen.send(_KEY)
+    return f"{frame * 1e3:.2f} {(frame + screen.wait_for(_KEY)) * 1e3:.2f} {cpu * 1e3:.2f}"
+
+
+if sys.argv[1] == "bare":
+    with terminal([sys.executable, "-c", _BARE]) as screen:
+        sys.stdout.write(told(screen))
+else:
+    with sitting(int(sys.argv[1]), "echo-20") as screen:
+        sys.stdout.write(told(screen))

@@ -1,0 +1,61 @@
+"""What extensions cost: at the start, for each event, and when they are reloaded."""
+
+from __future__ import annotations
+
+from bench.scenario import Command, Metric, Scenario, Target
+from bench.scenarios.agent import told
+
+FEW, MANY = 10, 50
+RELOADS = 50
+FLAT = 1.05
+"""How much more memory may be in use after many reloads than after a few."""
+
+
+def program(name: str, *words: str | int) -> tuple[str, ...]:
+    """The command line of a program in ``bench/programs/extensions``."""
+    return (".venv/bin/python", "-m", f"bench.programs.extensions.{name}", *map(str, words))
+
+
+def starting(extensions: int) -> Scenario:
+    """Starting with so many of them."""
+    return Scenario(
+        name=f"extensions-{extensions}",
+        about=f"start with {extensions} trivial extensions; the floor only imports them",
+        measured=Command(words=program("starting", extensions), without=program("starting", 0)),
+        floor=Command(words=program("bare_starting", extensions)),
+        metrics=(
+            Metric(
+                name="cpu per extension",
+                unit="ms",
+                read=told,
+                per=extensions,
+                target=Target(at_most=1.5),
+            ),
+        ),
+    )
+
+
+def dispatching(kind: str) -> Scenario:
+    """One event, and many handlers."""
+    return Scenario(
+        name=f"events-{kind}",
+        about=f"one event for {MANY} {kind} handlers; the floor only calls them",
+        measured=Command(words=program("dispatching", MANY, kind)),
+        floor=Command(words=program("bare_dispatching", MANY, kind)),
+        metrics=(Metric(name="cpu per event", unit="ms", read=told, target=Target(at_most=0.3)),),
+    )
+
+
+SCENARIOS = (
+    starting(FEW),
+    starting(MANY),
+    dispatching("sync"),
+    dispatching("async"),
+    Scenario(
+        name="reloads",
+        about=f"memory in use after {RELOADS} reloads; the floor is after a tenth of them",
+        measured=Command(words=program("reloading", RELOADS)),
+        floor=Command(words=program("reloading", RELOADS // 10)),
+        metrics=(Metric(name="memory", unit="MB", read=told, target=Target(times_floor=FLAT)),),
+    ),
+)

@@ -1,0 +1,61 @@
+"""Files that bring nothing but tools: ``tools/*.py``.
+
+Such a file has ``def tools(pi)``, which gives a tool or several of them, or just functions that
+``@tool`` makes tools of. It may also import what it needs from ``pi.extension``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any
+
+from pi.agent.tool import AgentTool
+from pi.base.records import replace
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.finding import Candidate
+from pi.coding.extension_host.modules import module_at
+from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS
+
+FACTORY = "tools"
+BUILT_IN = frozenset((*DEFAULT_TOOLS, *READ_ONLY_TOOLS))
+
+
+def bringing_tools(candidate: Candidate) -> Candidate:
+    """An extension that registers the tools of the file or folder of ``candidate``."""
+    assert candidate.path is not None
+    return replace(candidate, factory=partial(_register, candidate.path))
+
+
+async def _register(path: Path, pi: ExtensionAPI) -> None:
+    """Register the tools of a file; ``ExtensionError`` if there are none, or one is built in."""
+    module = module_at(path)
+    if (factory := getattr(module, FACTORY, None)) is not None:
+        made = factory(pi)
+        tools = _several(await made if isawaitable(made) else made)
+    else:
+        tools = [each for each in vars(module).values() if isinstance(each, AgentTool)]
+    if not tools:
+        raise ExtensionError(
+            f"{path} brings no tool.", hint="Write `def tools(pi): ...`, or a function with @tool."
+        )
+    for tool in tools:
+        _must_be_free(tool, path)
+        pi.register_tool(tool)
+
+
+def _several(made: Any) -> list[Any]:
+    return list(made) if isinstance(made, Iterable) else [made]
+
+
+def _must_be_free(tool: Any, path: Path) -> None:
+    """A tool of such a file replaces no built-in one: an extension can, on purpose."""
+    name = getattr(tool, "name", "")
+    if name in BUILT_IN:
+        raise ExtensionError(
+            f"The tool {name} of {path} has the name of a built-in tool.",
+            hint="Call it something else, or replace the other one with an extension.",
+        )

@@ -1,0 +1,113 @@
+"""Drawing with what extensions have registered for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+from pi.ai.messages import Json
+from pi.base.records import Record
+from pi.coding.extension_host.hooks import Failed
+from pi.coding.extension_host.order import Names, Rows
+
+ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
+View: TypeAlias = str | Callable[..., Any]
+"""``view(thing, options, theme)``, or ``package.module:name`` of it, imported when first drawn.
+
+It gives something with ``render(width)``, lines, a text, or ``None`` to have it drawn as usual. Of
+a tool, the first line stands behind its name.
+"""
+
+
+_MARKDOWN = "markdown"
+
+
+class ViewOptions(Record):
+    """How something is to be drawn."""
+
+    expanded: bool = False
+    """Whether the person wants to see everything."""
+    output_pad: int = 0
+    """Columns that are free at the left of texts."""
+
+
+class ToolView(Record):
+    """A call of a tool, for the view of the tool."""
+
+    id: str
+    name: str
+    arguments: Json
+    """As far as the model has said them."""
+    state: Literal["asking", "running", "done", "failed", "interrupted"]
+    text: str = ""
+    """What the tool has said so far."""
+    details: Any = None
+    """What the tool tells programs."""
+
+
+class Views:
+    """One that fails is told once, with the name of its extension, and not asked again."""
+
+    def __init__(
+        self, views: Names[View], transforms: Rows[Callable[..., str]], failed: Failed
+    ) -> None:
+        self._views = views
+        self._transforms = transforms
+        self._failed = failed
+        self._broken: set[tuple[int, str]] = set()
+        """What has failed, by the number of its owner and by its name."""
+
+    def has(self, kind: ViewKind, name: str) -> bool:
+        """Whether an extension draws this."""
+        return self._views.get(f"{kind}:{name}") is not None
+
+    def has_any(self, kind: ViewKind) -> bool:
+        """Whether an extension draws anything of a kind."""
+        return any(key.startswith(f"{kind}:") for key in self._views.winners())
+
+    def rows(
+        self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
+    ) -> list[str] | None:
+        """What an extension draws; ``None`` if none does, or it leaves it to others."""
+        key = f"{kind}:{name}"
+        row = self._views.winners().get(key)
+        if row is None or (row.owner.number, key) in self._broken:
+            return None
+        try:
+            return drawn_rows(found_view(row.value[1])(thing, options, theme), width)
+        except Exception as problem:
+            self._broken.add((row.owner.number, key))
+            self._failed(row.owner, f"view {key}", problem)
+            return None
+
+    def markdown(self, text: str, about: Mapping[str, Any]) -> str:
+        """Markdown as all extensions together want it drawn."""
+        for row in self._transforms:
+            if (row.owner.number, _MARKDOWN) in self._broken:
+                continue
+            try:
+                text = row.value(text, about)
+            except Exception as problem:
+                self._broken.add((row.owner.number, _MARKDOWN))
+                self._failed(row.owner, _MARKDOWN, problem)
+        return text
+
+
+def found_view(view: View) -> Callable[..., Any]:
+    """The function of a view."""
+    if not isinstance(view, str):
+        return view
+    module, _, name = view.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+def drawn_rows(drawn: Any, width: int) -> list[str] | None:
+    """The lines of whatever a view has given."""
+    if drawn is None:
+        return None
+    if isinstance(drawn, str):
+        return drawn.split("\n")
+    lines: Sequence[str] = drawn.render(width) if hasattr(drawn, "render") else drawn
+    return [str(line) for line in lines]

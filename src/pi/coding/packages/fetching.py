@@ -1,0 +1,68 @@
+"""Packages that a session needs and that are not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from pi.base.errors import PiError
+from pi.coding.packages.contents import contents_of
+from pi.coding.packages.discovery import Configured, Layer, configured_packages
+from pi.coding.packages.entries import Entry
+from pi.coding.packages.errors import BadSource
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.source import LocalSource, parse_source, without_password
+from pi.coding.packages.stores import Stores
+
+
+async def fetch_missing(
+    layers: Iterable[Layer], stores: Stores, report: Callable[[str], None]
+) -> None:
+    """Install what settings name and is not there; one that fails is told and stops nothing.
+
+    Offline nothing is fetched: whoever looks for the packages says that they are missing.
+    """
+    if stores.programs.offline:
+        return
+    for configured in configured_packages(layers, lambda text: None):
+        if not configured.installed and not isinstance(configured.source, LocalSource):
+            await _fetch(configured, stores, report)
+
+
+async def _fetch(configured: Configured, stores: Stores, report: Callable[[str], None]) -> None:
+    name = without_password(configured.entry.source)
+    report(f"Installing {name}...")
+    try:
+        await stores.store(configured.scope).update(configured)
+    except PiError as problem:
+        report(f"Warning: {name} was not installed: {problem.explain()}")
+    else:
+        report(f"Installed {name}")
+
+
+def layer_for_one_run(texts: Sequence[str], cwd: Path, shelf: Shelf) -> Layer:
+    """The packages among what ``-e`` names, which no settings name."""
+    absolute = (_absolute(text, cwd) for text in texts if is_package(text, cwd))
+    return Layer(shelf=shelf, entries=tuple(Entry(source=text) for text in absolute))
+
+
+def is_package(text: str, cwd: Path) -> bool:
+    """Whether ``-e text`` means a package, and not a file or folder that is an extension."""
+    try:
+        source = parse_source(text, cwd)
+    except BadSource:
+        return False
+    if not isinstance(source, LocalSource):
+        return True
+    folder = source.path
+    return folder.is_dir() and not (folder / "__init__.py").exists() and bool(_offered(folder))
+
+
+def _offered(folder: Path) -> object:
+    return contents_of(folder, lambda text: None)
+
+
+def _absolute(text: str, cwd: Path) -> str:
+    """A source that means the same wherever its shelf is."""
+    source = parse_source(text, cwd)
+    return str(source.path) if isinstance(source, LocalSource) else text

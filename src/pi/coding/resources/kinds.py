@@ -1,0 +1,118 @@
+"""Resources of any kind: found in many places, named alike, the nearest one counts.
+
+A kind says how a file becomes a value and what it is called; sources say where files may be. What
+lies in a project is only opened when the project is trusted, whoever has found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pi.base.records import Record
+from pi.coding.resources.frontmatter import BadResource, read_text
+from pi.coding.resources.source import Scope, Warn
+
+Parse: TypeAlias = Callable[[str, Path], Any]
+"""A value from the text of a file; ``None`` if it is none, ``BadResource`` if it is broken."""
+Key: TypeAlias = Callable[[Any], str]
+"""What a value is called: of those with one name the first counts."""
+
+
+class Where(Record):
+    """What finders may look at."""
+
+    cwd: Path
+    home: Path
+    agent_dir: Path
+    trusts: Callable[[Path], bool]
+    """Whether files of a directory may be read."""
+
+    @property
+    def project(self) -> Path:
+        """The top of the repository that ``cwd`` is in; without one, ``cwd``."""
+        return next((one for one in (self.cwd, *self.cwd.parents) if is_repository(one)), self.cwd)
+
+    def scope(self, path: Path) -> Literal["user", "project"]:
+        """Whose a file is: what lies in the project is the project's."""
+        own = path.is_relative_to(self.agent_dir)
+        return "project" if not own and path.is_relative_to(self.project) else "user"
+
+
+Find: TypeAlias = Callable[[Where], Iterable[Path]]
+"""Files that may hold a value; those that are not there are passed over."""
+
+
+class ResourceKind(Record):
+    """What files of one kind mean."""
+
+    name: str
+    parse: Parse
+    key: Key
+
+
+class ResourceSource(Record):
+    """Where files of one kind may be; of two sources the one with the higher priority counts."""
+
+    kind: str
+    name: str
+    find: Find
+    priority: int = 0
+
+
+class ResourceItem(Record):
+    """One value that was found."""
+
+    key: str
+    value: Any
+    path: Path
+    source: str
+    """Who has found it."""
+    scope: Scope
+    priority: int
+    shadowed: bool = False
+    """Whether another one of its name counts instead."""
+
+
+def load_kind(
+    kind: ResourceKind, sources: Iterable[ResourceSource], where: Where, warn: Warn
+) -> tuple[ResourceItem, ...]:
+    """Everything of a kind, what counts most first; shadowed values are in it, and say so."""
+    items: list[ResourceItem] = []
+    used: set[str] = set()
+    for source in sorted(sources, key=lambda source: -source.priority):
+        for path in source.find(where):
+            scope = where.scope(path)
+            if not path.is_file() or (scope == "project" and not where.trusts(path.parent)):
+                continue
+            value = _parsed(kind, path, warn)
+            if value is None:
+                continue
+            key = kind.key(value)
+            items.append(
+                ResourceItem(
+                    key=key,
+                    value=value,
+                    path=path,
+                    source=source.name,
+                    scope=scope,
+                    priority=source.priority,
+                    shadowed=key in used,
+                )
+            )
+            used.add(key)
+    return tuple(items)
+
+
+def is_repository(directory: Path) -> bool:
+    """Whether a directory is the top of a repository."""
+    return (directory / ".git").exists()
+
+
+def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
+    try:
+        return kind.parse(read_text(path), path)
+    except BadResource as problem:
+        warn(f"{path} was not used as one of the {kind.name}: {problem.message}")
+        return None

@@ -1,0 +1,116 @@
+"""What extensions do when they are called: by a command, a key, a text, or something to draw."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+from pi.coding.extension_host.failures import ExtensionFailed, words
+
+if TYPE_CHECKING:  # loaded with the first extension
+    from pi.coding.extension_host.clashes import Clash
+    from pi.coding.extension_host.flags import ExtensionFlag
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.input_modes import InputMode
+    from pi.coding.extension_host.views import Views
+    from pi.coding.runtime.core import Core
+
+
+class ExtensionCalls(ABC):
+    """What modes have extensions do; whatever fails is told, and harms nobody."""
+
+    _core: Core
+
+    @property
+    @abstractmethod
+    def host(self) -> ExtensionHost:
+        """The host; it is made if there is none."""
+
+    # Commands, keys and texts ---------------------------------------------------------------------
+
+    async def run(self, text: str) -> None:
+        """Run a command to its end; a failure is told."""
+        found = self.host.registries.commands.find(text)
+        if found is not None:
+            command, arguments = found
+            work = partial(command.handler, arguments, command.context)
+            await self._guarded(work, f"command:{command.name}", "command")
+
+    def shortcuts(self) -> Mapping[str, str]:
+        """Keys that extensions want, with what they do."""
+        found = self.host.registries.shortcuts.winners()
+        return {key: row.value[1].description for key, row in found.items()}
+
+    async def press(self, key: str) -> bool:
+        """Do what a key of an extension does; False if no extension wants it."""
+        shortcut = self.host.registries.shortcuts.get(key)
+        if shortcut is None:
+            return False
+        work = partial(shortcut.handler, shortcut.context)
+        await self._guarded(work, f"shortcut:{key}", "shortcut")
+        return True
+
+    def input_mode(self, text: str) -> InputMode | None:
+        """What takes a text that begins so, if an extension does."""
+        from pi.coding.extension_host.input_modes import mode_of
+
+        found = mode_of(self.host.registries.input_modes, text)
+        return None if found is None else found.mode
+
+    async def take(self, text: str) -> bool:
+        """Give a text to the extension that takes it; False if none does."""
+        from pi.coding.extension_host.input_modes import mode_of
+
+        found = mode_of(self.host.registries.input_modes, text)
+        if found is None:
+            return False
+        work = partial(found.mode.run, found.text_of(text), found.context)
+        await self._guarded(work, found.owner.path, f"input mode {found.prefix}")
+        return True
+
+    # What is drawn and listed ---------------------------------------------------------------------
+
+    @cached_property
+    def views(self) -> Views:
+        """Draws tools, messages, entries and statuses."""
+        from pi.coding.extension_host.views import Views
+
+        registries = self.host.registries
+        return Views(registries.views, registries.markdown, self.host.failed)
+
+    def markdown(self, text: str, **about: Any) -> str:
+        """Markdown as extensions want it drawn."""
+        return self.views.markdown(text, about)
+
+    async def completions(self, command: str, prefix: str) -> Sequence[str]:
+        """What an argument of a command could be."""
+        found = self.host.registries.commands.find(f"/{command}")
+        if found is None or found[0].completions is None:
+            return ()
+        offered = found[0].completions(prefix)
+        return (await offered if isawaitable(offered) else offered) or ()
+
+    def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
+        """The options of the command line that extensions have, with the names of their owners."""
+        found = self.host.registries.flags.winners().values()
+        return [(row.owner.name, row.value[1]) for row in found]
+
+    def clashes(self) -> Sequence[Clash]:
+        """What extensions have registered under names that count for somebody else."""
+        from pi.coding.extension_host.clashes import clashes
+
+        return clashes(self.host.registries)
+
+    # ----------------------------------------------------------------------------------------------
+
+    async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
+        try:
+            waiting = work()
+            if isawaitable(waiting):
+                await waiting
+        except (Exception, SystemExit) as problem:
+            failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
+            await self._core.tell(failed)

@@ -1,0 +1,109 @@
+"""Another session in the place of this one, as its extensions have it done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from pi.ai.messages import Json
+from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
+from pi.coding.extension_host.replicas import Remote, Replica
+from pi.coding.extension_host.sub_sessions import NestedSession, SubSession
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.elsewhere import Elsewhere
+from pi.coding.runtime.replica import FollowedReplica
+from pi.coding.runtime.when_idle import WhenIdle
+
+
+class HostedControl:
+    """Implements ``SessionControl``. What replaces the session is refused during a run."""
+
+    def __init__(
+        self,
+        core: Core,
+        session: AgentSession,
+        *,
+        when_idle: WhenIdle,
+        reload: Callable[[], Awaitable[None]],
+        open_nested: Callable[[SubSession], Awaitable[AgentSession]],
+    ) -> None:
+        self._core = core
+        self._parts = session
+        self._when_idle = when_idle
+        self._reload = reload
+        self._open_nested = open_nested
+        self.shutdown_wanted = asyncio.Event()
+        """Set when an extension asks the program to end."""
+
+    async def wait_for_idle(self) -> None:
+        """Until nothing is under way."""
+        await self._core.agent.wait_for_idle()
+
+    async def new_session(
+        self, *, parent_session: str | None = None, setup: Setup | None = None
+    ) -> Cancelled:
+        """Begin a new session; ``setup`` is given it before anything is said there."""
+        self._core.agent.must_be_idle()
+        done = await self._parts.sessions.new(parent_session)
+        if setup is not None and not done.cancelled:
+            waiting = setup(self._core.log)
+            if isawaitable(waiting):
+                await waiting
+        return Cancelled(cancelled=done.cancelled)
+
+    async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
+        """Go on in a copy of what led to an entry."""
+        self._core.agent.must_be_idle()
+        if position == "before":
+            return await self._parts.sessions.fork(entry_id)
+        return await self._parts.sessions.fork_at(entry_id)
+
+    async def switch_session(self, path: Path | str) -> Cancelled:
+        """Go on with the session of a file."""
+        self._core.agent.must_be_idle()
+        done = await self._parts.sessions.switch(Path(path))
+        return Cancelled(cancelled=done.cancelled)
+
+    async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
+        """Go on after another entry of this session."""
+        self._core.agent.must_be_idle()
+        return await self._parts.tree.go_to(
+            entry_id,
+            summarize=how.get("summarize", False),
+            instructions=how.get("custom_instructions", ""),
+            replace_instructions=how.get("replace_instructions", False),
+            label=how.get("label", ""),
+        )
+
+    async def reload(self) -> None:
+        """Read settings, resources and extensions again."""
+        self._core.agent.must_be_idle()
+        await self._reload()
+
+    def when_idle(self, act: Callable[[], Awaitable[None]]) -> None:
+        """Have ``act`` carried out at the next rest."""
+        self._when_idle.add(act)
+
+    def shutdown(self) -> None:
+        """Ask the program to end."""
+
+        async def end() -> None:
+            self.shutdown_wanted.set()
+
+        self.when_idle(end)
+
+    async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
+        """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
+        self._core.agent.must_be_idle()
+        elsewhere = Elsewhere(remote)
+        if not await self._parts.sessions.show(header, elsewhere):
+            return None
+        return FollowedReplica(self._core, elsewhere)
+
+    async def open_nested(self, spec: SubSession) -> NestedSession:
+        """A session that works for this one."""
+        return await self._open_nested(spec)

@@ -1,0 +1,275 @@
+"""Parts of a session as extensions reach them: each hands over to whoever does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pi.agent.agent import StreamFn
+from pi.agent.declaring import whole
+from pi.agent.events import MessageEnd, MessageStart
+from pi.agent.tool import AgentTool, FilePreview
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import Network, make_services
+from pi.ai.messages import AssistantMessage, Context, Message, ToolCall
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.base.clock import Clock
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.store import BlobStore
+from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.files.local import LocalFiles
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.resources.discovery import Resources
+from pi.coding.resources.kinds import Where
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.prompt_options import options_from
+from pi.coding.runtime.results import SessionState
+from pi.coding.session.conversion import convert_to_llm
+from pi.coding.session.entries import KnownEntry
+from pi.coding.session.log import SessionLog
+from pi.coding.session.messages import CustomMessage, SessionMessage
+from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+    from pi.ai.exchange import Services
+    from pi.ai.http.client import HttpClient
+
+
+class HostedPlace:
+    """Implements ``SessionPlace``."""
+
+    def __init__(self, core: Core, session: AgentSession) -> None:
+        self._core = core
+        self._parts = session
+        self._services: Services | None = None
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._services is not None:
+            await self._services.close()
+
+    @property
+    def cwd(self) -> Path:
+        """The directory that the session works in."""
+        return self._core.workspace.cwd
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the project is trusted."""
+        return self._core.workspace.trust.trusted
+
+    @property
+    def where(self) -> Where:
+        """Where resources are looked for, and what of it may be read."""
+        workspace, host = self._core.workspace, self._core.host
+        return Where(
+            cwd=workspace.cwd,
+            home=host.home,
+            agent_dir=host.agent_dir,
+            trusts=workspace.trust.trusts,
+        )
+
+    @property
+    def resources(self) -> Resources:
+        """Skills, templates and instructions that were found."""
+        return self._core.workspace.resources
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold."""
+        return self._core.workspace.settings
+
+    @property
+    def files(self) -> LocalFiles:
+        """The one door to files."""
+        return self._core.workspace.files
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Long outputs."""
+        return self._core.artifacts
+
+    @property
+    def blobs(self) -> BlobStore:
+        """Bytes by the hash of what they are, shared by all sessions."""
+        return BlobStore(self._core.host.agent_dir / "blobs")
+
+    @property
+    def credentials(self) -> AuthStorage:
+        """Keys and logins."""
+        return self._parts.accounts.storage
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """What pi sees of the environment."""
+        return self._core.workspace.environment.values
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+        return self._core.host.clock
+
+    def http(self) -> HttpClient:
+        """The network, as the settings say."""
+        if self._services is None:
+            proxy = self.settings.values.http_proxy
+            self._services = make_services(self.environ, self.clock, Network(proxy=proxy))
+        return self._services.http
+
+
+class HostedTalk:
+    """Implements ``SessionTalk``."""
+
+    def __init__(self, core: Core, session: AgentSession) -> None:
+        self._core = core
+        self._parts = session
+
+    @property
+    def log(self) -> SessionLog:
+        """The entries of the session."""
+        return self._core.log
+
+    @property
+    def pending(self) -> Sequence[Any]:
+        """Messages that wait to be delivered."""
+        inbox = self._core.agent.inbox
+        return inbox.steering + inbox.follow_ups
+
+    @property
+    def partial_answer(self) -> AssistantMessage | None:
+        """The answer that is being streamed, as far as it has come."""
+        return self._core.agent.partial_answer
+
+    def messages(self) -> Sequence[SessionMessage]:
+        """What the model is shown."""
+        return self._core.conversation.messages()
+
+    def convert(self, messages: Sequence[SessionMessage]) -> Sequence[Message]:
+        """Messages of a session, as models understand them."""
+        return convert_to_llm(messages)
+
+    async def add(self, entry: KnownEntry) -> KnownEntry:
+        """Append an entry."""
+        return await self._core.add(entry)
+
+    async def say(self, message: CustomMessage) -> None:
+        """Put a message into the conversation of a session at rest."""
+        self._core.conversation.append(message)
+        await self._core.tell(MessageStart(message=message))
+        await self._core.tell(MessageEnd(message=message))
+
+    async def rename(self, name: str) -> None:
+        """Call the session something else."""
+        await self._parts.facts.rename(name)
+
+    async def label(self, id: str, label: str | None) -> None:
+        """Put a label on an entry."""
+        await self._parts.facts.label(id, label)
+
+
+class HostedModels:
+    """Implements ``SessionModels``."""
+
+    def __init__(self, core: Core, session: AgentSession, stream: StreamFn) -> None:
+        self._core = core
+        self._parts = session
+        self._stream = stream
+
+    @property
+    def registry(self) -> ModelRegistry:
+        """The models that there are."""
+        return self._core.registry
+
+    @property
+    def current(self) -> Model | None:
+        """Who answers."""
+        return self._parts.models.current
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """How much it thinks."""
+        return self._core.agent.thinking_level
+
+    @property
+    def scoped(self) -> Sequence[Model]:
+        """The models to cycle through; empty means all."""
+        return tuple(choice.model for choice in self._core.scope)
+
+    async def use(self, model: Model) -> bool:
+        """Have another model answer; whether it can."""
+        if not self._core.registry.has_auth(model.provider):
+            return False
+        await self._parts.models.use(model, source="set")
+        return True
+
+    async def think(self, level: ThinkingLevel) -> None:
+        """Have the model think that much."""
+        await self._parts.models.think(level)
+
+    def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        """Ask a model beside the conversation."""
+        return self._stream(model, context, options)
+
+
+class HostedTools:
+    """Implements ``SessionTools``."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def active(self) -> Sequence[str]:
+        """The tools that are on."""
+        return self._core.toolbox.active_names
+
+    def all(self) -> Sequence[AgentTool]:
+        """Every tool that could be on."""
+        return self._core.toolbox.listed()
+
+    def choose(self, names: Sequence[str]) -> None:
+        """Have exactly these on from the next request on."""
+        self._core.toolbox.choose(names)
+        self.refresh()
+
+    def preview(self, call: ToolCall) -> FilePreview | None:
+        """The file that a call would leave, as far as its arguments have come."""
+        tool = next((tool for tool in self._core.agent.tools if tool.name == call.name), None)
+        if tool is None or tool.preview is None:
+            return None
+        mended = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
+        return tool.preview(mended or call.arguments)
+
+    def refresh(self) -> None:
+        """Have the next request declare what has changed."""
+        if self._core.agent.is_running:  # every run begins with the tools that there are
+            self._core.agent.tools = self._core.toolbox.active()
+
+
+class HostedFacts:
+    """Implements ``SessionFacts``."""
+
+    def __init__(self, session: AgentSession) -> None:
+        self._parts = session
+
+    def state(self) -> SessionState:
+        """What the session is at this moment."""
+        return self._parts.facts.state()
+
+    def context_usage(self) -> Any:
+        """How full the window is."""
+        return self._parts.facts.context_usage()
+
+    def system_prompt(self) -> str:
+        """The prompt, as it would be now."""
+        return whole(self._parts.prompts.sections())
+
+    def prompt_options(self) -> SystemPromptOptions:
+        """What the prompt is made of."""
+        return options_from(self._parts.prompts.parts())
+
+    def commands(self) -> Sequence[Any]:
+        """What can be typed behind a slash."""
+        return self._parts.facts.commands()

@@ -1,0 +1,44 @@
+"""The packages of a session: those that settings name, and those that ``-e`` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.packages.discovery import Layer, Package, find_packages, layers_of
+from pi.coding.packages.fetching import fetch_missing, layer_for_one_run
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.stores import Stores
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.settings.settings import Settings
+
+
+class PackagesHere:
+    """The packages of one working directory."""
+
+    def __init__(self, cwd: Path, host: Host, settings: Settings, options: SessionOptions) -> None:
+        programs = Programs(
+            environ=host.environ,
+            npm_command=settings.values.npm_command,
+            offline=host.offline or options.offline,
+        )
+        self._stores = Stores(
+            agent_dir=host.agent_dir, cwd=cwd, programs=programs, clock=host.clock
+        )
+        self._report = host.report
+        self._settings = settings
+        self._explicit = options.extensions.paths
+
+    async def fetch(self) -> None:
+        """Install those that are missing, and tell it."""
+        await fetch_missing(self._layers(), self._stores, self._report)
+
+    def found(self) -> tuple[tuple[Package, ...], tuple[str, ...]]:
+        """Those that are there, and what is wrong with others; nothing of them is run."""
+        found = find_packages(self._layers())
+        return found.packages, found.warnings
+
+    def _layers(self) -> tuple[Layer, ...]:
+        stores = self._stores
+        explicit = layer_for_one_run(self._explicit, stores.cwd, stores.shelf("temporary"))
+        return (explicit, *layers_of(self._settings, stores.agent_dir, stores.cwd))

@@ -1,0 +1,94 @@
+"""Drawables of extensions as components: whatever they give fits the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from pi.base.terminal_text import sanitise_keeping_style
+from pi.coding.extension_host.drawing import Drawable
+from pi.tui.component import wants_key_release
+from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import expand_tabs, visible_width
+
+Failed: TypeAlias = Callable[[Exception], None]
+"""Told that a component cannot be drawn, or cannot take a key."""
+
+
+class Fitted:
+    """A drawable whose rows are cut where they do not fit; ``most`` limits how many there are."""
+
+    def __init__(self, drawable: Drawable, most: Callable[[], int] | None = None) -> None:
+        self._drawable = drawable
+        self._most = most
+        self._rows: list[str] = []
+
+    def invalidate(self) -> None:
+        """Have it forget what it remembers, if it can."""
+        forget = getattr(self._drawable, "invalidate", None)
+        if forget is not None:
+            forget()
+
+    def render(self, width: int) -> list[str]:
+        """Its rows; the same list as long as nothing changes."""
+        rows = fitting(self._drawable.render(width), width)
+        if self._most is not None and (hidden := len(rows) - self._most()) > 0:
+            rows[-hidden - 1 :] = fitting([f"… {hidden + 1} more"], width)
+        if rows != self._rows:
+            self._rows = rows
+        return self._rows
+
+
+class FittedLines:
+    """Lines that stay as they are; they may have styles, and nothing else that terminals obey."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = [sanitise_keeping_style(str(line)) for line in lines]
+
+    def render(self, width: int) -> Sequence[str]:
+        """The lines."""
+        return self._lines
+
+
+class Player(Fitted):
+    """A component that takes keys. The first time that it fails is told, and is its last."""
+
+    def __init__(self, component: Drawable, failed: Failed) -> None:
+        super().__init__(component)
+        self.wants_key_release = wants_key_release(component)
+        self._component: Any = component
+        self._failed = failed
+
+    @property
+    def focused(self) -> bool:
+        """Whether it shows a cursor."""
+        return bool(getattr(self._component, "focused", False))
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        if hasattr(self._component, "focused"):
+            self._component.focused = focused
+
+    def handle_input(self, data: str) -> None:
+        """Let it have the key, if it wants any."""
+        take = getattr(self._component, "handle_input", None)
+        if take is None:
+            return
+        try:
+            take(data)
+        except Exception as problem:
+            self._failed(problem)
+
+    def render(self, width: int) -> list[str]:
+        """Its rows; none when it fails."""
+        try:
+            return super().render(width)
+        except Exception as problem:
+            self._failed(problem)
+            return []
+
+
+def fitting(lines: Sequence[str], width: int) -> list[str]:
+    """Lines as rows: broken where they say so, without tabs, and cut at the width."""
+    rows = [expand_tabs(row) for line in lines for row in line.split("\n")]
+    return [row if visible_width(row) <= width else truncate_to_width(row, width) for row in rows]

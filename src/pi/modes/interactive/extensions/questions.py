@@ -1,0 +1,114 @@
+"""The dialogs of extensions: one at a time, the others wait their turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pi.base.errors import PiError
+from pi.coding.extension_host.drawing import Make, made
+from pi.coding.extension_host.ui import Option
+from pi.modes.interactive.dialogs import questions
+from pi.modes.interactive.extensions.fitting import Player
+from pi.modes.interactive.ui import OverlayShown, Ui
+from pi.tui.component import Component
+from pi.tui.placement import Margin, OverlayOptions
+
+T = TypeVar("T")
+
+
+class Questions:
+    """Asks the person. Who waits for a turn may be cancelled, and its time may pass meanwhile.
+
+    ``given`` is what a component of an extension is made of, before the way to end it.
+    """
+
+    def __init__(self, ui: Ui, given: tuple[object, ...]) -> None:
+        self._ui = ui
+        self._given = given
+        self._turn = asyncio.Lock()
+
+    async def select(
+        self, title: str, options: Sequence[str | Option], timeout: float | None
+    ) -> str | None:
+        """The label of one of the options."""
+        listed = [Option(label=each) if isinstance(each, str) else each for each in options]
+        rows = [
+            questions.Option(value=each.label, label=each.label, description=each.description)
+            for each in listed
+        ]
+        return await self._within(timeout, lambda: questions.choose(self._ui, title, rows))
+
+    async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
+        """Yes or no."""
+        said = await self._within(timeout, lambda: questions.confirm(self._ui, title, message))
+        return said or False
+
+    async def input(
+        self, title: str, placeholder: str, timeout: float | None, *, secret: bool
+    ) -> str | None:
+        """A line of text."""
+        return await self._within(
+            timeout,
+            lambda: questions.ask_text(self._ui, title, placeholder=placeholder, masked=secret),
+        )
+
+    async def editor(self, title: str, prefill: str, timeout: float | None) -> str | None:
+        """A longer text."""
+        return await self._within(timeout, lambda: questions.edit_text(self._ui, title, prefill))
+
+    async def custom(
+        self,
+        make: Make,
+        overlay_options: Mapping[str, Any] | None,
+        on_handle: OverlayShown | None,
+        *,
+        overlay: bool,
+    ) -> Any:
+        """What a component of the extension comes to; what it raises is raised here."""
+
+        def build(done: Callable[[Any], None]) -> Component:
+            component = made(make, *self._given, done)
+            return Player(component, lambda problem: done(_Broken(problem)))
+
+        # It takes no turn: it may be open for long, and may itself ask a question meanwhile.
+        if overlay:
+            options = overlay_placement(overlay_options or {})
+            answer = await self._ui.overlay(build, options, on_shown=on_handle)
+        else:
+            answer = await self._ui.show(build)
+        if isinstance(answer, _Broken):
+            raise answer.problem
+        return answer
+
+    async def _within(
+        self, timeout: float | None, ask: Callable[[], Awaitable[T | None]]
+    ) -> T | None:
+        async def ask_in_turn() -> T | None:
+            async with self._turn:
+                return await ask()
+
+        return await questions.within(self._ui, timeout, ask_in_turn())
+
+
+class _Broken:
+    """In place of an answer: the component cannot go on."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+
+def overlay_placement(wanted: Mapping[str, Any]) -> OverlayOptions:
+    """Where an overlay stands, by the names of ``OverlayOptions``; ``PiError`` for other names."""
+    options = dict(wanted)
+    margin = options.get("margin")
+    if isinstance(margin, Mapping):
+        options["margin"] = Margin(**margin)
+    try:
+        return OverlayOptions(**options)
+    except TypeError as problem:
+        raise PiError(
+            f"An overlay cannot be placed so: {problem}",
+            hint=f"It knows {', '.join(OverlayOptions.__struct_fields__)}.",
+        ) from problem

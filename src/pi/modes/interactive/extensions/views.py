@@ -1,0 +1,115 @@
+"""The views of extensions in the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from pi.ai.messages import Json
+from pi.coding.extension_host.views import ToolView, ViewKind, ViewOptions
+from pi.coding.runtime.port_parts import ExtensionsPort, FactsPort
+from pi.coding.session.entries import Custom
+from pi.coding.session.messages import CustomMessage, SessionMessage
+from pi.modes.interactive.extensions.colours import Colours
+from pi.modes.interactive.extensions.fitting import fitting
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.foreign_views import ForeignViews, MarkdownKind
+
+_SAID = ("message", "custom_message", "branch_summary")
+"""Entries that stand for one message each."""
+
+
+class ExtensionViews(ForeignViews):
+    """Draws what extensions want to draw; ``columns`` is the width of the screen."""
+
+    def __init__(
+        self,
+        extensions: ExtensionsPort,
+        colours: Colours,
+        *,
+        pad: Callable[[], int],
+        columns: Callable[[], int],
+    ) -> None:
+        self._extensions = extensions
+        self._colours = colours
+        self._pad = pad
+        self._columns = columns
+
+    def tool(self, call: Call, width: int, *, expanded: bool) -> list[str] | None:
+        """A call."""
+        if not self._extensions.views.has("tool", call.name):
+            return None
+        told = ToolView(
+            id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            state=call.state,
+            text=call.text,
+            details=call.details,
+        )
+        return self._rows("tool", call.name, told, width, expanded=expanded)
+
+    def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
+        """What an extension says to the model."""
+        return self._rows("message", message.custom_type, message, width, expanded=expanded)
+
+    def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
+        """Something that an extension keeps in the session."""
+        return self._rows("entry", entry.custom_type, entry, width, expanded=expanded)
+
+    @property
+    def shows_entries(self) -> bool:
+        """Whether any entries are drawn."""
+        return self._extensions.views.has_any("entry")
+
+    def shows(self, entry: Custom) -> bool:
+        """Whether an entry is drawn at all."""
+        return self._extensions.views.has("entry", entry.custom_type)
+
+    def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
+        """A text as extensions want it drawn."""
+        return self._extensions.markdown(
+            text, message_type=kind, is_streaming=is_streaming, available_width=self._columns()
+        )
+
+    def status(self, key: str, text: str, width: int) -> str | None:
+        """What an extension says in the status line."""
+        rows = self._rows("status", key, text, width, expanded=False)
+        return rows[0] if rows else None
+
+    def _rows(
+        self, kind: ViewKind, name: str, thing: object, width: int, *, expanded: bool
+    ) -> list[str] | None:
+        options = ViewOptions(expanded=expanded, output_pad=self._pad())
+        rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
+        return None if rows is None else fitting(rows, width)
+
+
+def with_entries(facts: FactsPort, views: ForeignViews) -> Sequence[SessionMessage | Custom]:
+    """The messages of a session with the entries among them that extensions draw."""
+    messages = facts.messages()
+    if not views.shows_entries:
+        return messages
+    shown: list[SessionMessage | Custom] = list(messages)
+    for following, entry in _shown_entries(facts, views):
+        shown.insert(max(len(messages) - following, 0), entry)
+    return shown
+
+
+def _shown_entries(facts: FactsPort, views: ForeignViews) -> list[tuple[int, Custom]]:
+    """Entries of the branch, the newest first, with how many messages follow each."""
+    entries: dict[str, Json] = {}
+    for raw in facts.entries():
+        entry: Json = msgspec.json.decode(raw)
+        entries[entry["id"]] = entry
+    found: list[tuple[int, Custom]] = []
+    id, following = facts.leaf_id, 0
+    while id is not None and entries[id]["type"] != "compaction":
+        entry = entries[id]
+        if entry["type"] in _SAID:
+            following += 1
+        elif entry["type"] == "custom" and views.shows(kept := msgspec.convert(entry, Custom)):
+            found.append((following, kept))
+        id = entry["parentId"]
+    return found

@@ -1,0 +1,66 @@
+"""What the settings say about the screen, done at once and again whenever they change."""
+
+from __future__ import annotations
+
+from pi.base.terminal_text import sanitise
+from pi.coding.settings.settings import Settings
+from pi.coding.settings.values import Values
+from pi.modes.interactive.frame import Frame
+from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.tui.images.graphics import Graphics
+from pi.tui.text.width import expand_tabs
+
+
+class SettingsFollower:
+    """Follows one settings object at a time; ``wanted_theme`` wins over the first that it finds."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        transcript: TranscriptView,
+        graphics: Graphics | None,
+        *,
+        wanted_theme: str | None,
+    ) -> None:
+        self._frame = frame
+        self._transcript = transcript
+        self._graphics = graphics
+        self._wanted_theme = wanted_theme
+        self._settings: Settings | None = None
+        self._theme: tuple[str | None] | None = None
+        """What the settings said of the theme when they were last looked at."""
+
+    def follow(self, settings: Settings) -> None:
+        """Do what they say; another folder has others."""
+        if settings is not self._settings:
+            self._settings = settings
+            settings.on_change(self._apply)
+        self._apply()
+
+    def _apply(self) -> None:
+        if self._settings is None:
+            return
+        values = self._settings.values
+        look, composer = self._transcript.look, self._frame.composer
+        composer.arrange(
+            padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
+        )
+        self._frame.theme.code_indent = expand_tabs(sanitise(values.markdown.code_block_indent))
+        look.pad = values.output_pad
+        look.image_columns = values.terminal.image_width_cells
+        look.graphics = self._graphics if values.terminal.show_images else None
+        if look.hides_thinking != values.hide_thinking_block:
+            self._transcript.hide_thinking(hidden=values.hide_thinking_block)
+        self._follow_theme(values)
+
+    def _follow_theme(self, values: Values) -> None:
+        if self._theme == (values.theme,):
+            return
+        first = self._wanted_theme if self._theme is None else None
+        self._theme = (values.theme,)
+        try:
+            self._frame.themes.use(first or values.theme)
+        except BadTheme as problem:
+            self._transcript.notice(problem.explain(), "warning")
+            self._frame.tui.request_render()

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
+from pi.agent.open_answer import MessageToken, OpenAnswer
+from pi.agent.policy import Interrupt
+from pi.ai.builder import MessageBuilder
+from pi.ai.messages import AssistantMessage, Context, Interruption, UserMessage
+from pi.ai.models.model import Model
+from pi.ai.providers.faux import Step
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream, Flush
+from pi.testing import says
+from pi.testing.streams import ScriptedStream
+from tests.agent.agents import Stage
+
+
+def test_between_answers_there_is_no_token() -> None:
+    answer = OpenAnswer()
+    tokens = [answer.token]
+    with answer.streaming(lambda: None):
+        tokens.append(answer.token)
+    tokens.append(answer.token)
+
+    assert tokens == [None, 1, None]
+
+
+def test_an_answer_can_be_cut_once_and_only_while_it_is_open() -> None:
+    stopped: list[str] = []
+    answer = OpenAnswer()
+
+    with answer.streaming(lambda: stopped.append("first")):
+        token = answer.token
+        assert token is not None
+        assert answer.interrupt(token, Interrupt("no"))
+        assert not answer.interrupt(token, Interrupt("twice"))
+    with answer.streaming(lambda: stopped.append("second")):
+        assert not answer.interrupt(token, Interrupt("of another one"))
+        assert answer.cut is None
+        newest = answer.token
+    assert newest is not None
+    assert not answer.interrupt(newest, Interrupt("late"))
+    assert stopped == ["first"]
+
+
+class Endless:
+    """Says one word and nothing more until it is cut; then follows a script."""
+
+    def __init__(self, *steps: Step) -> None:
+        self._script = ScriptedStream(*steps)
+        self._begun = False
+
+    def __call__(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        if self._begun:
+            return self._script(model, context, options)
+        self._begun = True
+        return EventStream(MessageBuilder(model, now_ms=0), self._answer)
+
+    async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
+        builder.start()
+        builder.text(0, "hm")
+        flush()
+        await asyncio.Event().wait()
+
+
+def cutting(stage: Stage, event: type, cut: Interrupt) -> list[bool]:
+    """Cut the first answer when an event of that kind is told; gives whether that was in time."""
+    done: list[bool] = []
+
+    def listen(told: Any) -> None:
+        answers = not isinstance(told, MessageStart | MessageEnd) or isinstance(
+            told.message, AssistantMessage
+        )
+        if isinstance(told, event) and answers and not done:
+            token = stage.agent.message_token
+            done.append(token is not None and stage.agent.interrupt(token, cut))
+
+    stage.agent.subscribe(listen)
+    return done
+
+
+async def test_a_stream_that_says_nothing_more_can_be_cut_and_the_run_asks_again() -> None:
+    stage = Stage(stream=Endless(says("better")))
+    draft = UserMessage(content="mind the rule")
+    done = cutting(stage, MessageUpdate, Interrupt("rule", by="rules", entries=(draft,)))
+
+    await stage.agent.prompt("go")
+
+    assert done == [True]
+    assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
+    cut = stage.agent.state.messages[1]
+    assert (cut.text, cut.interrupt) == ("hm", Interruption(by="rules", reason="rule"))
+    assert stage.told.count("agent_start") == 1
+
+
+async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_told() -> None:
+    stage = Stage(says("one two three"), says("four"))
+    cutting(stage, MessageUpdate, Interrupt("enough"))
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:aborted", "assistant:stop"]
+
+
+async def test_what_was_said_before_a_cut_from_outside_may_be_kept() -> None:
+    stage = Stage(says("one two three"), says("four"))
+    cutting(stage, MessageUpdate, Interrupt("enough", keep=True))
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:stop", "assistant:stop"]
+
+
+async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
+    stage = Stage(says("one"))
+    done = cutting(stage, MessageEnd, Interrupt("late"))
+
+    await stage.agent.prompt("go")
+
+    assert done == [False]
+    assert stage.roles == ["user", "assistant:stop"]
+    assert not stage.agent.interrupt(MessageToken(1), Interrupt("later still"))
+
+
+async def test_an_abort_beats_a_cut() -> None:
+    stage = Stage(says("one two"), says("never asked"))
+
+    def both(told: Any) -> None:
+        if isinstance(told, MessageUpdate) and (token := stage.agent.message_token):
+            stage.agent.interrupt(token, Interrupt("again"))
+            stage.agent.abort()
+
+    stage.agent.subscribe(both)
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:aborted"]
+
+
+async def test_the_next_request_is_shown_without_asking_anybody() -> None:
+    stage = Stage(says("one"), system_prompt="Be kind.")
+
+    before = stage.agent.next_request()
+    await stage.agent.prompt("go")
+    after = stage.agent.next_request()
+
+    assert [type(message).__name__ for message in before.messages] == ["SystemMessage"]
+    assert tuple(after.messages) == stage.agent.state.messages
+    assert len(stage.provider.requests) == 1

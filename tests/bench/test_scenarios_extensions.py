@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from bench.mock_process import MockProcess
+from bench.scenarios.catalog import SCENARIOS
+from bench.scenarios.extensions import SCENARIOS as EXTENSIONS
+from bench.trial import observe
+
+
+def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
+    assert set(EXTENSIONS) <= set(SCENARIOS)
+    assert [scenario.name for scenario in EXTENSIONS if len(scenario.name) > 15] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("starting", "2"),
+        ("bare_starting", "2"),
+        ("dispatching", "2", "sync"),
+        ("dispatching", "2", "async"),
+        ("bare_dispatching", "2", "sync"),
+        ("reloading", "1"),
+    ],
+)
+def test_a_program_prints_its_figure(arguments: tuple[str, ...], server: MockProcess) -> None:
+    name, *rest = arguments
+    words = (sys.executable, "-m", f"bench.programs.extensions.{name}", *rest)
+
+    assert float(observe(words, server).run.output) > 0

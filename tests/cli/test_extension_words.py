@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import MockProcess
+from pi.cli.arguments import Arguments, BadArguments, ExtensionOption, parse_arguments
+from pi.cli.extension_words import (
+    decided,
+    decided_early,
+    declared_in_manifests,
+    flag_row,
+    with_subcommand,
+)
+from pi.cli.flags import Flag
+from pi.coding.extension_host.flags import ExtensionFlag
+from tests.cli.program import Program
+
+PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
+BUDGET = ExtensionFlag(name="budget", kind="string")
+KNOWN = [("planner", PLAN), ("timer", BUDGET)]
+
+DECLARED = """\
+# /// pi
+# name = "timer"
+# activate = ["flag:budget"]
+# [flags.budget]
+# type = "string"
+# description = "when to stop"
+# ///
+def extension(pi):
+    budget = pi.flag("budget", type="string")
+
+    @pi.on("input")
+    def tell(event, ctx):
+        return {"action": "transform", "text": f"{event.text} within {budget()}"}
+"""
+UNDECLARED = """\
+def extension(pi):
+    plan = pi.flag("plan")
+    budget = pi.flag("budget", type="string")
+
+    @pi.on("input")
+    def tell(event, ctx):
+        return {"action": "transform", "text": f"{event.text}: {plan()}, {budget()}"}
+"""
+
+
+def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
+    return tuple(ExtensionOption(name=name, value=value) for name, value in pairs)
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "messages"),
+    [
+        ("--plan go on", sure(("plan", None)), ("go", "on")),
+        ("--plan=no go", sure(("plan", "no")), ("go",)),
+        ("--budget 15m go", sure(("budget", "15m")), ("go",)),
+        ("--budget=15m go", sure(("budget", "15m")), ("go",)),
+        ("--budget= go", sure(("budget", "")), ("go",)),
+        ("--budget 1m --plan --budget 2m", sure(("budget", "2m"), ("plan", None)), ()),
+        ("-- --plan", (), ("--plan",)),
+    ],
+)
+def test_an_option_is_understood_once_extensions_are_known(
+    words: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
+) -> None:
+    told = decided(parse_arguments(words.split()), KNOWN)
+
+    assert told == Arguments(extension_options=options, messages=messages)
+
+
+def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
+    words = ("--plan", "go", "@file", "--budget", "-p")
+
+    assert parse_arguments(words) == Arguments(
+        options={"print": True},
+        files=("file",),
+        extension_options=(
+            ExtensionOption(name="plan", value="go", is_sure=False),
+            ExtensionOption(name="budget"),
+        ),
+        undecided=words,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("--budget", 'Extension flag "--budget" requires a value', ""),
+        ("--budget --plan", 'Extension flag "--budget" requires a value', ""),
+        ("--plam", "Unknown option: --plam", "Did you mean --plan?"),
+        ("--providr=x", "Unknown option: --providr=x", "Did you mean --provider?"),
+    ],
+)
+def test_what_nobody_knows_is_an_error_with_what_is_like_it(
+    words: str, message: str, hint: str
+) -> None:
+    undecided = parse_arguments(words.split())
+
+    with pytest.raises(BadArguments) as caught:
+        decided(undecided, KNOWN)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_a_short_option_is_never_one_of_an_extension() -> None:
+    with pytest.raises(BadArguments, match="Unknown option: -q"):
+        parse_arguments(["-q"])
+
+
+def agent(tmp_path: Path, **files: str) -> dict[str, str]:
+    folder = tmp_path / "agent" / "extensions"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    return {"HOME": str(tmp_path), "PI_CODING_AGENT_DIR": str(tmp_path / "agent")}
+
+
+def of_timer(flags: tuple[Flag, ...]) -> list[Flag]:
+    return [flag for flag in flags if flag.group == "Extension timer"]
+
+
+def test_manifests_tell_flags_without_being_run(tmp_path: Path) -> None:
+    environ = agent(tmp_path, timer=DECLARED, broken="# /// pi\n# api = [\n# ///\n")
+
+    declared = declared_in_manifests(parse_arguments([]), environ, tmp_path)
+
+    assert of_timer(declared.flags) == [
+        flag_row("timer", ExtensionFlag(name="budget", kind="string", description="when to stop"))
+    ]
+    assert declared.is_complete
+
+
+def test_without_extensions_there_are_no_flags_of_theirs(tmp_path: Path) -> None:
+    environ = agent(tmp_path, timer=DECLARED)
+
+    assert declared_in_manifests(parse_arguments(["-ne"]), environ, tmp_path).flags == ()
+
+
+@pytest.mark.parametrize("words", ["--budget 15m go", "--budget=15m go"])
+def test_what_manifests_declare_is_decided_before_anything_is_loaded(
+    tmp_path: Path, words: str
+) -> None:
+    environ = agent(tmp_path, timer=DECLARED, other=UNDECLARED)
+
+    told = decided_early(parse_arguments(words.split()), environ, tmp_path)
+
+    assert (told.extension_options, told.messages) == (sure(("budget", "15m")), ("go",))
+    assert told.undecided == ()
+
+
+def test_what_nobody_can_know_is_an_error_before_anything_is_loaded(tmp_path: Path) -> None:
+    environ = agent(tmp_path, timer=DECLARED)
+
+    with pytest.raises(BadArguments, match="Unknown option: --plan"):
+        decided_early(parse_arguments(["--plan"]), environ, tmp_path)
+
+
+def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
+    environ = agent(tmp_path, other=UNDECLARED)
+    undecided = parse_arguments(["--plan"])
+
+    assert decided_early(undecided, environ, tmp_path) == undecided
+
+
+def asked(server: MockProcess) -> str:
+    """What the person said, as the last request tells it."""
+    return str(json.loads(server.log()[-1].body)["messages"][-1]["content"])
+
+
+def test_the_program_gives_extensions_what_they_declare(cli: Program, server: MockProcess) -> None:
+    cli.write("extensions/timer.py", DECLARED)
+
+    ended = cli.run("--budget", "15m", "-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "hello within 15m" in asked(server)
+    assert "  --budget <value>" in cli.run("--help").out
+
+
+def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockProcess) -> None:
+    path = cli.write("plan.py", UNDECLARED)
+    words = ("-p", "--model", "mock/echo-3", "-e", str(path))
+
+    ended = cli.run(*words, "--plan", "hello")
+    assert (ended.code, ended.err) == (0, "")
+    assert "hello: True, None" in asked(server)
+
+    ended = cli.run(*words, "hello", "--budget")
+    assert ended == (1, "", 'Error: Extension flag "--budget" requires a value\n')
+
+    ended = cli.run(*words, "hello", "--plam")
+    assert ended == (1, "", "Error: Unknown option: --plam\nDid you mean --plan?\n")
+
+
+JOINING = """\
+# /// pi
+# activate = ["command:join"]
+# commands = { join = "join a session" }
+# [subcommands.join]
+# help = "join the session of somebody else"
+# mode = "print"
+# [flags.quiet]
+# ///
+def extension(pi):
+    quiet = pi.flag("quiet")
+
+    @pi.command("join")
+    async def join(args, ctx):
+        await pi.send_user_message(f"joined {args}, {quiet()}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["join"], ("/join",)),
+        (["join", "pi://x", "two words", "--quiet"], ("/join pi://x 'two words'",)),
+    ],
+)
+def test_a_word_can_be_a_command_of_an_extension(
+    tmp_path: Path, words: list[str], said: tuple[str, ...]
+) -> None:
+    environ = agent(tmp_path, joining=JOINING)
+
+    arguments = with_subcommand(words, environ, tmp_path)
+
+    assert arguments is not None
+    arguments = decided_early(arguments, environ, tmp_path)
+    assert (arguments.said, arguments.options) == (said, {"print": True})
+
+
+def test_any_other_word_is_something_to_say(tmp_path: Path) -> None:
+    assert with_subcommand(["leave"], agent(tmp_path, joining=JOINING), tmp_path) is None
+    assert parse_arguments(["leave", "now"]).said == ("leave", "now")
+
+
+def test_the_program_runs_the_command_of_an_extension(cli: Program, server: MockProcess) -> None:
+    cli.write("extensions/joining.py", JOINING)
+
+    ended = cli.run("join", "pi://x", "--quiet", "--model", "mock/echo-3")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "joined pi://x, True" in asked(server)
+    assert "\n  join " in cli.run("--help").out

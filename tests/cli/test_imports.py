@@ -1,0 +1,114 @@
+"""What each way to start pi does not load: every module that is not needed makes it slower."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.program import PATIENCE, Program
+
+PROBE = """
+import json, sys
+from pi.cli.main import main
+code = main(sys.argv[1:])
+json.dump(sorted(sys.modules), sys.stderr)
+sys.exit(code)
+"""
+
+NEVER = (
+    "PIL",
+    "dataclasses",
+    "difflib",
+    "email",
+    "encodings.idna",
+    "importlib.metadata",
+    "pi.ai.auth.oauth",
+    "pi.ai.auth.refresh",
+    "pi.ai.auth.sign_in",
+    "pi.agent.coercion",
+    "pi.agent.compaction.preparation",
+    "pi.agent.compaction.summarising",
+    "pi.batteries",
+    "pi.coding.compaction.carrying_out",
+    "pi.coding.compaction.strategies",
+    "pi.coding.export",
+    "pi.coding.extension_host.api",
+    "pi.coding.extension_host.host",
+    "pi.coding.packages.discovery",
+    "pi.coding.runtime.hosted",
+    "pi.coding.runtime.port",
+    "pi.coding.session.catalog",
+    "pi.coding.session.importing",
+    "pi.coding.shell.terminal",
+    "pi.coding.tools.diff",
+    "pi.coding.tools.grep",
+    "pi.tui",
+    "pygments",
+    "pyromark",
+    "shutil",
+    "tempfile",
+    "wcwidth",
+    "yaml12",
+)
+"""Packages count with everything inside."""
+
+
+def inside(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
+    """The modules that are loaded when the program ends, which it does well."""
+    finished = subprocess.run(
+        [sys.executable, "-c", PROBE, *words],
+        cwd=cli.cwd,
+        env=cli.variables,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    modules: list[str] = json.loads(finished.stderr)
+    return modules
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (("-p", "hi"), ""),
+        (("--mode", "json", "-p", "hi"), ""),
+        (("--mode", "rpc"), '{"type": "get_state"}\n'),
+    ],
+)
+def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], stdin: str) -> None:
+    model = ("--model", "mock/echo-1")
+    loaded(cli, *model, *words, stdin=stdin)  # the first start of all makes indexes
+
+    modules = loaded(cli, *model, *words, stdin=stdin)
+
+    assert "pi.coding.runtime.assemble" in modules
+    assert [module for module in modules if inside(module, NEVER)] == []
+
+
+def test_a_session_that_asks_nobody_loads_no_http_client(cli: Program) -> None:
+    modules = loaded(cli, "--mode", "rpc", "--model", "mock/echo-1", stdin='{"type":"get_state"}\n')
+
+    assert [module for module in modules if inside(module, ("pi.ai.http", "pi.ai.wire"))] == []
+
+
+def test_the_first_frame_needs_no_agent_no_model_and_no_session() -> None:
+    code = "import json, sys, pi.cli.interactive; json.dump(sorted(sys.modules), sys.stdout)"
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
+    )
+
+    modules = json.loads(child.stdout)
+
+    behind = ("pi.agent", "pi.ai", "pi.coding", "PIL", "pygments", "pyromark", "wcwidth")
+    assert "pi.modes.interactive.app" in modules
+    assert [module for module in modules if inside(module, behind)] == []

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.cli.kept_sessions import KeptSessions
+from pi.coding.session.errors import NoMatchingSession
+from pi.coding.session.log import SessionLog
+from tests.coding.session.kept import THERE, keep, shelf
+
+
+def closed(log: SessionLog | None) -> Path | None:
+    """The file of a session, which nobody has open any more."""
+    assert log is not None
+    log.close()
+    return log.file
+
+
+def yes(question: str) -> bool:
+    return True
+
+
+def no(question: str) -> bool:
+    return False
+
+
+def test_a_session_is_opened_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path), "x", id="abc")
+    kept = KeptSessions(tmp_path, shelf(tmp_path))
+
+    assert closed(kept.named("ab", no)) == file
+    with pytest.raises(NoMatchingSession):
+        kept.named("zz", yes)
+
+
+def test_one_of_another_project_is_copied_only_if_that_is_wanted(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path, THERE), "x", id="abc")
+    kept = KeptSessions(tmp_path, shelf(tmp_path))
+
+    assert kept.named("abc", no) is None
+    copy = closed(kept.named("abc", yes))
+    assert copy is not None and copy.parent == shelf(tmp_path).directory != file.parent
+
+
+def test_a_fork_leaves_the_original_as_it_is(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path), "x", id="abc")
+    before = file.read_bytes()
+
+    copy = closed(KeptSessions(tmp_path, shelf(tmp_path)).forked("abc"))
+
+    assert copy != file and file.read_bytes() == before
+
+
+def test_an_id_that_nobody_has_is_given_to_a_new_session(tmp_path: Path) -> None:
+    told: list[str] = []
+    log = KeptSessions(tmp_path, shelf(tmp_path)).by_id("mine", told.append)
+    log.close()
+
+    assert log.header.id == "mine"
+    assert told == [
+        "Warning: No project session found with id 'mine'; creating a new session with that id."
+    ]
+
+
+def test_the_last_one_goes_on(tmp_path: Path) -> None:
+    keep(shelf(tmp_path, at=1), "x", id="first")
+    last = keep(shelf(tmp_path, at=2), "x", id="second")
+
+    assert closed(KeptSessions(tmp_path, shelf(tmp_path)).last(None)) == last

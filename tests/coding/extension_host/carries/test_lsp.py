@@ -1,0 +1,68 @@
+"""LSP: what is written is changed before, and diagnosed after; one service for a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.ai.messages import ToolResultMessage
+from pi.ai.providers.faux import calls, says
+from pi.base.records import replace
+from pi.extension import ExtensionAPI, FileChange, FileWrite, FileWritten, Scope
+from tests.coding.extension_host.stage import playing
+
+
+class Service:
+    """A language server, as far as it matters."""
+
+    started = 0
+
+    def __init__(self, scope: Scope, told: list[str]) -> None:
+        Service.started += 1
+        self.ended = False
+        scope.on_close(lambda: told.append("closed"))
+
+    async def format(self, text: bytes) -> bytes:
+        return text.replace(b"\t", b"    ")
+
+    async def diagnose(self, text: bytes) -> tuple[str, ...]:
+        return ("1: unused variable x",) if b"x =" in text else ()
+
+
+def lsp(told: list[str]) -> object:
+    def extension(pi: ExtensionAPI) -> None:
+        async def start(scope: Scope) -> Service:
+            return Service(scope, told)
+
+        async def through(change: FileChange, write: FileWrite) -> FileWritten:
+            service = await pi.shared(("lsp", str(pi.context.cwd), id(told)), start)
+            after = await service.format(change.after)
+            written = await write(replace(change, after=after))
+            notes = await service.diagnose(after)
+            details = {"diagnostics": list(notes)}
+            return replace(written, notes=written.notes + notes, details=details)
+
+        pi.wrap_files(through)
+
+    return extension
+
+
+async def test_edits_and_writes_are_formatted_and_diagnosed(tmp_path: Path) -> None:
+    told: list[str] = []
+    began = Service.started
+    edits = [{"oldText": "y", "newText": "\tx = 1"}]
+    steps = (
+        calls("write", path="a.py", content="\ty"),
+        calls("edit", path="a.py", edits=edits),
+        says("done"),
+    )
+    async with playing(tmp_path, lsp(told), steps=steps) as play:  # type: ignore[arg-type]
+        await play.session.prompt("go")
+
+        first, second = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        assert (play.stage.cwd / "a.py").read_text() == " " * 8 + "x = 1"
+        assert [block.text for block in first.content] == ["Successfully wrote to a.py"]  # type: ignore[union-attr]
+        assert second.content[-1].text == "1: unused variable x"  # type: ignore[union-attr]
+        assert isinstance(second.details, dict)
+        assert second.details["diagnostics"] == ["1: unused variable x"]
+        assert (Service.started - began, told) == (1, [])
+    assert told == ["closed"]

@@ -1,0 +1,61 @@
+"""Plan mode: other tools, another model, no writes; and everything as it was afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.ai.messages import ToolResultMessage
+from pi.ai.providers.faux import calls, says
+from pi.extension import ExtensionAPI, FileChange, FileWrite, FileWritten, ToolFailed
+from tests.coding.extension_host.stage import playing
+from tests.coding.runtime.stage import Pair
+
+
+def plan(pi: ExtensionAPI) -> None:
+    """``/plan`` and ``/go``."""
+    undo: list[Any] = []
+
+    async def refuse(change: FileChange, write: FileWrite) -> FileWritten:
+        raise ToolFailed("Only plan.")
+
+    @pi.command("plan")
+    async def begin(args: str, ctx: Any) -> None:
+        tools, model = pi.get_active_tools(), ctx.model
+        guard = pi.wrap_files(refuse, at="first")
+        pi.set_active_tools(["read", "write"])
+        assert await pi.set_model(pi.models.resolve("faux/plain"))  # type: ignore[arg-type]
+        await pi.append_entry("plan", {"on": True})
+
+        async def end() -> None:
+            guard.remove()
+            pi.set_active_tools(tools)
+            await pi.set_model(model)
+            await pi.append_entry("plan", {"on": False})
+
+        undo.append(end)
+
+    @pi.command("go")
+    async def go(args: str, ctx: Any) -> None:
+        await undo.pop()()
+
+
+async def test_nothing_is_written_until_the_plan_is_approved(tmp_path: Path) -> None:
+    write = calls("write", path="a", content="x")
+    pair = Pair(write, says("planned"), write, says("done"))
+    async with playing(tmp_path, plan) as play:
+        play.stage.registry.models.register(pair)
+        before = play.session.active_tools
+        await play.session.prompt("/plan")
+        await play.session.prompt("make it")
+        planned = (play.session.active_tools, (play.stage.cwd / "a").exists())
+        await play.session.prompt("/go")
+        await play.session.prompt("make it")
+
+        assert planned == (("read", "write"), False)
+        assert (play.session.active_tools, (play.stage.cwd / "a").read_text()) == (before, "x")
+        asked = [request.model.id for request in pair.requests]
+        assert asked == ["plain", "plain", "faux", "faux"]
+        results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        assert [result.is_error for result in results] == [True, False]
+        assert play.failures == []

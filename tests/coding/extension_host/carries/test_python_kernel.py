@@ -1,0 +1,117 @@
+"""A kernel: a child that lives on, updates, pictures, an end at an abort, and a prefix."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pi.ai.messages import ToolResultMessage
+from pi.ai.providers.faux import calls, says
+from pi.extension import (
+    Child,
+    ExtensionAPI,
+    Image,
+    InputMode,
+    Scope,
+    Text,
+    ToolContext,
+    ToolResult,
+)
+from tests.coding.extension_host.stage import playing
+
+PROGRAM = """
+import json, sys
+space = {}
+for line in sys.stdin:
+    print(json.dumps(repr(eval(line, space))), flush=True)
+"""
+PICTURE = Image(data="aGk=", mime_type="image/png")
+
+
+class Kernel:
+    """Python that remembers what it was told."""
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+        self.interrupted = 0
+
+    async def run(self, code: str) -> str:
+        """What an expression comes to; an end in between is remembered."""
+        await self._child.write(code.encode() + b"\n")
+        try:
+            return str(json.loads(await self._child.output.readline()))
+        except asyncio.CancelledError:
+            self.interrupted += 1
+            raise
+
+
+def kernel(pi: ExtensionAPI) -> None:
+    """``python`` for the model and ``$`` for the person, in one process."""
+
+    async def start(scope: Scope) -> Kernel:
+        return Kernel(await pi.spawn([sys.executable, "-u", "-c", PROGRAM], scope=scope))
+
+    async def shared() -> Kernel:
+        return await pi.shared(("kernel", str(pi.context.cwd)), start, linger=5)
+
+    @pi.tool
+    async def python(code: str, ctx: ToolContext) -> ToolResult:
+        """Run an expression."""
+        ctx.update(ToolResult.of("running"))
+        value = await (await shared()).run(code)
+        return ToolResult(content=(Text(text=value), PICTURE))
+
+    async def typed(text: str, ctx: Any) -> None:
+        value = await (await shared()).run(text)
+        await pi.send_message({"custom_type": "python", "content": f"{text} = {value}"})
+
+    pi.add_input_mode("$", InputMode(label="python", run=typed))
+
+
+async def test_the_person_and_the_model_use_the_same_kernel_in_session_after_session(
+    tmp_path: Path,
+) -> None:
+    steps = (calls("python", code="x + 1"), says("42"))
+    async with playing(tmp_path, kernel, steps=steps) as play:
+        assert play.session.extensions.input_mode("$1") is not None
+        assert await play.session.extensions.take("$ (x := 41)")
+        await play.session.prompt("go on")
+        results = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        await play.session.new_session()
+        await play.session.extensions.take("$ x")
+
+        assert [result.content for result in results] == [(Text(text="42"), PICTURE)]
+        updates = play.told("ToolExecutionUpdate")
+        assert [event.partial_result.content for event in updates] == [(Text(text="running"),)]
+        assert [m.content for m in play.session.messages] == ["x = 41"]  # type: ignore[union-attr]
+        assert play.failures == []
+        await play.host.close()
+        await play.stage.clock.advance(6)
+
+
+async def test_an_abort_reaches_what_the_tool_waits_for(tmp_path: Path) -> None:
+    ended = asyncio.Event()
+    begun = asyncio.Event()
+
+    def slow(pi: ExtensionAPI) -> None:
+        @pi.tool
+        async def wait(ctx: ToolContext) -> str:
+            """Wait for ever."""
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+            return ""
+
+    async with playing(tmp_path, slow, steps=(calls("wait"), says("never"))) as play:
+        run = asyncio.ensure_future(play.session.prompt("go"))
+        async with asyncio.timeout(30):
+            await begun.wait()
+            await play.session.abort()
+            await run
+
+        assert ended.is_set()

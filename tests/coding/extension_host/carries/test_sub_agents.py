@@ -1,0 +1,116 @@
+"""Sub-agents: several at once, each with tools and a model of its own, and what they did kept."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import calls, says
+from pi.ai.request import Call
+from pi.extension import (
+    ExtensionAPI,
+    Resource,
+    ResourceRef,
+    ResourceWindow,
+    SubSession,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+)
+from tests.coding.extension_host.stage import FakeUI, playing
+
+
+class Agents:
+    """``agent://number`` gives what one has answered."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        text = self._pi.context.artifacts.read(int(ref.rest))
+        if text is None:
+            raise ToolFailed(f"There is no agent {ref.rest}.")
+        return Resource(text=text)
+
+
+def agents(pi: ExtensionAPI) -> None:
+    """``task`` sends two at once; one question too many is refused by the parent's guard."""
+    pi.add_scheme("agent", Agents(pi))
+
+    @pi.tool
+    async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
+        """Have several questions answered side by side."""
+        limit = asyncio.Semaphore(2)
+        done: list[str] = []
+
+        async def ask(question: str) -> str:
+            async with limit:
+                spec = SubSession(
+                    prompt=question, tools=("bash", "read"), system="Answer.", seconds=60
+                )
+                handle = await pi.sub_session(spec)
+                story: list[str] = []
+                handle.events(lambda event: story.append(type(event).__name__))
+                answer = await handle.result()
+                number = pi.context.artifacts.save("agent", answer.text if answer else "")
+                done.append(question)
+                ctx.update(ToolResult.of(f"{len(done)} of {len(questions)}"))
+                pi.context.ui.set_widget("agents", [f"done: {question}" for question in done])
+                await pi.publish("agent_done", {"number": number, "steps": len(story)})
+                return number
+
+        numbers = await asyncio.gather(*map(ask, questions))
+        return ToolResult.of(" ".join(f"agent://{number}" for number in numbers))
+
+    @pi.on("tool_call")
+    def guard(event: Any, ctx: Any) -> Any:
+        if "forbidden" in str(event.input):
+            return {"reason": "Not here."}
+        return None
+
+
+def answering(call: Call) -> Any:
+    """One script for the parent and those that work for it, whoever comes first."""
+    said = str(call.messages)
+    if "Answer." not in said:
+        if "agent://" not in said:
+            return calls("task", questions=["one?", "two?"])
+        if "read agents" not in said:
+            return calls("read", path="agent://0")
+        return says("both")
+    if "Not here" in said or "two?" not in said:
+        return says("number one" if "one?" in said else "number two")
+    return calls("bash", command="echo forbidden") if "Not here" not in said else says("two")
+
+
+async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Path) -> None:
+    ui = WidgetUI()
+    steps = (answering,) * 5
+    async with playing(tmp_path, agents, steps=steps, ui=ui) as play:
+        await play.session.prompt("ask both")
+
+        artifacts = play.host.session.place.artifacts
+        texts = sorted(artifacts.read(number) or "" for number in artifacts.numbers())
+        assert texts == ["number one", "number two"]
+        assert [len(event.data) for event in play.told("ExtensionEvent")] == [2, 2]
+        assert ui.widgets[-1] == 2
+        refused = [
+            request
+            for request in play.stage.provider.requests
+            if "Not here" in str(request.messages)
+        ]
+        assert len(refused) == 1
+        assert play.failures == []
+
+
+class WidgetUI(FakeUI):
+    """Counts the lines of widgets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.widgets: list[int] = []
+
+    def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
+        if lines:
+            self.widgets.append(len(lines))

@@ -1,0 +1,79 @@
+"""Todo: entries that follow the branch, a widget that follows them, and reminders nobody sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import calls, says
+from pi.coding.session.messages import CustomMessage
+from pi.coding.session.opening import open_session
+from pi.extension import Custom, ExtensionAPI, ExtensionContext
+from tests.coding.extension_host.stage import FakeUI, playing
+
+
+class Lines(FakeUI):
+    """Sees widgets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.widget: Any = None
+
+    def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
+        self.widget = lines
+
+
+def todo(pi: ExtensionAPI) -> None:
+    def tasks(ctx: ExtensionContext) -> list[str]:
+        kept = [
+            entry.data
+            for entry in ctx.session_manager.get_branch()
+            if isinstance(entry, Custom) and entry.custom_type == "todo"
+        ]
+        return list(kept[-1]) if kept and isinstance(kept[-1], list) else []
+
+    def show(event: Any, ctx: ExtensionContext) -> None:
+        ctx.ui.set_widget("todo", tasks(ctx) or None)
+
+    for name in ("session_start", "session_tree", "session_compact"):
+        pi.on(name, show)
+
+    @pi.tool
+    async def todo(tasks: list[str]) -> str:
+        """Keep a list."""
+        await pi.append_entry("todo", tasks)
+        show(None, pi.context)
+        return "kept"
+
+    @pi.on("agent_settled")
+    async def remind(event: Any, ctx: ExtensionContext) -> None:
+        if tasks(ctx):
+            message = {"custom_type": "todo", "content": "There are open tasks.", "display": False}
+            await pi.send_message(message, deliver_as="next_turn")
+
+
+async def test_the_list_follows_branch_and_resume_and_the_model_is_reminded(
+    tmp_path: Path,
+) -> None:
+    ui = Lines()
+    steps = (says("hi"), calls("todo", tasks=["a", "b"]), says("kept"), says("on it"))
+    async with playing(tmp_path, todo, steps=steps, ui=ui) as play:
+        await play.session.prompt("hello")
+        await play.session.prompt("plan")
+        shown = [ui.widget]
+        await play.session.prompt("go on")
+        reminders = [m for m in play.session.messages if isinstance(m, CustomMessage)]
+        first, *_ = play.session.facts.fork_points()
+        await play.session.tree.go_to(first.entry_id)
+        shown.append(ui.widget)
+        file = play.session.session_file
+
+        assert shown == [["a", "b"], None]
+        assert [(m.content, m.display) for m in reminders] == [("There are open tasks.", False)]
+        assert "open tasks" in str(play.stage.provider.requests[-1].messages[-1].content)
+        assert play.failures == []
+
+    again = Lines()
+    assert file is not None
+    async with playing(tmp_path, todo, ui=again, open_log=lambda shelf: open_session(file, shelf)):
+        assert again.widget == ["a", "b"]

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import pytest
+
+from pi.base.clock import SystemClock
+from pi.coding.extension_host.activation import (
+    asks_session,
+    is_for,
+    may_sleep,
+    wanted_at_start,
+    wanted_in,
+)
+from pi.coding.extension_host.manifest import Manifest, ToolManifest
+from pi.coding.extension_host.ui import Mode
+from pi.coding.session.entries import Custom, CustomMessageEntry
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.stamps import Stamps
+from pi.coding.settings.settings import Settings
+
+
+def waiting_for(*triggers: str) -> Manifest:
+    return Manifest(activate=triggers)
+
+
+def session() -> SessionLog:
+    stamps = Stamps(SystemClock(), bytes)
+    return new_session(Shelf(directory=None, cwd="/home/ada/project", report=print, stamps=stamps))
+
+
+@pytest.mark.parametrize(
+    ("triggers", "wanted"),
+    [
+        ((), True),
+        (("startup",), True),
+        (("command:x", "session"), True),
+        (("flag:budget",), True),
+        (("flag:other",), False),
+        (("mode:json",), True),
+        (("mode:interactive", "mode:rpc"), False),
+        (("command:x", "event:input", "tool:x", "scheme:x", "entry:x", "setting:x"), False),
+    ],
+)
+def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: bool) -> None:
+    assert wanted_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is wanted
+
+
+@pytest.mark.parametrize(
+    ("manifest", "sleeps"),
+    [
+        (waiting_for("command:x", "entry:x", "setting:x", "flag:other", "mode:rpc"), True),
+        (Manifest(modes=("interactive",)), True),
+        (Manifest(), False),
+        (waiting_for("command:x", "flag:budget"), False),
+        (waiting_for("command:x", "event:input"), False),
+        (waiting_for("tool:bash"), False),
+        (waiting_for("scheme:x"), False),
+        (Manifest(activate=("command:x",), tools={"x": ToolManifest(description="X")}), False),
+    ],
+)
+def test_what_nobody_can_meet_before_a_command_may_sleep(manifest: Manifest, sleeps: bool) -> None:
+    assert may_sleep(manifest, {"budget": "15m"}, "print") is sleeps
+
+
+def test_the_screen_is_the_interactive_mode() -> None:
+    assert wanted_at_start(waiting_for("mode:interactive"), {}, "tui")
+
+
+def test_an_extension_can_be_for_some_modes_alone() -> None:
+    manifest = Manifest(modes=("interactive", "json"))
+
+    assert [is_for(manifest, mode) for mode in get_args(Mode)] == [True, False, True, False]
+    assert all(is_for(Manifest(), mode) for mode in get_args(Mode))
+
+
+@pytest.mark.parametrize(
+    ("raw", "wanted"),
+    [
+        ({"tui": {"line": {"items": []}}}, True),
+        ({"tui": {"line": True}}, True),
+        ({"tui": {"line": False}}, False),
+        ({"tui": {"line": None}}, False),
+        ({"tui": {}}, False),
+        ({"tui": 3}, False),
+    ],
+)
+def test_a_setting_that_has_a_value_counts(raw: dict[str, object], wanted: bool) -> None:
+    manifest = waiting_for("setting:tui.line")
+
+    assert asks_session(manifest)
+    assert wanted_in(session(), Settings.in_memory(raw), manifest) is wanted
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [("todo", True), ("other", False)])
+def test_an_entry_of_its_own_counts(kind: Literal["todo", "other"], wanted: bool) -> None:
+    log = session()
+    log.append(CustomMessageEntry(custom_type="todo", content="said to the model"))
+    log.append(Custom(custom_type=kind, data={"left": 3}))
+
+    manifest = waiting_for("entry:todo")
+
+    assert asks_session(manifest)
+    assert wanted_in(log, Settings.in_memory(), manifest) is wanted
+
+
+def test_what_waits_for_its_use_alone_asks_no_session() -> None:
+    assert not asks_session(waiting_for("command:x", "flag:y"))

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi.ai.errors import AuthenticationFailed
+from pi.ai.providers.provider import Provider
+from pi.ai.request import Access, StreamOptions
+from pi.coding.extension_host.credentials import AuthSource, AuthSources, AuthUnavailable
+from pi.coding.extension_host.order import Owner, Rows
+
+ME = Owner(name="me", path="/me.py")
+ACME = Provider(id="acme", name="Acme")
+SERVICES: Any = None
+
+
+def sources(*finds: Any, names: frozenset[str] | None = None) -> tuple[AuthSources, list[str]]:
+    rows: Rows[AuthSource] = Rows()
+    failures: list[str] = []
+    for find in finds:
+        rows.add(AuthSource(find=find, names=names), ME)
+    return AuthSources(rows, lambda owner, what, why: failures.append(f"{what}: {why}")), failures
+
+
+async def later(name: str) -> str | None:
+    return f"key of {name}"
+
+
+def broken(name: str) -> str:
+    raise ValueError("no")
+
+
+def forbidding(name: str) -> str:
+    raise AuthUnavailable("The vault is closed.", hint="Open it.")
+
+
+async def test_the_first_source_that_knows_a_key_counts() -> None:
+    found, failures = sources(lambda name: None, broken, later, lambda name: "other")
+
+    assert await found.key("acme") == "key of acme"
+    assert await found.access(ACME, None, StreamOptions(), SERVICES) == Access(
+        api_key="key of acme", kind="api_key"
+    )
+    assert failures == ["credentials of acme: no"] * 2
+
+
+async def test_a_source_may_forbid_that_anybody_else_is_asked() -> None:
+    found, failures = sources(forbidding, later)
+
+    with pytest.raises(AuthUnavailable):
+        await found.key("acme")
+    with pytest.raises(AuthenticationFailed, match="The vault is closed"):
+        await found.access(ACME, None, StreamOptions(), SERVICES)
+    assert failures == []
+
+
+async def test_a_key_of_the_command_line_goes_before_all_sources() -> None:
+    found, _ = sources(forbidding)
+
+    assert await found.access(ACME, None, StreamOptions(api_key="mine"), SERVICES) is None
+
+
+async def test_only_those_who_are_named_are_known_to_have_a_key() -> None:
+    anybody, _ = sources(later)
+    named, _ = sources(later, names=frozenset({"other"}))
+
+    assert not anybody.is_configured(ACME)
+    assert named.is_configured(Provider(id="other", name="Other"))
+    assert await named.key("acme") is None

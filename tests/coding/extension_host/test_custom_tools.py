@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.ai.providers.faux import calls, says
+from tests.coding.runtime.stage import Stage
+
+FUNCTION = """\
+from pi.extension import tool
+
+@tool
+def count(text: str) -> str:
+    "Count letters."
+    return str(len(text))
+"""
+FACTORY = """\
+from pi.extension import tool
+
+{kind} tools(pi):
+    @tool(name="{name}")
+    async def where() -> str:
+        "Say where pi is."
+        result = await pi.exec(["pwd"])
+        return result.stdout.strip()
+    return {result}
+"""
+
+
+async def test_a_function_in_a_file_of_tools_is_a_tool(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("count", text="four"), says("four"))
+    stage.write(".pi/agent/tools/count.py", FUNCTION)
+    session = await stage.open()
+
+    await session.prompt("how long is it?")
+
+    assert stage.provider.requests[-1].messages[-1].content[0].text == "4"  # type: ignore[union-attr]
+    assert [(info.name, info.rank, info.state) for info in session.extensions.infos()] == [
+        ("count", "user", "loaded")
+    ]
+    await session.close()
+
+
+@pytest.mark.parametrize(("kind", "result"), [("def", "where"), ("async def", "[where]")])
+async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, result: str) -> None:
+    stage = Stage(tmp_path, calls("where"), says("there"))
+    code = FACTORY.format(kind=kind, name="where", result=result)
+    stage.write("project/.pi/tools/where/__init__.py", code)
+
+    session = await stage.open(approve=False)
+    assert session.extensions.host.tools() == {}
+    await session.close()
+
+    session = await stage.open(approve=True)
+    await session.prompt("where?")
+    assert stage.provider.requests[-1].messages[-1].content[0].text == str(stage.cwd)  # type: ignore[union-attr]
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("WORDS = 3\n", "brings no tool"),
+        (FACTORY.format(kind="def", name="read", result="where"), "the name of a built-in tool"),
+        (FACTORY.format(kind="def", name="x", result="3"), "3 is no tool"),
+        ("def tools(pi): raise RuntimeError('no')\n", "RuntimeError: no"),
+    ],
+)
+async def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, code: str, problem: str) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/tools/bad.py", code)
+    session = await stage.open()
+
+    assert session.extensions.host.tools() == {}
+    (report,) = [text for text in stage.reports if "bad.py" in text]
+    assert problem in report
+    await session.close()
+
+
+async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/tools/notes.md", "# Notes")
+    stage.write(".pi/agent/tools/rg", "a program")
+    old = stage.write(".pi/agent/tools/old.ts", "export default () => {}")
+    session = await stage.open()
+
+    assert list(session.extensions.foreign()) == [str(old)]
+    assert session.extensions.host.tools() == {}
+    await session.close()

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.coding.extension_host.drawing import Drawn, made
+
+
+class Line:
+    """Draws what it was made of."""
+
+    def __init__(self, *given: object) -> None:
+        self.given = given
+        self.forgotten = 0
+
+    def render(self, width: int) -> Sequence[str]:
+        return [f"{width}{self.given}"]
+
+    def invalidate(self) -> None:
+        self.forgotten += 1
+
+
+class Broken:
+    """Cannot be drawn."""
+
+    def render(self, width: int) -> Sequence[str]:
+        raise ValueError("no rows")
+
+
+def test_a_maker_is_given_as_much_as_it_asks_for() -> None:
+    def two(tui: str, theme: str, extra: str = "own") -> Line:
+        return Line(tui, theme, extra)
+
+    drawn = [made(make, "tui", "theme", "keys").render(1) for make in (Line, lambda: Line(), two)]
+
+    assert drawn == [["1('tui', 'theme', 'keys')"], ["1()"], ["1('tui', 'theme', 'own')"]]
+
+
+def test_what_fails_is_told_once_and_is_empty_from_then_on() -> None:
+    told: list[str] = []
+    broken = Drawn(Broken(), lambda problem: told.append(str(problem)))
+
+    assert [broken.render(9), broken.render(9)] == [(), ()]
+    broken.invalidate()
+
+    assert told == ["no rows"]
+
+
+def test_what_does_not_fail_is_drawn_as_it_is() -> None:
+    line = Line()
+    drawn = Drawn(line, lambda problem: None)
+
+    drawn.invalidate()
+
+    assert (drawn.render(3), line.forgotten) == (["3()"], 1)

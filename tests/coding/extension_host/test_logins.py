@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi.ai.auth.clients import LoginSettings
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.auth.errors import LoginCancelled
+from pi.ai.auth.login_ui import AuthUrl, DeviceCode, Progress, Prompt
+from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
+from pi.ai.request import Access
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.logins import (
+    ExtensionLogin,
+    LoginCallbacks,
+    OAuthConfig,
+    oauth_from,
+)
+from pi.testing import FakeClock
+from tests.ai.auth.scripted_ui import ScriptedUI
+
+TOKENS = {"type": "oauth", "access": "a", "refresh": "r", "expires": 5, "team": "blue"}
+CREDENTIAL = OAuthCredential(access="a", refresh="r", expires=5, extra={"team": "blue"})
+HTTP: Any = None
+
+
+async def give(_: Any) -> dict[str, Any]:
+    return TOKENS
+
+
+def config(**changes: Any) -> OAuthConfig:
+    return OAuthConfig(**{"name": "Acme", "login": give, "refresh_token": give, **changes})
+
+
+async def test_a_login_asks_and_shows_what_it_wants() -> None:
+    ui = ScriptedUI("Ada", "secret", "code")
+
+    async def login(person: LoginCallbacks) -> dict[str, Any]:
+        person.on_auth("https://acme.example", "agree there")
+        person.on_device_code("AB-CD", "https://acme.example/device", expires_in=60)
+        person.on_progress("waiting")
+        name = await person.on_prompt("Name?", placeholder="you")
+        key = await person.on_prompt("Key?", secret=True)
+        return {**TOKENS, "who": (name, key, await person.on_manual_code_input("Code?"))}
+
+    made = await ExtensionLogin(config(login=login)).login(ui, HTTP, FakeClock(), LoginSettings())
+
+    assert made.extra["who"] == ("Ada", "secret", "code")
+    assert ui.notices == [
+        AuthUrl(url="https://acme.example", instructions="agree there"),
+        DeviceCode(user_code="AB-CD", url="https://acme.example/device", expires_in=60),
+        Progress(message="waiting"),
+    ]
+    assert ui.prompts == [
+        Prompt(kind="text", message="Name?", placeholder="you"),
+        Prompt(kind="secret", message="Key?"),
+        Prompt(kind="manual_code", message="Code?"),
+    ]
+
+
+async def test_tokens_are_kept_with_everything_that_came_with_them() -> None:
+    login = ExtensionLogin(config())
+
+    assert await login.login(ScriptedUI(), HTTP, FakeClock(), LoginSettings()) == CREDENTIAL
+    assert await login.refresh(CREDENTIAL, HTTP, FakeClock(), LoginSettings()) == CREDENTIAL
+    assert login.access(CREDENTIAL, LoginSettings()) == Access(api_key="a", kind="oauth")
+
+
+async def test_what_requests_take_along_may_be_something_else() -> None:
+    login = ExtensionLogin(config(get_api_key=lambda credential: credential.extra["team"]))
+
+    assert login.access(CREDENTIAL, LoginSettings()).api_key == "blue"
+
+
+async def test_a_login_that_fails_is_explained_and_one_that_is_given_up_is_not() -> None:
+    async def fail(_: Any) -> dict[str, Any]:
+        raise ValueError("no such team")
+
+    async def give_up(_: Any) -> dict[str, Any]:
+        raise LoginCancelled("Enough.")
+
+    async def half(_: Any) -> dict[str, Any]:
+        return {"access": "a"}
+
+    for act, error in ((fail, "no such team"), (half, "has no 'refresh'")):
+        with pytest.raises(ExtensionError, match=error):
+            await ExtensionLogin(config(login=act)).login(
+                ScriptedUI(), HTTP, FakeClock(), LoginSettings()
+            )
+    with pytest.raises(LoginCancelled):
+        await ExtensionLogin(config(login=give_up)).login(
+            ScriptedUI(), HTTP, FakeClock(), LoginSettings()
+        )
+
+
+@pytest.mark.parametrize(
+    ("raised", "seen"),
+    [
+        (ValueError("later"), ProviderUnavailable),
+        (AuthenticationFailed("gone"), AuthenticationFailed),
+    ],
+)
+async def test_only_a_refusal_makes_the_person_sign_in_again(
+    raised: Exception, seen: type[Exception]
+) -> None:
+    async def refresh(_: Any) -> dict[str, Any]:
+        raise raised
+
+    with pytest.raises(seen, match=str(raised)):
+        await ExtensionLogin(config(refresh_token=refresh)).refresh(
+            CREDENTIAL, HTTP, FakeClock(), LoginSettings()
+        )
+
+
+def test_a_login_may_be_a_dict_of_its_fields() -> None:
+    fields = {"name": "Acme", "login": give, "refresh_token": give, "is_subscription": True}
+
+    assert ExtensionLogin(oauth_from(fields, "acme")).settings.subscription
+    with pytest.raises(ExtensionError, match="The login of acme cannot be understood"):
+        oauth_from({"name": "Acme"}, "acme")

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.coding.extension_host.open_dialogs import OpenDialogs
+
+
+class Person:
+    """Answers when told to."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.says: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.is_bothered = False
+
+    async def ask(self) -> str | None:
+        self.is_bothered = True
+        self.asked.set()
+        try:
+            return await self.says
+        finally:
+            self.is_bothered = False
+
+
+async def test_an_answer_is_given_to_whoever_asks() -> None:
+    person, dialogs = Person(), OpenDialogs()
+    person.says.set_result("yes")
+
+    assert await dialogs.answer(person.ask(), None) == "yes"
+
+
+async def test_the_end_leaves_every_question() -> None:
+    person, dialogs = Person(), OpenDialogs()
+    waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
+    await person.asked.wait()
+
+    dialogs.leave()
+
+    assert await waiting == "left"
+    assert not person.is_bothered
+
+
+async def test_whoever_is_cancelled_takes_the_question_along() -> None:
+    person, dialogs = Person(), OpenDialogs()
+    waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
+    await person.asked.wait()
+
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    assert not person.is_bothered

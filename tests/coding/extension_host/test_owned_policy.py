@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request, StopRun
+from pi.agent.tool import ToolResult
+from pi.ai.events import Delta
+from pi.ai.messages import AssistantMessage, ToolCall, ToolResultMessage
+from pi.ai.providers.faux import calls, says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.owned_policy import OwnedPolicy, OwnedWatcher, owned
+from tests.coding.extension_host.stage import playing
+
+
+class Broken(Policy):
+    """Fails wherever it is asked."""
+
+    async def before_request(self, request: Request) -> Request:
+        raise ValueError("1")
+
+    def on_delta(self, delta: Delta, answer: Partial) -> None:
+        raise ValueError("2")
+
+    async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
+        raise ValueError("3")
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        raise ValueError("4")
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        raise ValueError("5")
+
+
+async def test_a_policy_that_fails_is_named_and_the_run_goes_on(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_policy(Broken())
+
+    steps = (calls("bash", command="echo hi"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        answer = await play.session.prompt("go")
+
+        assert answer is not None
+        assert answer.text == "done"
+    assert set(play.failures) == {
+        "at_boundary: 5",
+        "before_request: 1",
+        "on_delta: 2",
+        "after_answer: 3",
+        "after_tool: 4",
+    }
+    paths = {failed.extension_path for failed in play.told("ExtensionFailed")}
+    assert paths == {"<inline:1:extension>"}
+
+
+async def test_a_guard_that_fails_guards_all_the_same(tmp_path: Path) -> None:
+    class Guard(Policy):
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            raise ValueError("not sure")
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_policy(Guard())
+
+    steps = (calls("bash", command="echo hi"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("go")
+
+        (result,) = [m for m in play.session.messages if isinstance(m, ToolResultMessage)]
+        assert (result.is_error, result.content[0].text) == (True, "not sure")  # type: ignore[union-attr]
+
+
+def test_only_who_watches_tokens_is_shown_them() -> None:
+    class Quiet(Policy):
+        pass
+
+    owner = Owner(name="me", path="/me.py")
+    quiet, loud = (owned(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
+
+    assert (type(quiet), type(loud)) == (OwnedPolicy, OwnedWatcher)
+    assert type(quiet).on_delta is Policy.on_delta
+
+
+@pytest.mark.parametrize("decision", [Interrupt("cut"), StopRun("stop")])
+def test_what_is_raised_on_purpose_is_no_failure(decision: Exception) -> None:
+    class Decides(Policy):
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            raise decision
+
+    failures: list[object] = []
+    owner = Owner(name="me", path="/me.py")
+    policy = owned(Decides(), owner, lambda *failed: failures.append(failed))
+
+    with pytest.raises(type(decision)):
+        policy.on_delta(None, AssistantMessage)  # type: ignore[arg-type]
+    assert failures == []
+    assert getattr(decision, "by", "Decides") == "Decides"

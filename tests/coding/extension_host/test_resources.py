@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from tests.coding.extension_host.stage import playing
+
+
+async def test_rules_are_there_without_anybody_saying_where(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, approve=True) as play:
+        play.stage.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
+        (rule,) = apis[0].context.resources.load("rules")
+
+        assert (rule.key, rule.source, rule.scope) == ("tabs", "cursor", "project")
+
+
+async def test_a_project_that_is_not_trusted_brings_nothing(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, approve=False) as play:
+        play.stage.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
+        play.stage.write("project/.pi/rules/tabs.mdc", "Use tabs.")
+
+        assert apis[0].context.resources.load("rules") == ()
+
+
+async def test_extensions_bring_kinds_and_sources_that_end_with_them(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def kinds(pi: ExtensionAPI) -> None:
+        pi.context.resources.add_kind("snippets", lambda text, path: (path.stem, text), min)
+
+    def sources(pi: ExtensionAPI) -> None:
+        found = pi.context.resources.add_source(
+            "snippets", lambda where: [where.agent_dir / "hello"], priority=1
+        )
+
+        @pi.on("session_start")
+        def load(event: Any, ctx: Any) -> None:
+            seen.extend(item.value for item in ctx.resources.load("snippets"))
+            found.remove()
+            seen.extend(ctx.resources.load("snippets"))
+
+    stage_file = tmp_path / "home" / ".pi" / "agent" / "hello"
+    stage_file.parent.mkdir(parents=True)
+    stage_file.write_text("Hello!")
+    async with playing(tmp_path, kinds, sources) as play:
+        assert play.failures == []
+        assert seen == [("hello", "Hello!")]
+        await play.host.unload()
+        assert len(play.host.registries.resource_sources) == 0
+
+
+async def test_a_kind_that_nobody_knows_is_named(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append):
+        with pytest.raises(ExtensionError, match="no kind of resources called 'songs'"):
+            apis[0].context.resources.load("songs")
+
+
+async def test_skills_and_templates_are_those_of_the_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    agent = tmp_path / "home" / ".pi" / "agent"
+    for name, text in {
+        "skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidy up.\n---\nTidy.",
+        "prompts/hi.md": "Say hi.",
+    }.items():
+        (agent / name).parent.mkdir(parents=True)
+        (agent / name).write_text(text)
+
+    async with playing(tmp_path, apis.append):
+        resources = apis[0].context.resources
+        (skill,), (prompt,) = resources.load("skills"), resources.load("prompts")
+
+        assert (skill.key, skill.value.description, skill.scope) == ("tidy", "Tidy up.", "user")
+        assert (prompt.key, prompt.path) == ("hi", agent / "prompts/hi.md")

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from pi.coding.extension_host.order import Names, Owner, Rows
+from pi.coding.extension_host.views import View, ViewOptions, Views, drawn_rows, found_view
+
+OWNER = Owner(name="todo", path="/home/ada/todo.py")
+
+
+class Drawn:
+    """Draws its width."""
+
+    def render(self, width: int) -> Sequence[str]:
+        return [str(width)]
+
+
+class Shelf:
+    """Views, and who was told what."""
+
+    def __init__(self, **views: View) -> None:
+        self.names: Names[View] = Names()
+        self.told: list[tuple[str, str, str]] = []
+        for name, view in views.items():
+            self.names.add(f"message:{name}", view, OWNER)
+        self.transforms: Rows[Callable[..., str]] = Rows()
+        self.views = Views(self.names, self.transforms, self._failed)
+
+    def rows(self, name: str) -> list[str] | None:
+        return self.views.rows("message", name, "thing", ViewOptions(expanded=True), "theme", 9)
+
+    def _failed(self, owner: Owner, event: str, problem: BaseException) -> None:
+        self.told.append((owner.name, event, str(problem)))
+
+
+@pytest.mark.parametrize(
+    ("given", "rows"),
+    [
+        (None, None),
+        ("one\ntwo", ["one", "two"]),
+        (["one", "two"], ["one", "two"]),
+        (Drawn(), ["7"]),
+    ],
+)
+def test_a_view_gives_lines_in_whatever_way(given: Any, rows: list[str] | None) -> None:
+    assert drawn_rows(given, 7) == rows
+
+
+def test_a_view_is_given_the_thing_how_to_draw_it_and_the_colours() -> None:
+    seen: list[Any] = []
+    shelf = Shelf(note=lambda *given: seen.append(given))
+
+    assert (shelf.rows("note"), shelf.rows("other")) == (None, None)
+    assert seen == [("thing", ViewOptions(expanded=True), "theme")]
+    assert (shelf.views.has("message", "note"), shelf.views.has("tool", "note")) == (True, False)
+    assert (shelf.views.has_any("message"), shelf.views.has_any("entry")) == (True, False)
+
+
+def test_a_view_that_is_named_is_imported_when_it_is_drawn() -> None:
+    assert found_view("textwrap:dedent")("  x") == "x"
+
+
+def test_a_view_that_fails_is_told_once_and_left_out() -> None:
+    shelf = Shelf(note="no.such.module:view")
+
+    assert [shelf.rows("note"), shelf.rows("note")] == [None, None]
+    assert shelf.told == [("todo", "view message:note", "No module named 'no'")]
+
+
+def test_a_view_that_follows_one_that_failed_is_drawn() -> None:
+    shelf = Shelf(note=lambda *given: 1 / 0)
+    assert shelf.rows("note") is None
+
+    shelf.names.add("message:note", lambda *given: "better", Owner(name="b", path="b", number=1))
+
+    assert shelf.rows("note") == ["better"]
+
+
+def test_markdown_is_changed_by_all_that_do_not_fail() -> None:
+    shelf = Shelf()
+    shelf.transforms.add(lambda text, about: text + about["message_type"], OWNER)
+    shelf.transforms.add(lambda text: text, Owner(name="bad", path="bad", number=1))
+    shelf.transforms.add(lambda text, about: text.upper(), Owner(name="up", path="up", number=2))
+
+    drawn = [shelf.views.markdown("by ", {"message_type": "user"}) for _ in range(2)]
+
+    assert drawn == ["BY USER"] * 2
+    assert [told[:2] for told in shelf.told] == [("bad", "markdown")]

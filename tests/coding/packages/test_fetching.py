@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.clock import SystemClock
+from pi.base.records import replace
+from pi.coding.packages.discovery import Layer
+from pi.coding.packages.entries import Entry
+from pi.coding.packages.fetching import fetch_missing, is_package, layer_for_one_run
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.programs import Programs
+from pi.coding.packages.stores import Stores
+from tests.coding.packages.making import FakeNpm, Repository, make_package
+
+
+@pytest.fixture
+def stores(tmp_path: Path, programs: Programs) -> Stores:
+    return Stores(
+        agent_dir=tmp_path / "agent", cwd=tmp_path, programs=programs, clock=SystemClock()
+    )
+
+
+def layer(shelf: Shelf, *sources: str) -> Layer:
+    return Layer(shelf=shelf, entries=tuple(Entry(source=source) for source in sources))
+
+
+async def test_what_is_missing_is_fetched_and_told(
+    stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
+) -> None:
+    npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
+    repository.commit("skills/b/SKILL.md")
+    wanted = layer(shelf, "npm:tips", repository.source, "./nowhere", "npm:../bad")
+    told: list[str] = []
+
+    await fetch_missing([wanted], stores, told.append)
+    again: list[str] = []
+    await fetch_missing([wanted], stores, again.append)
+
+    assert told == [
+        "Installing npm:tips...",
+        "Installed npm:tips",
+        f"Installing {repository.source}...",
+        f"Installed {repository.source}",
+    ]
+    assert again == []
+
+
+async def test_one_that_fails_stops_no_other(
+    stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
+) -> None:
+    npm.break_down("npm error 404 Not Found\n")
+    repository.commit("skills/b/SKILL.md")
+    told: list[str] = []
+
+    await fetch_missing([layer(shelf, "npm:tips", repository.source)], stores, told.append)
+
+    assert told[1].startswith("Warning: npm:tips was not installed: npm view failed: 404 Not Found")
+    assert told[-1] == f"Installed {repository.source}"
+    assert not (shelf.npm / "node_modules" / "tips").exists()
+
+
+async def test_offline_nothing_is_fetched(stores: Stores, shelf: Shelf, npm: FakeNpm) -> None:
+    offline = replace(stores, programs=replace(stores.programs, offline=True))
+
+    await fetch_missing([layer(shelf, "npm:tips")], offline, pytest.fail)
+
+    assert npm.calls() == []
+
+
+def test_files_and_folders_that_are_extensions_are_no_packages(tmp_path: Path) -> None:
+    make_package(tmp_path / "tips", "extensions/x.py skills/a/SKILL.md")
+    make_package(tmp_path / "module", "__init__.py skills/a/SKILL.md")
+    make_package(tmp_path / "files", "x.py")
+    named = ["npm:tips", "git:github.com/you/tips", "pypi:tips", "tips", "./tips"]
+    others = ["module", "files", "files/x.py", "nowhere", "npm:../bad", ""]
+
+    assert [text for text in [*named, *others] if is_package(text, tmp_path)] == named
+
+
+def test_packages_of_the_command_line_mean_the_same_on_any_shelf(tmp_path: Path) -> None:
+    make_package(tmp_path / "tips", "skills/a/SKILL.md")
+    shelf = Shelf(scope="temporary", base=tmp_path / "agent" / "temporary")
+
+    found = layer_for_one_run(["./tips", "npm:tips", "x.py"], tmp_path, shelf)
+
+    assert found == layer(shelf, str(tmp_path / "tips"), "npm:tips")

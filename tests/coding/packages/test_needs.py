@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.packages.discovery import Layer, find_packages
+from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.needs import declared_needs
+from pi.coding.packages.places import Shelf
+from pi.coding.packages.pypi import RECORD
+from pi.coding.packages.source import LocalSource
+from pi.coding.packages.store import PackageStore
+from tests.coding.packages.conftest import MakeStore
+from tests.coding.packages.making import Repository, make_package, make_wheel, snapshot
+
+
+def project(*needs: str) -> str:
+    return f'[project]\nname = "tips"\nversion = "1"\ndependencies = {list(needs)!r}\n'
+
+
+def import_roots(store: PackageStore) -> list[Path | None]:
+    layer = Layer(shelf=store.shelf, entries=store.entries())
+    return [package.import_root for package in find_packages([layer]).packages]
+
+
+@pytest.mark.parametrize(
+    ("text", "needs"),
+    [
+        (project("one", "two>=2; python_version > '3'"), ("one", "two>=2; python_version > '3'")),
+        ("[project]\nname = 'x'\n", ()),
+        ("[project]\ndependencies = 3\n", ()),
+        ("[tool.pi]\n", ()),
+    ],
+)
+def test_the_needs_of_a_project_are_read(tmp_path: Path, text: str, needs: tuple[str, ...]) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    assert declared_needs(tmp_path) == needs
+
+
+@pytest.mark.parametrize("text", [project("x @ git+https://example.org/x"), "[project"])
+def test_what_would_have_to_be_built_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    with pytest.raises(InstallFailed):
+        declared_needs(tmp_path)
+
+
+@pytest.mark.slow
+async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
+    store: PackageStore, repository: Repository, wheelhouse: Path, tmp_path: Path
+) -> None:
+    make_wheel(wheelhouse, "pi-inner", "1.0")
+    (repository.folder / "pyproject.toml").write_text(project("msgspec", "pi-inner"))
+    repository.commit("extensions/x.py")
+    await store.install(repository.source, tmp_path)
+    (root,) = import_roots(store)
+    assert root is not None
+    assert (root / "pi_inner" / "__init__.py").read_text() == "VERSION = '1.0'\n"
+    before = snapshot(store.shelf.base)
+
+    (repository.folder / "pyproject.toml").write_text(project("pi-nowhere"))
+    repository.commit("extensions/y.py")
+    with pytest.raises(InstallFailed, match="pip install failed"):
+        await store.install(repository.source, tmp_path)
+    assert snapshot(store.shelf.base) == before
+
+    (repository.folder / "pyproject.toml").write_text(project("msgspec"))
+    repository.commit("extensions/z.py")
+    await store.install(repository.source, tmp_path)
+    assert import_roots(store) == [None]
+
+
+@pytest.mark.slow
+async def test_a_folder_that_is_used_in_place_gets_what_it_needs_elsewhere(
+    make_store: MakeStore, wheelhouse: Path, tmp_path: Path
+) -> None:
+    store = make_store("project")
+    make_wheel(wheelhouse, "pi-inner", "1.0")
+    tips = make_package(tmp_path / "tips", "extensions/x.py")
+    (tips / "pyproject.toml").write_text(project("pi-inner"))
+    before = snapshot(tips)
+
+    await store.install(str(tips), tmp_path)
+    (root,) = import_roots(store)
+    assert root == store.shelf.needs(LocalSource(path=tips))
+    assert root.is_relative_to(store.shelf.base) and (root / RECORD).is_file()
+    assert (root.parent / ".gitignore").read_text() == "*\n"
+    assert snapshot(tips) == before
+
+    await store.remove(str(tips), tmp_path, pytest.fail)
+    assert not root.exists()
+
+
+def test_two_folders_of_one_name_need_nothing_together(tmp_path: Path) -> None:
+    shelf = Shelf(scope="user", base=tmp_path)
+
+    one, two = (shelf.needs(LocalSource(path=tmp_path / each / "tips")) for each in "ab")
+
+    assert one != two and one.name.startswith("tips-")

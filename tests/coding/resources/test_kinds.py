@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.resources.frontmatter import BadResource
+from pi.coding.resources.kinds import (
+    ResourceItem,
+    ResourceKind,
+    ResourceSource,
+    Where,
+    load_kind,
+)
+
+NOTES = ResourceKind(name="notes", parse=lambda text, path: text.strip() or None, key=str.lower)
+
+
+def place(tmp_path: Path, *, trusted: bool = True) -> Where:
+    cwd = tmp_path / "home" / "project"
+    for folder in (cwd, tmp_path / "home" / "agent"):
+        folder.mkdir(parents=True, exist_ok=True)
+    return Where(
+        cwd=cwd, home=tmp_path / "home", agent_dir=tmp_path / "home/agent", trusts=lambda _: trusted
+    )
+
+
+def source(name: str, *paths: Path, priority: int = 0) -> ResourceSource:
+    return ResourceSource(kind="notes", name=name, find=lambda _: paths, priority=priority)
+
+
+def test_of_two_with_one_name_the_source_with_the_higher_priority_counts(tmp_path: Path) -> None:
+    where, warnings = place(tmp_path), list[str]()
+    low, high = where.agent_dir / "low", where.cwd / "high"
+    low.write_text("Tea")
+    high.write_text("tea")
+
+    found = load_kind(
+        NOTES, [source("a", low), source("b", high, priority=5)], where, warnings.append
+    )
+
+    assert found == (
+        ResourceItem(key="tea", value="tea", path=high, source="b", scope="project", priority=5),
+        ResourceItem(
+            key="tea", value="Tea", path=low, source="a", scope="user", priority=0, shadowed=True
+        ),
+    )
+    assert warnings == []
+
+
+def test_nothing_of_a_project_is_opened_before_it_is_trusted(tmp_path: Path) -> None:
+    where = place(tmp_path, trusted=False)
+    mine, theirs = where.agent_dir / "mine", where.cwd / "theirs"
+    mine.write_text("mine")
+    theirs.write_text("theirs")
+
+    found = load_kind(NOTES, [source("a", theirs, mine)], where, print)
+
+    assert [item.value for item in found] == ["mine"]
+
+
+def test_what_lies_above_in_the_same_repository_is_the_projects_too(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    assert where.scope(where.home / "notes") == "user"
+
+    (where.home / ".git").mkdir()
+
+    assert where.project == where.home
+    assert where.scope(where.home / "notes") == "project"
+    assert where.scope(where.agent_dir / "notes") == "user"
+
+
+def test_files_that_are_missing_empty_or_broken_are_passed_over(tmp_path: Path) -> None:
+    where, warnings = place(tmp_path), list[str]()
+    empty, broken = where.cwd / "empty", where.cwd / "broken"
+    empty.write_text("")
+    broken.write_bytes(b"\xff")
+
+    found = load_kind(
+        NOTES, [source("a", empty, broken, where.cwd / "gone")], where, warnings.append
+    )
+
+    assert found == ()
+    assert warnings == [f"{broken} was not used as one of the notes: the file is not UTF-8 text"]
+
+
+def test_a_kind_may_refuse_a_file(tmp_path: Path) -> None:
+    def parse(text: str, path: Path) -> None:
+        raise BadResource("it rhymes")
+
+    where, warnings = place(tmp_path), list[str]()
+    (where.cwd / "poem").write_text("x")
+    kind = ResourceKind(name="notes", parse=parse, key=str)
+
+    assert load_kind(kind, [source("a", where.cwd / "poem")], where, warnings.append) == ()
+    assert len(warnings) == 1

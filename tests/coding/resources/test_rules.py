@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.resources.kinds import load_kind
+from pi.coding.resources.rules import RULES, SOURCES, Rule, parse_rule
+from tests.coding.resources.test_kinds import place
+
+PATH = Path("/somewhere/tabs.mdc")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Use tabs.", Rule(name="tabs", path=str(PATH), content="Use tabs.")),
+        (
+            "---\ndescription: d\nglobs: '*.py'\nalwaysApply: true\ncondition: TODO\n---\nx\n",
+            Rule(
+                name="tabs",
+                path=str(PATH),
+                content="x",
+                description="d",
+                globs=("*.py",),
+                always_apply=True,
+                condition="TODO",
+            ),
+        ),
+        (
+            "---\nglobs: [a, 1, b]\nalwaysApply: 'yes'\nttsr_trigger: t\n---\nx",
+            Rule(name="tabs", path=str(PATH), content="x", globs=("a", "b"), condition="t"),
+        ),
+        (
+            "---\n: : [\n---\nx",
+            Rule(name="tabs", path=str(PATH), content="---\n: : [\n---\nx"),
+        ),
+    ],
+)
+def test_a_rule_is_read_from_any_agents_file(text: str, rule: Rule) -> None:
+    assert parse_rule(text, PATH) == rule
+
+
+def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    for name in (
+        "project/.cursor/rules/a.mdc",
+        "project/.windsurf/rules/b.md",
+        "project/.clinerules",
+        "project/.claude/rules/d.md",
+        "project/.pi/rules/a.md",
+        "agent/rules/f.md",
+        ".codeium/windsurf/memories/global_rules.md",
+    ):
+        path = where.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+
+    found = load_kind(RULES, SOURCES, where, print)
+
+    assert [(item.source, item.key, item.scope, item.shadowed) for item in found] == [
+        ("pi", "a", "project", False),
+        ("pi", "f", "user", False),
+        ("claude", "d", "project", False),
+        ("cursor", "a", "project", True),
+        ("windsurf", "b", "project", False),
+        ("windsurf", "global_rules", "user", False),
+        ("cline", "clinerules", "project", False),
+    ]
+
+
+def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    (where.home / ".clinerules").mkdir()
+    (where.home / ".clinerules" / "one.md").write_text("x")
+
+    found = load_kind(RULES, SOURCES, where, print)
+
+    assert [item.key for item in found] == ["one"]

@@ -1,0 +1,134 @@
+"""A provider's cache is read again while somebody takes their time, if that pays."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.agent.tool import ToolContext
+from pi.ai.messages import Usage
+from pi.ai.models.model import Model, ModelCost, PromptCache
+from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
+from pi.base.records import replace
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.runtime.cache_warming import decision, lifetime
+from pi.testing import ScriptedProvider
+from tests.coding.extension_host.stage import Play, playing
+from tests.coding.runtime.stage import kinds
+
+COST = ModelCost(input=10, output=10, cache_read=1, cache_write=10)
+CACHED = replace(FAUX_MODEL, cost=COST, prompt_cache=PromptCache(short=100))
+
+
+class Cached(ScriptedProvider):
+    """Serves a model whose cache is known to live for 100 seconds."""
+
+    def models(self) -> tuple[Model, ...]:
+        return (CACHED,)
+
+
+async def prompt(play: Play, *steps: Any) -> Cached:
+    provider = Cached(*steps)
+    play.stage.registry.models.register(provider)
+    await play.session.set_model(CACHED)
+    await play.session.prompt("hello")
+    return provider
+
+
+def big(reply: Reply) -> Reply:
+    return replace(reply, usage=Usage(input=1000, output=10))
+
+
+async def test_a_cache_stays_warm_while_a_tool_runs_and_the_log_knows_what_it_cost(
+    tmp_path: Path,
+) -> None:
+    go_on, begun = asyncio.Event(), asyncio.Event()
+
+    def slow(pi: ExtensionAPI) -> None:
+        @pi.tool
+        async def wait(ctx: ToolContext) -> str:
+            """Wait."""
+            begun.set()
+            await go_on.wait()
+            return "done"
+
+    async with playing(tmp_path, slow) as play:
+        run = asyncio.ensure_future(
+            prompt(play, big(calls("wait")), says("w"), says("w"), says("done"))
+        )
+        async with asyncio.timeout(30):
+            await begun.wait()
+            await play.stage.clock.advance(190)
+            go_on.set()
+            provider = await run
+
+        first, *again, _ = provider.requests
+        assert [request.options for request in again] == [first.options] * 2
+        assert [request.messages[:2] for request in again] == [first.messages[:2]] * 2
+        assert kinds(play.session)[-3:] == ["assistant", "usage", "usage"]
+        assert len(provider.requests) == 4
+        assert play.stage.clock.sleeping == 0  # nobody waits any more
+
+
+async def test_at_rest_it_is_only_done_when_the_person_wants_it_and_not_for_ever(
+    tmp_path: Path,
+) -> None:
+    settings = {"cacheWarming": "idle"}
+    async with playing(tmp_path, settings=settings) as play:
+        provider = await prompt(play, big(says("hi")), *[says("w")] * 9)
+        await play.stage.clock.advance(1000)
+
+        assert len(provider.requests) == 4  # each time it is less likely to be of use
+        assert kinds(play.session)[-3:] == ["usage"] * 3
+
+
+@pytest.mark.parametrize("settings", [{}, {"cacheWarming": "off"}])
+async def test_otherwise_nobody_waits(tmp_path: Path, settings: dict[str, str]) -> None:
+    async with playing(tmp_path, settings=settings) as play:
+        await prompt(play, big(says("hi")))
+
+        assert play.stage.clock.sleeping == 0
+
+
+async def test_an_extension_has_the_last_word(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def frugal(pi: ExtensionAPI) -> None:
+        @pi.on("cache_warming_decision")
+        def stop(event: Any, ctx: Any) -> Any:
+            seen.append(event)
+            return {"action": "stop"}
+
+    async with playing(tmp_path, frugal, settings={"cacheWarming": "idle"}) as play:
+        provider = await prompt(play, big(says("hi")))
+        await play.stage.clock.advance(1000)
+
+        (event,) = seen
+        assert (event.action, event.continuation_probability) == ("warm", 0.5)
+        assert event.warm_cost < event.miss_cost
+        assert len(provider.requests) == 1
+
+
+async def test_a_session_that_is_left_is_not_warmed(tmp_path: Path) -> None:
+    async with playing(tmp_path, settings={"cacheWarming": "idle"}) as play:
+        provider = await prompt(play, big(says("hi")), says("w"))
+        await play.session.new_session()
+        await play.stage.clock.advance(1000)
+
+        assert len(provider.requests) == 1
+
+
+def test_only_what_is_likely_enough_pays() -> None:
+    likely, unlikely = decision(CACHED, 1000, 1.0), decision(CACHED, 1000, 0.05)
+
+    assert (likely.action, unlikely.action) == ("warm", "stop")
+    assert (likely.warm_cost, likely.miss_cost) == (0.001, 0.01)
+
+
+def test_who_does_not_say_how_long_a_cache_lives_is_not_asked() -> None:
+    known = [lifetime(model, long=long) for model in (FAUX_MODEL, CACHED) for long in (False, True)]
+
+    assert known == [None, None, 100, None]

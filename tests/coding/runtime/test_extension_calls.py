@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.input_modes import InputMode
+from tests.coding.extension_host.stage import playing
+
+
+def kit(story: list[str]) -> Any:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("hello", completions=lambda prefix: [f"{prefix}da"])
+        async def hello(args: str, ctx: Any) -> None:
+            """say hello"""
+            story.append(f"hello {args}")
+
+        @pi.shortcut("ctrl+h", description="say it by key")
+        def key(ctx: Any) -> None:
+            story.append("key")
+
+        @pi.shortcut("ctrl+x")
+        def broken(ctx: Any) -> None:
+            raise ValueError("no")
+
+        async def typed(text: str, ctx: Any) -> None:
+            story.append(f"typed {text}")
+
+        pi.add_input_mode("$", InputMode(label="shout", run=typed))
+        pi.register_flag("loud", description="shout")
+        pi.register_markdown_transformer(lambda text, about: text.upper())
+
+    return extension
+
+
+async def test_commands_keys_and_texts_reach_the_extension_that_wants_them(tmp_path: Path) -> None:
+    story: list[str] = []
+    async with playing(tmp_path, kit(story)) as play:
+        extensions = play.session.extensions
+        await extensions.run("/hello Ada")
+        pressed = [await extensions.press(key) for key in ("ctrl+h", "ctrl+q")]
+        taken = [await extensions.take(text) for text in ("$ hi", "hi")]
+
+        assert (pressed, taken) == ([True, False], [True, False])
+        assert story == ["hello Ada", "key", "typed hi"]
+
+
+async def test_what_extensions_offer_is_listed(tmp_path: Path) -> None:
+    async with playing(tmp_path, kit([])) as play:
+        extensions = play.session.extensions
+
+        assert extensions.shortcuts() == {"ctrl+h": "say it by key", "ctrl+x": ""}
+        assert [await extensions.completions(name, "A") for name in ("hello", "gone")] == [
+            ["Ada"],
+            (),
+        ]
+        mode = extensions.input_mode("$x")
+        assert mode is not None
+        assert (mode.label, extensions.input_mode("x")) == ("shout", None)
+        assert [flag.name for _, flag in extensions.flags()] == ["loud"]
+        assert extensions.markdown("hi") == "HI"
+        assert extensions.clashes() == []
+
+
+async def test_what_fails_is_told_and_harms_nobody(tmp_path: Path) -> None:
+    async with playing(tmp_path, kit([])) as play:
+        assert await play.session.extensions.press("ctrl+x")
+
+        assert play.failures == ["shortcut: no"]

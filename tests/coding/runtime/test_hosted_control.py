@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.control import Cancelled, SessionControl
+from pi.coding.extension_host.sub_sessions import SubSession
+from tests.coding.extension_host.stage import playing
+
+
+async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
+    async with playing(tmp_path, steps=(says("hi"),)) as play:
+        await play.session.prompt("hello")
+        control: SessionControl = play.host.session.control
+        first = play.session.session_file
+        seen: list[int] = []
+
+        assert first is not None
+        made = await control.new_session(setup=lambda log: seen.append(len(log.tree)))
+        back = await control.switch_session(first)
+
+        assert (made, back) == (Cancelled(cancelled=False), Cancelled(cancelled=False))
+        assert play.session.session_file == first
+        assert len(seen) == 1
+
+
+async def test_whoever_wants_the_program_to_end_waits_for_rest(tmp_path: Path) -> None:
+    async with playing(tmp_path) as play:
+        control = play.host.session.control
+        control.shutdown()
+        async with asyncio.timeout(30):
+            await play.session.extensions.shutdown_wanted()
+
+
+async def test_a_nested_session_answers_and_is_closed_by_whoever_opened_it(tmp_path: Path) -> None:
+    async with playing(tmp_path, steps=(says("four"),)) as play:
+        nested = await play.host.session.control.open_nested(SubSession(prompt=""))
+        answer = await nested.prompt("2 + 2?")
+        await nested.close()
+
+        assert answer is not None
+        assert answer.text == "four"

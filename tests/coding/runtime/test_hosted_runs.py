@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.extension_events import ExtensionEvent
+from pi.coding.session.messages import CustomMessage
+from tests.coding.extension_host.stage import playing
+
+
+async def test_two_runs_that_extensions_begin_at_once_come_one_after_another(
+    tmp_path: Path,
+) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("both")
+        async def both(args: str, ctx: Any) -> None:
+            for text in ("one", "two"):
+                message = {"custom_type": "x", "content": text}
+                await pi.send_message(message, trigger_turn=True)
+
+    async with playing(tmp_path, extension, steps=(says("1"), says("2"))) as play:
+        await play.session.prompt("/both")
+        said = [m.content for m in play.session.messages if isinstance(m, CustomMessage)]
+
+        assert (said, play.stage.order.count("agent_settled")) == (["one", "two"], 1)
+
+
+async def test_what_an_extension_has_begun_ends_with_the_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    async with playing(tmp_path, apis.append, steps=(says("1"),)) as play:
+        await apis[0].send_user_message("hello")
+        before = asyncio.all_tasks()
+        assert any(task.get_name() == "run of an extension" for task in before)
+    left = [task.get_name() for task in asyncio.all_tasks()]
+    assert "run of an extension" not in left
+    assert play.stage.reports == []
+
+
+async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path) -> None:
+    async with playing(tmp_path, steps=(says("hi"),)) as play:
+        before = play.host.session.runs.next_request()
+        await play.session.prompt("hello")
+        after = play.host.session.runs.next_request()
+
+        asked = play.stage.provider.requests
+        assert len(asked) == 1
+        assert tuple(before.messages) == asked[0].messages[:1]
+        assert [tool.name for tool in before.tools] == list(play.session.active_tools)
+        assert tuple(after.messages)[:-1] == asked[0].messages
+
+
+async def test_events_are_told_apart_from_the_run_that_they_come_from(tmp_path: Path) -> None:
+    async with playing(tmp_path) as play:
+        events = play.host.session.events
+        heard: asyncio.Queue[Any] = asyncio.Queue()
+        events.subscribe(heard.put_nowait)
+        events.tell_soon(ExtensionEvent(name="x"))
+        async with asyncio.timeout(30):
+            assert await heard.get() == ExtensionEvent(name="x")

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.ai.messages import AssistantMessage
+from pi.ai.providers.faux import calls, says
+from pi.coding.compaction.branches import TreeMoved
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.feed import Feed
+from pi.coding.extension_host.feed_items import FeedItem
+from pi.coding.extension_host.replicas import Replica
+from pi.coding.runtime.elsewhere import RunsElsewhere
+from pi.coding.session.errors import SessionProblem
+from tests.coding.extension_host.stage import Play, playing
+from tests.coding.runtime.test_elsewhere import FakeRemote
+
+
+async def follow(feed: Feed, replica: Replica) -> None:
+    """Take over everything that has been told so far, as it would come over a wire."""
+    for _ in range(len(feed._items)):
+        item = msgspec.json.decode(msgspec.json.encode(await anext(feed)))
+        await replica.receive(item)
+
+
+async def shown(
+    tmp_path: Path,
+    act: Callable[[Play, Play, Feed, Replica, FakeRemote], Awaitable[None]],
+    *steps: Any,
+) -> None:
+    """A session that runs, and one that shows it."""
+    apis: list[ExtensionAPI] = []
+    remote = FakeRemote("prompt", "abort")
+    async with (
+        playing(tmp_path / "there", apis.append, steps=steps) as there,
+        playing(tmp_path / "here") as here,
+    ):
+        feed = apis[0].feed()
+        header = msgspec.to_builtins(there.host.session.talk.log.header)
+        replica = await here.host.session.control.open_replica(header, remote)
+        assert replica is not None
+        await act(there, here, feed, replica, remote)
+        feed.close()
+
+
+def lines(play: Play) -> list[bytes]:
+    return [bytes(raw) for raw in play.session.facts.entries()]
+
+
+async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
+    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+        await follow(feed, replica)
+        await there.session.prompt("hello")
+        await follow(feed, replica)
+
+        assert lines(here) == lines(there)
+        assert here.session.messages == there.session.messages
+        assert here.session.session_id == there.session.session_id
+        assert here.session.session_file is None
+        assert here.stage.order == there.stage.order
+        assert here.session.state.model == there.session.state.model
+
+    await shown(tmp_path, act, calls("bash", command="true"), says("hi"))
+
+
+async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
+    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+        moves: list[str | None] = []
+        here.stage.bus.on(TreeMoved, lambda event: moves.append(event.new_leaf_id))
+        await there.session.prompt("hello")
+        (person,) = there.session.facts.fork_points()
+        await there.session.tree.go_to(person.entry_id)
+        await there.session.prompt("good bye")
+        await follow(feed, replica)
+
+        assert here.session.facts.leaf_id == there.session.facts.leaf_id
+        assert here.session.messages == there.session.messages
+        assert len(moves) == 2  # the snapshot, and the move itself
+
+    await shown(tmp_path, act, says("one"), says("two"))
+
+
+async def test_fields_that_nobody_knows_here_stay_in_a_line(tmp_path: Path) -> None:
+    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+        line = '{"type":"novelty","id":"n1","parentId":null,"timestamp":"","odd": 1.50}'
+        await replica.receive(FeedItem(seq=1, kind="entry", data=line))
+
+        assert lines(here) == [line.encode()]
+        with pytest.raises(SessionProblem, match="no entry"):
+            await replica.receive({"kind": "entry", "data": "[]"})
+        await replica.receive({"kind": "later version", "data": 1})
+        await replica.receive({"kind": "event", "data": {"type": "later event"}})
+
+    await shown(tmp_path, act)
+
+
+async def test_prompts_and_aborts_go_to_where_the_session_runs(tmp_path: Path) -> None:
+    async def act(
+        there: Play, here: Play, feed: Feed, replica: Replica, remote: FakeRemote
+    ) -> None:
+        assert await here.session.prompt("hello") is None
+        await here.session.steer("wait")
+        await here.session.follow_up("and then")
+        await here.session.abort()
+
+        asked = ["hello None", "wait steer", "and then followUp", "abort"]
+        assert remote.asked == asked
+        assert here.stage.provider.requests == []
+
+        await here.session.new_session()
+        assert remote.asked == asked  # leaving does not end what runs there
+        assert replica.closed
+
+    await shown(tmp_path, act)
+
+
+async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
+    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+        await there.session.prompt("hello")
+        await follow(feed, replica)
+        (person,) = here.session.facts.fork_points()
+        before = lines(here)
+        for refused in (
+            here.session.set_model("faux/faux"),
+            here.session.set_thinking_level("high"),
+            here.session.compact(),
+            here.session.tree.go_to(person.entry_id),
+            here.session.shell.run("true"),
+        ):
+            with pytest.raises(RunsElsewhere):
+                await refused
+        with pytest.raises(SessionProblem):
+            await here.session.facts.rename("mine")
+
+        assert lines(here) == before
+
+    await shown(tmp_path, act, says("hi"))
+
+
+async def test_whoever_leaves_goes_on_as_before(tmp_path: Path) -> None:
+    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+        await there.session.set_thinking_level("high")
+        await follow(feed, replica)
+        levels = [here.session.state.thinking_level]
+
+        await here.session.new_session()
+        await replica.receive({"kind": "leaf", "data": "gone"})
+        here.stage.provider.add(says("mine"))
+        answer = await here.session.prompt("hello")
+
+        assert isinstance(answer, AssistantMessage)
+        assert answer.text == "mine"
+        levels.append(here.session.state.thinking_level)
+        assert (levels[0], levels[1] == "high") == ("high", False)
+        assert here.session.session_file is not None
+
+    await shown(tmp_path, act)
+
+
+async def test_a_run_there_is_seen_here(tmp_path: Path) -> None:
+    async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
+        states = []
+        for kind in ("agent_start", "agent_settled"):
+            await replica.receive({"kind": "event", "data": {"type": kind}})
+            states.append((here.session.state.is_streaming, here.host.session.runs.idle))
+
+        assert states == [(True, False), (False, True)]
+
+    await shown(tmp_path, act)
+
+
+async def test_a_reader_that_was_far_behind_catches_up(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with (
+        playing(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as there,
+        playing(tmp_path / "here") as here,
+    ):
+        header = msgspec.to_builtins(there.host.session.talk.log.header)
+        replica = await here.host.session.control.open_replica(header, FakeRemote())
+        assert replica is not None
+        feed = apis[0].feed(size=3)
+        await replica.receive(await anext(feed))
+        await there.session.prompt("hello")
+        await follow(feed, replica)
+
+        assert lines(here) == lines(there)
+        feed.close()
+
+
+async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
+    def loyal(pi: ExtensionAPI) -> None:
+        pi.on("session_before_switch", lambda event, ctx: {"cancel": True})
+
+    async with playing(tmp_path, loyal) as play:
+        header = {"id": "x", "timestamp": "", "cwd": "/somewhere"}
+        control = play.host.session.control
+
+        assert await control.open_replica(header, FakeRemote()) is None
+
+
+async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
+    async with playing(tmp_path) as play:
+        before = play.session.session_id
+        with pytest.raises(SessionProblem, match="no header"):
+            await play.host.session.control.open_replica({"id": 1}, FakeRemote())
+
+        assert play.session.session_id == before

@@ -1,0 +1,151 @@
+"""A session in a real process of its own, driven through the client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import AgentSettled, AgentStart, MessageEnd, MessageUpdate
+from pi.ai.events import TextDelta
+from pi.ai.messages import AssistantMessage, Text
+from pi.coding.runtime.events import SessionInfoChanged
+from pi.coding.runtime.rpc_client import RpcClient, RpcEvent, read_event
+from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied
+from tests.modes.golden.lab import Lab
+from tests.modes.golden.model_answers import Answer
+from tests.modes.golden.model_server import EVERYTHING, model_server
+from tests.modes.rpc.peer import says
+
+PATIENCE = 60.0
+
+
+@asynccontextmanager
+async def client(
+    folder: Path, *answers: Answer, words: tuple[str, ...] = ("--model", "mock/mock-r")
+) -> AsyncIterator[RpcClient]:
+    async with asyncio.timeout(PATIENCE), model_server(answers) as models:
+        await models.allow(EVERYTHING)
+        lab = Lab(folder / "lab", models.url)
+        env = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
+        async with RpcClient.started(*words, cwd=lab.project, env=env) as started:
+            yield started
+
+
+async def test_what_is_said_is_answered_and_told_as_records(tmp_path: Path) -> None:
+    async with client(tmp_path, says("hel", "lo")) as session:
+        events = [event async for event in session.ask("hi")]
+        answer = await session.last_answer()
+        stats = await session.stats()
+
+    ends = [event.message for event in events if isinstance(event, MessageEnd)]
+    assert (type(events[0]), type(events[-1])) == (AgentStart, AgentSettled)
+    assert isinstance(ends[-1], AssistantMessage)
+    assert ends[-1].content == (Text(text="hello"),)
+    assert answer == "hello"
+    assert (stats.user_messages, stats.assistant_messages) == (1, 1)
+
+
+async def test_one_prompt_after_another_is_waited_for(tmp_path: Path) -> None:
+    async with client(tmp_path, says("one"), says("two")) as session:
+        answers = [await session.prompt_and_wait(text) for text in ("a", "b")]
+        await session.wait_for_idle()
+
+    assert answers == ["one", "two"]
+
+
+async def test_results_are_records_and_refusals_are_errors(tmp_path: Path) -> None:
+    async with client(tmp_path) as session:
+        state = await session.state()
+        model = await session.set_model("mock", "mock-1")
+        ran = await session.bash("echo hi; exit 3")
+        with pytest.raises(RpcRefused, match="Model not found: no/such"):
+            await session.set_model("no", "such")
+        with pytest.raises(RpcRefused, match=r"Nothing to compact"):
+            await session.request("compact")
+        with pytest.raises(RpcRefused, match="Unknown command: nonsense"):
+            await session.request("nonsense")
+
+    assert (state.is_streaming, state.message_count) == (False, 0)
+    assert model.id == "mock-1"
+    assert (ran.output, ran.exit_code) == ("hi\n", 3)
+
+
+async def test_an_abort_ends_the_run_that_is_waited_for(tmp_path: Path) -> None:
+    async with client(tmp_path, says("half an", hangs=True)) as session:
+        async for event in session.ask("hi"):
+            if isinstance(event, MessageUpdate) and isinstance(
+                event.assistant_message_event, TextDelta
+            ):
+                await session.abort()
+
+        assert await session.last_answer() == "half an"
+
+
+async def test_who_stops_reading_ends_the_run(tmp_path: Path) -> None:
+    async with client(tmp_path, says("half an", hangs=True), says("whole")) as session:
+        async with aclosing(session.ask("hi")) as events:
+            async for event in events:
+                if isinstance(event, MessageUpdate):
+                    break
+        await session.wait_for_idle()
+
+        assert await session.prompt_and_wait("again") == "whole"
+
+
+async def test_a_prompt_that_is_refused_is_not_waited_for(tmp_path: Path) -> None:
+    async with client(tmp_path) as session:
+        with pytest.raises(RpcRefused, match="streamingBehavior"):
+            await session.prompt("hi", streaming="sideways")  # type: ignore[arg-type]
+        await session.wait_for_idle()
+
+
+@pytest.mark.trap(255)
+async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path) -> None:
+    async with client(tmp_path, says("half an", hangs=True)) as session:
+        await session.prompt("hi")
+        idle = asyncio.create_task(session.wait_for_idle())
+        await session.send({"type": "bash", "command": "kill -9 $PPID"})
+
+        with pytest.raises(RpcServerDied, match="by signal 9"):
+            await idle
+
+
+@pytest.mark.trap(255)
+async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with pytest.raises(RpcServerDied) as died:
+        async with client(tmp_path, words=("--model", "nobody/knows")):
+            raise AssertionError("it has started")
+
+    assert died.value.message == "The RPC server has ended with exit code 1."
+    assert died.value.hint.startswith('Error: Model "nobody/knows" not found.')
+
+
+async def test_listeners_hear_everything_until_they_have_enough(tmp_path: Path) -> None:
+    heard: list[RpcEvent] = []
+
+    def fail(event: RpcEvent) -> None:
+        raise ValueError("a listener of a program")
+
+    async with client(tmp_path) as session:
+        session.subscribe(fail)
+        end = session.subscribe(heard.append)
+        await session.request("set_session_name", name="first")
+        end()
+        end()
+        await session.request("set_session_name", name="second")
+
+    assert heard == [SessionInfoChanged(name="first")]
+
+
+def test_an_event_that_is_not_known_stays_as_it_is() -> None:
+    ui = {"type": "extension_ui_request", "id": "1", "method": "notify"}
+    custom = {"type": "message_end", "message": {"role": "of an extension"}}
+
+    assert read_event(ui) == ui
+    assert read_event(custom) == custom
+    assert read_event({"type": "agent_start", "since_session_ms": 3}) == AgentStart()

@@ -1,0 +1,126 @@
+"""A server in a process of its own, and what becomes of those who wait when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pi.ai.messages import Json
+from pi.coding.runtime.rpc_process import RpcProcess, RpcRefused, RpcServerDied, rpc_process
+
+PATIENCE = 30.0
+SERVER = """
+import json, sys
+
+def say(record):
+    print(json.dumps(record), flush=True)
+
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {"type": "response", "command": request["type"], "id": request.get("id")}
+    match request["type"]:
+        case "echo":
+            say({"type": "told", "text": request["text"]})
+            say({**answer, "success": True, "data": request["text"]})
+        case "refuse":
+            say({**answer, "success": False, "error": "not today"})
+        case "noise":
+            print("not a record", flush=True)
+            print("[1]", flush=True)
+            say({**answer, "success": True})
+        case "die":
+            print("x" * 100_000, "out of paper", file=sys.stderr)
+            sys.exit(3)
+"""
+
+
+@asynccontextmanager
+async def server(tmp_path: Path, heard: list[Json] | None = None) -> AsyncIterator[RpcProcess]:
+    hear = ([] if heard is None else heard).append
+    command = [sys.executable, "-c", SERVER]
+    async with (
+        asyncio.timeout(PATIENCE),
+        rpc_process(command, cwd=tmp_path, env=dict(os.environ), hear=hear) as process,
+    ):
+        yield process
+
+
+async def test_answers_find_their_request_and_the_rest_is_heard(tmp_path: Path) -> None:
+    heard: list[Json] = []
+    async with server(tmp_path, heard) as process:
+        answers = await asyncio.gather(*(process.request("echo", text=n) for n in range(20)))
+
+    assert answers == list(range(20))
+    assert heard == [{"type": "told", "text": n} for n in range(20)]
+
+
+async def test_a_refusal_is_an_error_with_the_reason(tmp_path: Path) -> None:
+    async with server(tmp_path) as process:
+        with pytest.raises(RpcRefused, match="not today"):
+            await process.request("refuse")
+
+
+async def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
+    heard: list[Json] = []
+    async with server(tmp_path, heard) as process:
+        assert await process.request("noise") is None
+
+    assert heard == []
+
+
+@pytest.mark.trap(255)
+async def test_when_the_server_dies_everybody_who_waits_is_told_what_it_said(
+    tmp_path: Path,
+) -> None:
+    async with server(tmp_path) as process:
+        waiting = [asyncio.create_task(process.request("never")) for _ in range(3)]
+        dying = asyncio.create_task(process.request("die"))
+        promised = process.promise()
+
+        ends = await asyncio.gather(*waiting, dying, promised, return_exceptions=True)
+        with pytest.raises(RpcServerDied) as late:
+            await process.request("echo", text="still there?")
+
+    assert {type(end) for end in ends} == {RpcServerDied}
+    assert late.value.message == "The RPC server has ended with exit code 3."
+    assert late.value.hint.endswith("x out of paper")
+    assert len(process.errors) <= 64 * 1024
+
+
+@pytest.mark.trap(255)
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+async def test_a_server_that_is_killed_is_told_by_its_signal(tmp_path: Path) -> None:
+    async with server(tmp_path) as process:
+        waiting = asyncio.create_task(process.request("never"))
+        await process.request("echo", text="ready")
+        os.kill(process.pid, 9)
+
+        with pytest.raises(RpcServerDied, match="by signal 9"):
+            await waiting
+
+
+async def test_a_request_that_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with server(tmp_path) as process:
+        waiting = asyncio.create_task(process.request("never"))
+        await process.request("echo", text="ready")
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+        assert await process.request("echo", text="on") == "on"
+
+
+async def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None:
+    heard: list[Json] = []
+    command = [sys.executable, "-c", "import sys; sys.exit('no such flag')"]
+    async with rpc_process(command, cwd=tmp_path, env={}, hear=heard.append) as process:
+        with pytest.raises(RpcServerDied) as died:
+            await process.request("echo", text="hello")
+
+    assert died.value.hint == "no such flag"

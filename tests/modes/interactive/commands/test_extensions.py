@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.coding.extension_host.clashes import Clash
+from pi.coding.extension_host.loading import ExtensionInfo
+from pi.modes.interactive.commands.extensions import NONE, extension_lines
+from tests.modes.interactive.commands.acting import acting
+
+
+def test_everything_that_is_known_of_extensions_is_shown() -> None:
+    infos = [
+        ExtensionInfo(name="timebox", path="pi.batteries.timebox:extension", rank="bundled"),
+        ExtensionInfo(
+            name="tips",
+            path="/somewhere/tips.py",
+            rank="package",
+            source="npm:tips",
+            state="loaded",
+            milliseconds=1.26,
+        ),
+        ExtensionInfo(
+            name="bad\x1b[2J", path="/somewhere/bad.py", rank="user", state="failed", problem="no"
+        ),
+    ]
+    lost = Clash(kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py")
+
+    assert list(extension_lines(infos, [lost], ["/somewhere/old.ts"])) == [
+        "Extensions",
+        "  timebox  waits for its first use · bundled · pi.batteries.timebox:extension",
+        "  tips     loaded in 1.3 ms · package npm:tips · /somewhere/tips.py",
+        "  bad      not loaded · user · /somewhere/bad.py",
+        "    no",
+        "Names that somebody else has",
+        "  tool who of /somewhere/tips.py: /somewhere/b.py has it",
+        "Written for the original pi, which only that can run",
+        "  /somewhere/old.ts",
+    ]
+
+
+def test_without_extensions_there_is_nothing_to_show() -> None:
+    assert list(extension_lines([], [], [])) == []
+
+
+@pytest.mark.trap(277)
+async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / ".pi" / "agent" / "extensions"
+    folder.mkdir(parents=True)
+    (folder / "hello.py").write_text("def extension(pi): ...\n")
+
+    async with acting(tmp_path) as on:
+        await on.run("/extensions")
+        assert "hello  loaded in" in on.screen.told(500)
+
+
+async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/extensions")
+        assert NONE in on.screen.told(500)

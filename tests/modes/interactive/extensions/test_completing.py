@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pi.modes.interactive.extensions.completing import Completing, as_suggestions
+from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
+
+
+class Words:
+    """Suggests a word, or what it is told."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    async def get_suggestions(
+        self, lines: Sequence[str], row: int, col: int, *, force: bool
+    ) -> Any:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+class Usual(Words):
+    """Has everything that a provider has."""
+
+    trigger_characters = "@"
+
+    def apply_completion(
+        self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
+    ) -> Completed:
+        return replace_prefix(lines, row, col, prefix, item.value.upper())
+
+    def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
+        return False
+
+
+FOUND = Suggestions(items=(Suggestion(value="usual"),), prefix="u")
+
+
+def completing() -> tuple[Completing, list[str]]:
+    told: list[str] = []
+    made = Completing(lambda problem: told.append(str(problem)))
+    made.complete_with(Usual(FOUND))
+    return made, told
+
+
+@pytest.mark.parametrize(
+    ("found", "suggested"),
+    [
+        (None, None),
+        (FOUND, FOUND),
+        ({"items": [], "prefix": ""}, None),
+        (
+            {
+                "items": ["a", {"value": "b", "description": "c"}, Suggestion(value="d")],
+                "prefix": "p",
+            },
+            Suggestions(
+                items=(
+                    Suggestion(value="a"),
+                    Suggestion(value="b", description="c"),
+                    Suggestion(value="d"),
+                ),
+                prefix="p",
+            ),
+        ),
+    ],
+)
+def test_what_an_extension_finds_may_be_plain(found: Any, suggested: Suggestions | None) -> None:
+    assert as_suggestions(found) == suggested
+
+
+async def test_extensions_are_asked_before_the_usual_provider() -> None:
+    made, _ = completing()
+    end = made.add(Words({"items": ["own"], "prefix": "o"}))
+
+    found = await made.get_suggestions(["o"], 0, 1, force=False)
+    assert found == Suggestions(items=(Suggestion(value="own"),), prefix="o")
+    assert made.apply_completion(["o"], 0, 1, found.items[0], "o").lines == ("own",)
+
+    end()
+    end()
+    assert await made.get_suggestions(["u"], 0, 1, force=False) == FOUND
+    assert made.apply_completion(["u"], 0, 1, FOUND.items[0], "u").lines == ("USUAL",)
+
+
+async def test_all_providers_together_say_what_asks_them() -> None:
+    made, _ = completing()
+    made.add(SimpleNamespace(trigger_characters=["#", "~"]))
+
+    assert made.trigger_characters == "#~@"
+    assert made.should_trigger_file_completion([""], 0, 0) is False
+
+
+async def test_a_provider_that_fails_is_told_and_asked_no_more() -> None:
+    made, told = completing()
+    made.add(Words(ValueError("no idea")))
+
+    answers = [await made.get_suggestions(["u"], 0, 1, force=False) for _ in range(2)]
+
+    assert (answers, told) == ([FOUND, FOUND], ["no idea"])
+
+
+async def test_a_provider_applies_what_it_suggests() -> None:
+    class Own(Words):
+        def apply_completion(self, *given: Any) -> Any:
+            if given[3].value == "bad":
+                raise ValueError("cannot")
+            return SimpleNamespace(lines=["mine"], row=0, col=4)
+
+    made, told = completing()
+    made.add(Own({"items": ["x"], "prefix": ""}))
+    await made.get_suggestions([""], 0, 0, force=True)
+
+    applied = [
+        made.apply_completion([""], 0, 0, Suggestion(value=value), "") for value in ("x", "bad")
+    ]
+
+    assert applied == [
+        Completed(lines=("mine",), row=0, col=4),
+        Completed(lines=("bad",), row=0, col=3),
+    ]
+    assert told == ["cannot"]

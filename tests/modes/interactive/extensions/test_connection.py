@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.screens.extended import extended
+
+
+async def test_keys_that_extensions_cannot_have_are_told_with_every_session_that_wants_them(
+    tmp_path: Path,
+) -> None:
+    source = """
+    @pi.command("more")
+    async def more(args, ctx):
+        pi.register_shortcut("ctrl+o", lambda ctx: None)
+        ctx.ui.notify("registered")
+
+    pi.register_shortcut("ctrl+p", lambda ctx: None)
+    """
+    async with extended(tmp_path, source, rows=40).playing() as theatre:
+        await theatre.sees("wants the key ctrl+p")
+        assert theatre.session is not None
+        await theatre.session.new_session()
+        await theatre.loses("wants the key ctrl+p")  # once is enough
+
+
+async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> None:
+    async with extended(tmp_path, "pass").playing() as theatre:
+        theatre.type("hello")
+        await theatre.sees("hello")

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.modes.interactive.extensions.editing import Editing, as_decision
+from pi.modes.interactive.frame import Frame
+from pi.tui.input_pump import InputDecision
+from tests.modes.interactive.extensions.framed import Editor, new_frame
+
+
+def editing(tmp_path: Path) -> tuple[Frame, Editing, list[str]]:
+    frame = new_frame(tmp_path)
+    told: list[str] = []
+    return frame, Editing(frame, ("tui", "theme", "keys"), told.append), told
+
+
+async def test_texts_are_read_and_written(tmp_path: Path) -> None:
+    frame, made, _ = editing(tmp_path)
+
+    made.set_text("one")
+    made.paste(" two")
+
+    assert (made.text, frame.composer.text) == ("one two", "one two")
+
+
+async def test_another_editor_keeps_what_is_written(tmp_path: Path) -> None:
+    frame, made, _ = editing(tmp_path)
+    made.set_text("kept")
+    editor = Editor()
+
+    made.use(lambda: editor)
+    assert (made.component, editor.text, editor.focused) == (editor, "kept", True)
+
+    frame.composer.prompt.handle_input("!")
+    made.use(None)
+    assert (made.component, made.text, editor.focused) == (None, "kept!", False)
+
+
+async def test_an_editor_that_fails_is_given_up_after_the_frame(tmp_path: Path) -> None:
+    frame, made, told = editing(tmp_path)
+    made.use(lambda: Editor("x"))
+
+    made.set_text("broken")
+    frame.composer.prompt.render(80)
+    frame.composer.prompt.render(80)
+    assert told == []
+    await asyncio.sleep(0)
+
+    assert told == ["The editor of an extension failed: ValueError('no rows')"]
+    assert (made.component, made.text) == (None, "broken")
+
+
+async def test_listeners_see_keys_before_anybody_else(tmp_path: Path) -> None:
+    _, made, _ = editing(tmp_path)
+    heard: list[str] = []
+    end = made.listen(lambda data: {"consume": True} if data == "x" else {"data": f"{data}!"})
+    made.listen(heard.append)
+
+    assert [made._hear(data) for data in ("x", "y")] == [
+        InputDecision(consume=True),
+        InputDecision(data="y!"),
+    ]
+    end()
+    assert (made._hear("x"), heard) == (InputDecision(data="x"), ["y!", "x"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        (None, None),
+        ("nonsense", None),
+        ({}, InputDecision()),
+        ({"consume": True}, InputDecision(consume=True)),
+        ({"data": "x"}, InputDecision(data="x")),
+        (InputDecision(consume=True), InputDecision(consume=True)),
+    ],
+)
+def test_what_a_listener_answers_may_be_plain(answer: Any, decision: InputDecision | None) -> None:
+    assert as_decision(answer) == decision

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.modes.interactive.extensions.fitting import Fitted, FittedLines, Player, fitting
+from pi.tui.text.width import visible_width
+from tests.modes.interactive.extensions.framed import Line, plain
+
+
+@pytest.mark.trap(151)
+@given(st.lists(st.text(st.characters(exclude_categories=["C"]))), st.integers(1, 30))
+def test_no_row_is_wider_than_the_screen(lines: list[str], width: int) -> None:
+    assert all(visible_width(row) <= width for row in fitting(lines, width))
+
+
+def test_lines_are_broken_where_they_say_so() -> None:
+    assert fitting(["one\ntwo", "th\tree"], 9) == ["one", "two", "th    ree"]
+
+
+def test_the_same_rows_are_the_same_list() -> None:
+    line = Line("x")
+    fitted = Fitted(line)
+    before = fitted.render(9)
+
+    assert fitted.render(9) is before
+    line.text = "y"
+    assert fitted.render(9) == ["y"]
+    fitted.invalidate()
+    assert line.forgotten == 1
+
+
+def test_what_remembers_nothing_may_be_told_to_forget() -> None:
+    fitted = Fitted(FittedLines(["\x1b[31mred\x1b[0m\x1b[2J"]))
+
+    fitted.invalidate()
+
+    assert plain(fitted) == ["red"]
+
+
+def test_keys_and_the_focus_are_passed_on() -> None:
+    line = Line("a")
+    player = Player(line, lambda problem: None)
+
+    player.focused = True
+    player.handle_input("b")
+
+    assert (line.focused, player.focused, player.render(9)) == (True, True, ["ab"])
+
+
+def test_what_takes_no_keys_gets_none() -> None:
+    player = Player(FittedLines(["x"]), lambda problem: None)
+
+    player.focused = True
+    player.handle_input("b")
+
+    assert (player.focused, player.render(9)) == (False, ["x"])
+
+
+def test_what_fails_is_told() -> None:
+    told: list[str] = []
+    player = Player(Line("broken"), lambda problem: told.append(str(problem)))
+
+    assert player.render(9) == []
+    player.handle_input("\x1b")
+
+    assert told == ["no rows", "no such key"]
+
+
+def test_a_limit_says_how_much_it_hides() -> None:
+    fitted = Fitted(FittedLines(["1", "2", "3", "4"]), lambda: 3)
+
+    assert fitted.render(20) == ["1", "2", "… 2 more"]
+    assert Fitted(FittedLines(["1", "2", "3"]), lambda: 3).render(20) == ["1", "2", "3"]

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError
+from pi.modes.interactive.extensions.foreign_editor import ForeignEditor
+from pi.tui.style import unpainted
+from tests.modes.interactive.extensions.framed import Editor, FullEditor, Line
+
+
+class Desk:
+    """An editor, and what it told."""
+
+    def __init__(self, component: Editor) -> None:
+        self.problems: list[str] = []
+        self.sent: list[str] = []
+        self.changes: list[str] = []
+        self.editor = ForeignEditor(component, lambda problem: self.problems.append(str(problem)))
+        self.editor.on_submit = self.sent.append
+        self.editor.on_change = self.changes.append
+
+
+def test_what_cannot_edit_is_refused() -> None:
+    with pytest.raises(ExtensionError, match="has no get_text, set_text"):
+        ForeignEditor(Line("x"), lambda problem: None)
+
+
+def test_what_is_typed_is_told_and_sent() -> None:
+    component = Editor()
+    desk = Desk(component)
+
+    desk.editor.handle_input("a")
+    desk.editor.insert_text_at_cursor("b ")
+    component.on_submit(component.text)
+
+    assert desk.changes == ["a", "ab ", ""]
+    assert (desk.sent, desk.editor.get_text()) == (["ab"], "")
+
+
+def test_little_is_needed() -> None:
+    editor = Desk(Editor("x")).editor
+
+    editor.add_to_history("x")
+    editor.set_padding_x(1)
+    editor.set_autocomplete_max_visible(3)
+    editor.border_color = unpainted
+    editor.focused = True
+    editor.invalidate()
+    editor.label = "working"
+
+    assert (editor.focused, editor.get_expanded_text()) == (True, "x")
+    assert (editor.render(9), editor.border_color) == (["working", "x"], unpainted)
+    assert isinstance(editor.component, Editor)
+
+
+def test_what_an_editor_can_do_is_used() -> None:
+    component = FullEditor()
+    editor = Desk(component).editor
+
+    editor.set_text("x")
+    editor.insert_text_at_cursor("y")
+    editor.add_to_history("z")
+    editor.set_padding_x(2)
+    editor.border_color = str.upper
+
+    assert (editor.get_text(), editor.get_expanded_text()) == ("yx", "yx in full")
+    assert (component.told, component.border_color) == (["z", 2], str.upper)
+
+
+def test_what_was_written_survives_an_editor_that_fails() -> None:
+    class Forgetful(Editor):
+        def get_text(self) -> str:
+            if self.text == "gone":
+                raise ValueError("what text?")
+            return self.text
+
+    component = Forgetful("kept")
+    desk = Desk(component)
+    assert desk.editor.get_text() == "kept"
+
+    component.text = "gone"
+
+    assert desk.editor.get_expanded_text() == "kept"
+    assert desk.problems == ["what text?"]

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.modes.interactive.extensions.questions import Questions, overlay_placement
+from pi.tui.placement import Margin, OverlayOptions
+from tests.modes.interactive.extensions.framed import Line
+from tests.modes.interactive.fake_screen import FakeScreen
+
+
+class Asking:
+    """Questions on a screen in memory."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.screen = FakeScreen(tmp_path)
+        self.questions = Questions(self.screen, ("tui", "theme", "keys"))
+
+    async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
+        """What comes of a question when these keys are pressed."""
+        asked = asyncio.ensure_future(question)
+        await self.screen.shown()
+        await self.screen.press(*keys)
+        return await asked
+
+
+async def test_every_question_has_its_answer(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    ask = on.questions
+
+    assert await on.answered(ask.select("S", ["a", "b"], None), "down", "enter") == "b"
+    assert await on.answered(ask.confirm("C", "m", None), "enter") is True
+    assert await on.answered(ask.input("I", "", None, secret=False), "x", "enter") == "x"
+    assert await on.answered(ask.editor("E", "once", None), "enter") == "once"
+
+
+async def test_a_question_waits_for_its_turn(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    first = asyncio.ensure_future(on.questions.confirm("First", "", None))
+    await on.screen.shown()
+    second = asyncio.ensure_future(on.questions.confirm("Second", "", None))
+    third = asyncio.ensure_future(on.questions.confirm("Third", "", 5.0))
+    await on.screen.until(lambda text: "First" in text)
+
+    clock: Any = on.screen.host.clock
+    await clock.advance(10.0)
+    assert await third is False  # its time was over before its turn came
+    await on.screen.press("enter")
+    await on.screen.until(lambda text: "Second" in text)
+    await on.screen.press("enter")
+
+    assert [await first, await second] == [True, True]
+
+
+async def test_who_is_cancelled_while_waiting_is_never_asked(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    first = asyncio.ensure_future(on.questions.confirm("First", "", None))
+    await on.screen.shown()
+    second = asyncio.ensure_future(on.questions.confirm("Second", "", None))
+    await asyncio.sleep(0)
+    second.cancel()
+    await on.screen.press("enter")
+
+    assert await first is True
+    await on.screen.closed()
+
+
+async def test_a_component_is_made_with_what_ends_it(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    given: list[Any] = []
+
+    def make(tui: Any, theme: Any, keys: Any, done: Any) -> Line:
+        given.extend((tui, theme, keys))
+        asyncio.get_running_loop().call_soon(done, 42)
+        return Line("x")
+
+    answers = [
+        await on.questions.custom(make, None, None, overlay=False),
+        await on.questions.custom(make, {"width": 9}, None, overlay=True),
+    ]
+
+    assert (answers, given) == ([42, 42], ["tui", "theme", "keys"] * 2)
+
+
+async def test_a_component_that_fails_fails_whoever_asks(tmp_path: Path) -> None:
+    on = Asking(tmp_path)
+    question = on.questions.custom(lambda: Line("x"), None, None, overlay=False)
+
+    with pytest.raises(ValueError, match="no such key"):
+        await on.answered(question, "escape")
+
+
+def test_an_overlay_is_placed_by_names() -> None:
+    placed = overlay_placement({"width": "50%", "margin": {"top": 1}})
+
+    assert placed == OverlayOptions(width="50%", margin=Margin(top=1))
+    with pytest.raises(PiError, match="cannot be placed so"):
+        overlay_placement({"colour": "red"})

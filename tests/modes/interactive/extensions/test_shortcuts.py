@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from pi.coding.runtime.port_parts import ExtensionsPort
+from pi.modes.interactive.extensions.shortcuts import Shortcuts
+from pi.tui.input.keymap import Keymap
+
+CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"
+
+
+class Wishes:
+    """Extensions that want keys."""
+
+    def __init__(self, *keys: str) -> None:
+        self.keys = keys
+
+    def shortcuts(self) -> Mapping[str, str]:
+        return dict.fromkeys(self.keys, "")
+
+
+def shortcuts(*keys: str) -> tuple[Shortcuts, list[str]]:
+    pressed: list[str] = []
+    wishes = cast("ExtensionsPort", Wishes(*keys))
+    return Shortcuts(wishes, Keymap(), pressed.append), pressed
+
+
+def test_a_free_key_is_pressed_however_it_is_spelled() -> None:
+    made, pressed = shortcuts("F5", "ctrl+s")
+
+    taken = [made.take(data) for data in (F5, CTRL_S, SHIFT_F5, "x")]
+
+    assert (taken, pressed) == ([True, True, False, False], ["F5", "ctrl+s"])
+
+
+def test_a_key_that_means_something_in_the_editor_is_not_taken() -> None:
+    made, pressed = shortcuts("ctrl+p", "up")
+
+    assert [made.take(data) for data in ("\x10", "\x1b[A")] == [False, False]
+    assert pressed == []
+
+
+def test_a_problem_is_told_once() -> None:
+    made, _ = shortcuts("ctrl+p", "hyper+q", "f5")
+
+    assert made.problems() == [
+        "An extension wants the key ctrl+p, which is app.model.cycleForward."
+        " To give it away, bind that to other keys in keybindings.json.",
+        "An extension wants the key hyper+q, which there is not.",
+    ]
+    assert made.problems() == []

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.base.records import replace
+from pi.modes.interactive.welcome import welcome
+from tests.modes.interactive.commands.acting import Acting, acting
+from tests.modes.interactive.dialogs.test_first_run import newcomer
+
+
+def updated(on: Acting, docs: Path) -> None:
+    """Have somebody come back after an update from 0.1.0 to 0.2.0."""
+    docs.mkdir()
+    (docs / "CHANGELOG.md").write_text("## [0.2.0]\n\n- Tabs.\n\n## [0.1.0]\n\n- The first.\n")
+    on.screen.host = replace(on.screen.host, docs=docs)
+    on.session.settings.set({"lastChangelogVersion": "0.1.0"})
+
+
+async def test_a_newcomer_without_a_model_is_asked_once(tmp_path: Path) -> None:
+    async with newcomer(tmp_path) as (screen, session):
+        task = asyncio.create_task(welcome(screen, "0.2.0"))
+        await screen.press("escape", "escape")
+        await task
+        assert screen.notices == [
+            ("info", "Whenever you like: /login, or a key in the environment.")
+        ]
+        assert session.settings.values.last_changelog_version == "0.2.0"
+        await welcome(screen, "0.2.0")
+
+
+async def test_a_newcomer_with_a_model_is_asked_nothing(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await welcome(on.screen, "0.2.0")
+        assert on.session.settings.values.last_changelog_version == "0.2.0"
+        assert not on.screen.said
+
+
+async def test_after_an_update_the_changes_are_told_once(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        updated(on, tmp_path / "docs")
+        await welcome(on.screen, "0.2.0")
+        await welcome(on.screen, "0.2.0")
+        assert on.screen.told().count("Tabs.") == 1
+        assert "The first." not in on.screen.told()
+
+
+async def test_changes_are_told_in_a_line_to_whoever_wants_that(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        updated(on, tmp_path / "docs")
+        on.session.settings.set({"collapseChangelog": True})
+        await welcome(on.screen, "0.2.0")
+        assert on.told == "Updated to 0.2.0; /changelog tells what is new."
+        assert not on.screen.said
+
+
+@pytest.mark.parametrize("seen", ["0.2.0", "0.3.0"])
+async def test_whoever_has_seen_it_all_is_told_nothing(tmp_path: Path, seen: str) -> None:
+    async with acting(tmp_path) as on:
+        updated(on, tmp_path / "docs")
+        on.session.settings.set({"lastChangelogVersion": seen})
+        await welcome(on.screen, "0.2.0")
+        assert not (on.screen.said or on.screen.notices)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pi.coding.session.entries import Custom
+from pi.coding.session.messages import CustomMessage
+from pi.modes.interactive.transcript.foreign import EntryBlock, MessageBlock
+from pi.modes.interactive.transcript.foreign_views import ForeignViews
+from pi.tui.text.ansi import strip_sequences
+from tests.modes.interactive.transcript.looks import look
+
+
+class Framed(ForeignViews):
+    """Draws what is whole."""
+
+    def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
+        return [f"|{message.content}|"] if expanded else None
+
+    def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
+        return [f"|{entry.data}|"] if expanded else None
+
+
+def test_a_message_is_drawn_as_wanted_or_as_usual() -> None:
+    made = look()
+    made.views = Framed()
+    block = MessageBlock(made, CustomMessage(custom_type="note", content="hi"), "hi")
+    usual = [strip_sequences(row).rstrip() for row in block.render(20)]
+
+    made.is_expanded = True
+    block.invalidate()
+
+    assert (usual, block.render(20)) == (["", " note", " hi"], ["", "|hi|"])
+
+
+def test_an_entry_that_nobody_draws_takes_no_rows() -> None:
+    made = look()
+    made.views = Framed()
+    block = EntryBlock(made, Custom(custom_type="mark", data="x"))
+    before = block.render(20)
+
+    made.is_expanded = True
+    block.invalidate()
+
+    assert (before, block.render(20)) == ([], ["", "|x|"])

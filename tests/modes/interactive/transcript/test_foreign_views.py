@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from pi.coding.session.entries import Custom
+from pi.coding.session.messages import CustomMessage
+from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.foreign_views import ForeignViews
+
+
+def test_where_nobody_wants_anything_all_is_drawn_as_usual() -> None:
+    views, entry = ForeignViews(), Custom(custom_type="x")
+
+    drawn = [
+        views.tool(Call("1", "bash", now=0.0), 9, expanded=True),
+        views.message(CustomMessage(custom_type="x", content=""), 9, expanded=True),
+        views.entry(entry, 9, expanded=True),
+    ]
+
+    assert drawn == [None] * 3
+    assert (views.shows(entry), views.shows_entries) == (False, False)
+    assert views.markdown("text", "user") == "text"

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.testing import says
+from tests.screens.extended import extended
+
+ENTER, ESCAPE, TAB, CTRL_P = "\r", "\x1b", "\t", "\x10"
+F5, F6 = "\x1b[15~", "\x1b[17~"
+
+
+async def test_an_extension_reads_and_writes_what_is_being_written(tmp_path: Path) -> None:
+    source = """
+    async def shout(ctx):
+        ctx.ui.set_editor_text(ctx.ui.get_editor_text().upper())
+        ctx.ui.paste_to_editor("!")
+
+    pi.register_shortcut("f5", shout)
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.type("quiet words")
+        theatre.type(F5)
+        await theatre.sees("QUIET WORDS!")
+
+
+@pytest.mark.trap(193)
+async def test_an_extension_reads_long_pastes_in_full(tmp_path: Path) -> None:
+    source = """
+    def count(ctx):
+        ctx.ui.notify(f"{len(ctx.ui.get_editor_text().splitlines())} lines")
+
+    pi.register_shortcut("f5", count)
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        pasted = "\n".join(str(number) for number in range(20))
+        theatre.type(f"\x1b[200~{pasted}\x1b[201~")
+        await theatre.sees("[paste #1 +20 lines]")
+        theatre.type(F5)
+        await theatre.sees("20 lines\n")
+
+
+async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None:
+    source = """
+    @pi.shortcut("f5", description="count")
+    async def press(ctx):
+        ctx.ui.notify(f"pressed in {ctx.mode}")
+
+    @pi.shortcut("f6")
+    async def fail(ctx):
+        raise ValueError("no such luck")
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.type(F5)
+        await theatre.sees("pressed in tui")
+        theatre.type(F6)
+        await theatre.sees("shortcut:f6: no such luck")
+
+
+async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_told(
+    tmp_path: Path,
+) -> None:
+    source = """
+    pi.register_shortcut("ctrl+p", lambda ctx: ctx.ui.notify("mine"))
+    pi.register_shortcut("hyper+q", lambda ctx: None)
+    pi.register_shortcut("ctrl+s", lambda ctx: ctx.ui.notify("free in the editor"))
+    """
+    async with extended(tmp_path, source, rows=40).playing() as theatre:
+        await theatre.sees("wants the key ctrl+p, which is app.model.cycleForward")
+        await theatre.sees("wants the key hyper+q, which there is not")
+        theatre.type(CTRL_P)
+        await theatre.sees("Model: ")
+        theatre.type("\x13")
+        await theatre.sees("free in the editor")
+        assert "mine" not in theatre.screen
+
+
+async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
+    source = """
+    class Tickets:
+        trigger_characters = "#"
+
+        async def get_suggestions(self, lines, row, col, *, force):
+            word = lines[row][:col].rpartition(" ")[2]
+            if word.startswith("#"):
+                ticket = {"value": "#42", "label": "#42", "description": "the answer"}
+                return {"items": [ticket], "prefix": word}
+
+    pi.on("session_start", lambda event, ctx: ctx.ui.add_autocomplete_provider(Tickets()))
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.type("see #")
+        await theatre.sees("the answer")
+        theatre.type(TAB)
+        await theatre.loses("the answer")
+        await theatre.sees("see #42")
+
+
+async def test_a_provider_that_fails_is_told_and_asked_no_more(tmp_path: Path) -> None:
+    source = """
+    class Broken:
+        async def get_suggestions(self, lines, row, col, *, force):
+            raise ValueError("no idea")
+
+    pi.on("session_start", lambda event, ctx: ctx.ui.add_autocomplete_provider(Broken()))
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.type("/")
+        await theatre.sees("no idea")
+        await theatre.sees("model")
+        assert theatre.screen.count("no idea") == 1
+
+
+async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
+    source = """
+    async def wake(args, ctx):
+        ctx.ui.notify(f"woke {args}")
+
+    pi.register_command("wake", wake, completions=lambda prefix: ["everybody"])
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.type("/wake ")
+        await theatre.sees("everybody")
+        theatre.type(TAB)
+        await theatre.sees("/wake everybody")
+
+
+async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
+    source = """
+    def listen(data):
+        if data == "x":
+            return {"consume": True}
+        if data == "y":
+            return {"data": "z"}
+
+    @pi.on("session_start")
+    def start(event, ctx):
+        end = ctx.ui.on_terminal_input(listen)
+        pi.register_shortcut("f5", lambda ctx: end())
+        ctx.ui.notify("listening")
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        await theatre.sees("listening")
+        theatre.type("a")
+        theatre.type("x")
+        theatre.type("y")
+        await theatre.sees("\naz\n")
+        theatre.type(F5)
+        await theatre.quiet()
+        theatre.type("x")
+        await theatre.sees("\nazx\n")
+
+
+async def test_a_listener_that_fails_hears_no_more(tmp_path: Path) -> None:
+    source = """
+    def listen(data):
+        raise ValueError("too loud")
+
+    pi.on("session_start", lambda event, ctx: ctx.ui.on_terminal_input(listen))
+    """
+    async with extended(tmp_path, source, rows=40).playing() as theatre:
+        theatre.type("a")
+        await theatre.sees("too loud")
+        theatre.type("b")
+        await theatre.sees("\nab\n")
+        assert theatre.screen.count("too loud") == 1
+
+
+EDITOR = """
+class Loud:
+    def __init__(self):
+        self.text = ""
+
+    def render(self, width):
+        if "boom" in self.text:
+            raise ValueError("too much")
+        return [f"LOUD> {self.text.upper()}"]
+
+    def get_text(self):
+        return self.text
+
+    def set_text(self, text):
+        self.text = text
+
+    def handle_input(self, data):
+        if data == "\\r":
+            self.on_submit(self.text)
+        else:
+            self.text += data
+
+@pi.command("loud")
+async def loud(args, ctx):
+    ctx.ui.set_editor_component(None if args else lambda tui, theme, keys: Loud())
+    ctx.ui.notify(f"now {type(ctx.ui.get_editor_component()).__name__}")
+
+pi.register_shortcut("f5", lambda ctx: loud("off", ctx))
+"""
+
+
+async def test_an_editor_of_an_extension_takes_the_place_of_the_usual_one(tmp_path: Path) -> None:
+    async with extended(tmp_path, EDITOR, says("An answer.")).playing() as theatre:
+        theatre.send("/loud")
+        await theatre.sees("LOUD>")
+        await theatre.sees("now Loud")
+        theatre.send("hello")
+        await theatre.sees("An answer.")
+        await theatre.sees("▌ hello")
+        theatre.type("kept")
+        await theatre.sees("LOUD> KEPT")
+        theatre.type(F5)
+        await theatre.sees("now NoneType")
+        await theatre.sees("\nkept\n")
+
+
+async def test_an_editor_that_fails_makes_room_for_the_usual_one(tmp_path: Path) -> None:
+    async with extended(tmp_path, EDITOR).playing() as theatre:
+        theatre.send("/loud")
+        await theatre.sees("LOUD>")
+        theatre.type("boom")
+        await theatre.sees("The editor of an extension failed: ValueError('too much')")
+        await theatre.sees("\nboom\n")
+
+
+async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
+    source = """
+    @pi.command("bad")
+    async def bad(args, ctx):
+        ctx.ui.set_editor_component(object)
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.send("/bad")
+        await theatre.sees("get_text, set_text, handle_input.")
+        theatre.type("still here")
+        await theatre.sees("still here")
+
+
+@pytest.mark.trap(263)
+async def test_another_session_has_the_usual_editor_and_keys(tmp_path: Path) -> None:
+    source = (
+        EDITOR
+        + """
+@pi.command("deaf")
+async def deaf(args, ctx):
+    ctx.ui.on_terminal_input(lambda data: {"consume": data == "q"})
+    await loud("", ctx)
+"""
+    )
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.send("/deaf")
+        await theatre.sees("LOUD>")
+        assert theatre.session is not None
+        await theatre.session.new_session()
+        await theatre.loses("LOUD>")
+        theatre.type("quite usual")
+        await theatre.sees("quite usual")
+
+
+async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: Path) -> None:
+    source = """
+    async def run(text, ctx):
+        ctx.ui.notify(f"ran {text!r}")
+
+    pi.add_input_mode("$", InputMode(label="python", run=run))
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        await theatre.sees("(faux) faux")
+        usual = theatre.terminal.style(0, 1)["fg"]
+        theatre.type("$ 1 + 1")
+        await theatre.sees("python")
+        await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != usual)
+        theatre.type(ENTER)
+        await theatre.sees("ran '1 + 1'")
+        await theatre.loses("python")
+
+
+async def test_a_mode_that_fails_is_told(tmp_path: Path) -> None:
+    source = """
+    async def run(text, ctx):
+        raise ValueError("no kernel")
+
+    pi.add_input_mode("$", InputMode(label="python", run=run))
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.send("$ 1 + 1")
+        await theatre.sees("no kernel")

@@ -1,0 +1,122 @@
+"""The real program on a pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pi.testing import calls
+from tests.cli.program import PATIENCE, Program
+from tests.modes.interactive.theatre import Theatre
+from tests.screens.person import TOUR, person
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX"),
+]
+
+
+@pytest.mark.trap(202)
+def test_what_was_typed_before_the_program_came_is_sent(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path), *TOUR, typed="!!echo $((40 + 2)) is it\r") as ada:
+        ada.sees("   42 is it")
+        assert ada.leaves() == 0
+
+
+@pytest.mark.trap(202)
+def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path), *TOUR, typed="half a thou") as ada:
+        ada.sees("(demo) tour")
+        ada.types("ght")
+        ada.sees("\nhalf a thought\n")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
+def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, rows: int) -> None:
+    with person(Program.below(tmp_path), *TOUR, columns=columns, rows=rows) as ada:
+        ada.sees("(demo) tour" if columns > 60 else "tour")
+        ada.types("hello\r")
+        ada.sees("That was the tour")
+        ada.until(lambda: "esc to interrupt" not in ada.tape)
+        for line in ("▌ hello", "✓ $ pwd; ls | head", "Now I write a small program", "✓ edit"):
+            assert ada.tape.count(line) == 1
+        assert ada.leaves() == 0
+
+
+def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
+        ada.sees("(demo) tour")
+        ada.types("hello\r")
+        ada.sees("Now I write a small program")
+        ada.resizes(60, 20)
+        ada.sees("That was the tour")
+        ada.until(lambda: "esc to interrupt" not in ada.tape)
+        ada.until(lambda: ada.screen.count("─" * 60) == 2)
+        for line in ("▌ hello", "✓ $ pwd; ls | head", "And read it back.", "Last, I run it."):
+            assert ada.tape.count(line) == 1
+
+
+@pytest.mark.trap(200)
+def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    with person(cli, *TOUR) as ada:
+        ada.sees("(demo) tour")
+        ada.types("a long thought")
+        ada.sees("a long thought")
+        until(lambda: [kept.read_text() for kept in drafts(cli)] == ["a long thought"])
+        ada.program.kill()
+        ada.program.wait(PATIENCE)
+    with person(cli, *TOUR) as ada:
+        ada.sees("\na long thought\n")
+        ada.sees("The draft of a session that ended early is back.")
+        assert len(drafts(cli)) == 1
+
+
+def test_what_the_person_has_started_ends_with_the_program(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    with person(cli, *TOUR) as ada:
+        ada.sees("(demo) tour")
+        ada.types("!!sleep 1000 & echo $! > pid; wait\r")
+        until(lambda: number_in(cli.cwd / "pid") > 0)
+        assert ada.leaves() == 0
+    until(lambda: not is_alive(number_in(cli.cwd / "pid")))
+
+
+async def test_what_the_agent_has_started_ends_with_the_program(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="sleep 1000 & echo $! > pid; wait"))
+    pid = theatre.stage.cwd / "pid"
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.until(lambda: number_in(pid) > 0)
+    until(lambda: not is_alive(number_in(pid)))
+
+
+def drafts(cli: Program) -> list[Path]:
+    return list((cli.agent_dir / "drafts").glob("*.txt"))
+
+
+def number_in(path: Path) -> int:
+    """A number that a command has written; zero while it has not."""
+    text = path.read_text().strip() if path.exists() else ""
+    return int(text or 0)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait for something that nobody tells of."""
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,0 +1,98 @@
+"""Files that are looked at now and then: nothing that happens to them ends that."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.modes.interactive.session_view import POLL_SECONDS
+from pi.modes.interactive.theme_choice import BUILT_IN
+from tests.cli.program import PATIENCE
+from tests.modes.interactive.theatre import Theatre
+
+WITHOUT_FILES = """
+import asyncio, os, resource, sys
+from pathlib import Path
+from pi.modes.interactive.status.branch import branch_of
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import ThemeChoice, built_in, themes_in
+
+async def never(cwd):
+    raise AssertionError("git is not asked")
+
+folder = Path(sys.argv[1])
+choice = ThemeChoice(
+    Theme(built_in("dark")),
+    files=lambda: themes_in(folder),
+    scheme=lambda: "dark",
+    redraw=lambda: None,
+)
+choice.use("mine")
+loop = asyncio.new_event_loop()
+os.utime(folder / "mine.json", ns=(1, 1))
+branches = [loop.run_until_complete(branch_of(folder, never))]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+try:
+    while True:
+        held.append(os.open(folder, os.O_RDONLY))
+except OSError:
+    pass
+choice.reload_if_changed()
+branches.append(loop.run_until_complete(branch_of(folder, never)))
+for fd in held:
+    os.close(fd)
+choice.reload_if_changed()
+branches.append(loop.run_until_complete(branch_of(folder, never)))
+loop.close()
+print(branches, choice.current)
+"""
+
+
+def theme(accent: str) -> str:
+    made = json.loads((BUILT_IN / "dark.json").read_text())
+    made["name"], made["colors"]["thinkingMedium"] = "mine", accent
+    return json.dumps(made)
+
+
+@pytest.mark.trap(181)
+async def test_a_theme_that_breaks_and_vanishes_is_followed_when_it_is_back(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
+    path = theatre.stage.write(".pi/agent/themes/mine.json", theme("#102030"))
+    async with theatre.playing():
+        path.write_text("{")
+        await theatre.clock.advance(POLL_SECONDS)
+        path.unlink()
+        await theatre.clock.advance(POLL_SECONDS)
+        path.mkdir()
+        await theatre.clock.advance(POLL_SECONDS)
+        path.rmdir()
+        path.write_text(theme("#405060"))
+        os.utime(path, ns=(1, 1))
+        await theatre.clock.advance(POLL_SECONDS)
+        await theatre.until(
+            lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x40, 0x50, 0x60))
+        )
+
+
+@pytest.mark.trap(181)
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_process_without_free_descriptors_goes_on_and_looks_again(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(theme("#102030"))
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_FILES, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+    assert (done.stdout, done.stderr) == ("['main', None, 'main'] mine\n", "")

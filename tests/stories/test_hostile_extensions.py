@@ -1,0 +1,126 @@
+"""Extensions that are broken, rude or stuck, and the program that goes on with its work."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import mock_server
+from tests.cli.program import PATIENCE, Program
+
+HOSTILE = {
+    "syntax": "def extension(",
+    "imports": "import nothing_like_this",
+    "exits": "import sys\ndef extension(pi): sys.exit(3)",
+    "leaves": "raise SystemExit(4)",
+    "raises": "def extension(pi):\n    pi.register_flag('x')\n    raise RuntimeError('no')",
+    "other_api": "# /// pi\n# api = 99\n# ///\ndef extension(pi): ...",
+    "no_function": "WORDS = 3",
+    "not_text": "\x00\x01",
+}
+"""What cannot be loaded."""
+RUDE = """\
+import os, subprocess, sys
+print("noise of an import")
+
+def extension(pi):
+    print("noise of a factory")
+
+    @pi.on("input")
+    def talk(event, ctx):
+        print("noise of a handler")
+        os.write(1, b"noise of a file descriptor\\n")
+        subprocess.run(["echo", "noise of a child"])
+
+    @pi.on("agent_start")
+    def leave(event, ctx):
+        sys.exit(5)
+
+    @pi.on("turn_end")
+    async def fail(event, ctx):
+        raise RuntimeError("no")
+
+    @pi.command("leave")
+    async def leave_too(args, ctx):
+        sys.exit(6)
+
+    @pi.command("model")
+    async def model(args, ctx): ...
+"""
+STUCK = """\
+import sys
+
+def extension(pi):
+    @pi.on("input")
+    def stay(event, ctx):
+        sys.stderr.write("stuck\\n")
+        sys.stderr.flush()
+        while True:
+            pass
+"""
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[Program]:
+    program = Program.below(tmp_path)
+    with mock_server() as server:
+        program.use_server(server.port)
+        yield program
+
+
+def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
+    for name, code in HOSTILE.items():
+        cli.write(f"extensions/{name}.py", code)
+    cli.write("extensions/rude.py", RUDE)
+    requests = (
+        {"id": "1", "type": "get_commands"},
+        {"id": "2", "type": "prompt", "message": "/leave"},
+        {"id": "3", "type": "prompt", "message": "hello"},
+    )
+
+    with cli.start("--mode", "rpc", "--model", "mock/echo-3") as child:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        for request in requests:
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+        child.stdin.flush()
+        told = []
+        for line in child.stdout:
+            told.append(json.loads(line))  # every line is a record, whatever others print
+            if told[-1]["type"] == "agent_settled":
+                break
+        child.stdin.close()
+        child.stdin = None
+        rest, complaints = child.communicate(timeout=PATIENCE)
+    told += [json.loads(line) for line in rest.splitlines()]
+
+    assert child.returncode == 0
+    answers = {each["id"]: each for each in told if each["type"] == "response"}
+    assert [answers[id]["success"] for id in ("1", "2", "3")] == [True, True, True]
+    assert [command["name"] for command in answers["1"]["data"]["commands"]][-1] == "leave"
+    failed = {each["event"] for each in told if each["type"] == "extension_error"}
+    assert failed == {"command", "agent_start", "turn_end"}
+    said = complaints.decode()
+    for name in HOSTILE:
+        assert f"{name}.py was not loaded" in said
+    for noise in ("an import", "a factory", "a handler", "a file descriptor", "a child"):
+        assert f"noise of {noise}\n" in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_ends_a_handler_that_never_returns(cli: Program) -> None:
+    cli.write("extensions/stuck.py", STUCK)
+    with cli.start("-p", "--model", "mock/echo-3", "hello", stdin=subprocess.DEVNULL) as child:
+        try:
+            assert child.stderr is not None
+            assert child.stderr.readline() == b"stuck\n"
+            child.send_signal(signal.SIGINT)
+            assert child.wait(timeout=PATIENCE) == -signal.SIGINT
+        finally:
+            child.kill()
