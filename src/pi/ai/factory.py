@@ -119,14 +119,19 @@ def _providers(
         GatewayProvider(row) if row.id == "radius" else _wire_provider(row, changes.get(row.id))
         for row in rows.values()
     ]
+    servers = local_providers(environ, changes)
+    known = {*rows, *(server.row.id for server in servers)}
+    programs = (
+        LocalProvider(weights_folder(folder), environ=environ, report=report),
+        demo_provider(str(folder / "tour")),
+    )
     providers += [
         _wire_provider(_custom_row(provider), provider)
         for provider in own
-        if provider.id not in rows
+        if provider.id not in known
     ]
-    providers += local_providers(environ)
-    providers.append(LocalProvider(weights_folder(folder), environ=environ, report=report))
-    providers.append(demo_provider(str(folder / "tour")))
+    providers += servers
+    providers += [program for program in programs if program.row.id not in changes]
     return providers
 
 

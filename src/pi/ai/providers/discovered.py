@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.messages import Json
+from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.providers.built_in import WireProvider
 from pi.ai.providers.provider import Provider
@@ -35,14 +36,25 @@ List: TypeAlias = Callable[[Get, Callable[..., Model]], Awaitable[tuple[Model, .
 
 
 class DiscoveredProvider(WireProvider):
-    """A local server whose list of models is asked for by ``refresh``."""
+    """A local server whose list of models is asked for by ``refresh``.
 
-    def __init__(self, row: Provider, list_models: List, *, window: int = 0) -> None:
+    ``own`` is what models.json says of it: changes, and models that are there without asking.
+    """
+
+    def __init__(
+        self,
+        row: Provider,
+        list_models: List,
+        *,
+        window: int = 0,
+        own: CustomProvider | None = None,
+    ) -> None:
         self._found: tuple[Model, ...] = ()
         self._window = window
         """What the person says of it; 0 for nothing."""
         self._ask = list_models
-        super().__init__(row, lambda: self._found)
+        self._own = own or CustomProvider(id=row.id)
+        super().__init__(row, lambda: customised(self._own, self._found))
 
     async def refresh(self, services: Services, access: Access | None) -> None:
         """Look whether the server is there and what it serves now."""
@@ -76,17 +88,26 @@ class DiscoveredProvider(WireProvider):
         return make
 
 
-def local_providers(environ: Mapping[str, str]) -> tuple[DiscoveredProvider, ...]:
-    """The servers that are looked for, at the addresses that ``environ`` or custom names."""
-    return tuple(_provider(server, environ) for server in _SERVERS)
+def local_providers(
+    environ: Mapping[str, str], own: Mapping[str, CustomProvider] | None = None
+) -> tuple[DiscoveredProvider, ...]:
+    """The servers that are looked for, at the addresses that ``own``, by provider, or else
+    ``environ`` names.
+    """
+    return tuple(_provider(server, environ, (own or {}).get(server.row.id)) for server in _SERVERS)
 
 
-def _provider(server: _Server, environ: Mapping[str, str]) -> DiscoveredProvider:
+def _provider(
+    server: _Server, environ: Mapping[str, str], own: CustomProvider | None
+) -> DiscoveredProvider:
     given = next((environ[name] for name in server.addresses if environ.get(name)), None)
-    row = replace(server.row, base_url=_address(given, server.row))
+    row = server.row
+    if own is not None:
+        given, row = own.base_url or given, replace(row, name=own.name or row.name)
+    row = replace(row, base_url=_address(given, row))
     window = environ.get(server.window, "")
     return DiscoveredProvider(
-        row, server.list_models, window=int(window) if window.isdecimal() else 0
+        row, server.list_models, window=int(window) if window.isdecimal() else 0, own=own
     )
 
 

@@ -1,0 +1,37 @@
+"""Milliseconds within which 95 % of the answers of a command come: ``latency SECONDS``.
+
+The command sleeps that long before it answers; it is asked as the engine asks it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+from bench.programs.status_engine.playing import playing
+from pi.batteries.status_engine.command import asking_command
+from pi.batteries.status_engine.payload import payload
+from pi.batteries.status_engine.state import StatusEngineState
+
+PATIENCE_MS = 10_000
+"""Longer than the engine's own limit, so that what is above it is measured too."""
+QUESTIONS = 40
+
+
+async def latency(seconds: str) -> float:
+    """The 95th percentile."""
+    told = payload(StatusEngineState(cwd="/somewhere"), total_duration_ms=0, version="")
+    took = []
+    async with playing(None) as play:
+        command = f"cat > /dev/null; sleep {seconds}; echo ok"
+        ask = asking_command(command, play.pi.exec, timeout_ms=PATIENCE_MS)
+        for _ in range(QUESTIONS):
+            began = time.perf_counter()
+            await ask(told)
+            took.append((time.perf_counter() - began) * 1000)
+    return sorted(took)[round(len(took) * 0.95) - 1]
+
+
+if __name__ == "__main__":
+    print(asyncio.run(latency(sys.argv[1])))

@@ -1,0 +1,106 @@
+"""The status engine as an extension of pi."""
+
+from __future__ import annotations
+
+from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
+from pi.batteries.status_engine.display import Display
+from pi.batteries.status_engine.git.watch import GitWatch
+from pi.batteries.status_engine.line_source import THROTTLE
+from pi.batteries.status_engine.session_facts import SessionFacts
+from pi.batteries.status_engine.timing import Stopwatch, stopwatch_of
+from pi.extension import ExtensionAPI, ExtensionContext, SessionStartEvent
+
+HAPPENINGS = (
+    "agent_start",
+    "turn_start",
+    "message_end",
+    "tool_execution_start",
+    "tool_execution_end",
+    "turn_end",
+    "agent_settled",
+    "model_select",
+    "thinking_level_select",
+    "session_compact",
+    "session_tree",
+    "session_info_changed",
+    "user_bash",
+)
+"""After these the status may be another one."""
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """Show the lines below the footer, where there is a screen and they are wanted."""
+    declare(pi.settings)
+    shown: list[StatusLines] = []
+
+    def hear(event: object, ctx: ExtensionContext) -> None:
+        for lines in shown:
+            lines.hear(event)
+
+    async def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        if ctx.mode != "tui":
+            return
+        stopwatch = await stopwatch_of(pi, ctx.session_manager.get_session_id(), event)
+        lines = StatusLines(pi, ctx, stopwatch)
+        lines.configure()
+        shown.append(lines)
+        pi.settings.on_change(lines.configure)
+        pi.scope.every(THROTTLE, lines.tick)
+
+    pi.on("session_start", begin)
+    for name in HAPPENINGS:
+        pi.on(name, hear)
+
+
+class StatusLines:
+    """The status of one session: knows what is so, and has it shown as the person wants it."""
+
+    def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext, stopwatch: Stopwatch) -> None:
+        self._pi = pi
+        self._ctx = ctx
+        self._facts = SessionFacts(ctx, stopwatch)
+        self._git = GitWatch(
+            ctx.files,
+            pi.exec,
+            cwd=lambda: ctx.cwd,
+            may_run=ctx.is_project_trusted,
+            start=lambda work: pi.scope.spawn(work, name="git"),
+            on_change=self._refresh,
+        )
+        self._config = StatusEngineConfig()
+        self._display: Display | None = None
+
+    def configure(self) -> None:
+        """Show what the settings say now, or nothing."""
+        config, problems = read_config(self._pi.settings)
+        if config == self._config:
+            return
+        self._config = config
+        for problem in problems:
+            self._ctx.ui.notify(problem, "warning")
+        if self._display is not None:
+            self._display.remove()
+            self._display = None
+        if config.enabled:
+            self._display = Display(
+                self._pi, self._ctx, config, lambda: self._facts.state(self._git.state)
+            )
+            self.tick()
+
+    def hear(self, event: object) -> None:
+        """Take note of something that has happened."""
+        self._facts.hear(event)
+        self._git.stir()
+        if self._display is not None:
+            self._display.stir()
+        self._refresh()
+
+    def tick(self) -> None:
+        """Look again at what nobody tells."""
+        if self._display is not None:
+            self._git.poll(self._pi.scope.clock.monotonic())
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if self._display is not None:
+            self._display.refresh()

@@ -1,0 +1,105 @@
+"""What a person can choose: ``tui.statusEngine`` of ``settings.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+from pi.batteries.status_engine.items import CATALOGUE, DEFAULT_ITEMS, StatusItem
+from pi.extension import Record
+
+Provider: TypeAlias = Literal["command", "file", "builtin"]
+
+SETTING = "tui.statusEngine"
+SHORTEST_TIMEOUT_MS, LONGEST_TIMEOUT_MS = 50, 10_000
+"""What is typical is 150 to 500."""
+
+
+class StatusEngineConfig(Record):
+    """How the lines are made."""
+
+    enabled: bool = False
+    items: tuple[StatusItem, ...] = DEFAULT_ITEMS
+    """What is in line 2, in this order."""
+    provider: Provider | None = None
+    """Where line 3 comes from. Unset: from the file, if one is named."""
+    command: str = ""
+    """A program, or a line for the shell."""
+    command_timeout_ms: int = 350
+    refresh_ms: int = 0
+    """Asks the command anew so often, although nothing has happened; 0 does not."""
+    file: str = ""
+
+    @property
+    def wants_command(self) -> bool:
+        """Whether line 3 comes from the command."""
+        return self.provider == "command" and bool(self.command)
+
+    @property
+    def wants_file(self) -> bool:
+        """Whether line 3 comes from the file, at least until the command has said something."""
+        return self.provider != "builtin" and bool(self.file)
+
+
+class Settings(Protocol):
+    """The part of ``pi.settings`` that is needed."""
+
+    def declare(self, key: str, kind: type[Any], default: Any, help: str = "") -> None:
+        """Say that there is a setting."""
+        ...
+
+    def get(self, key: str) -> Any:
+        """Its value, or the default."""
+        ...
+
+
+def declare(settings: Settings) -> None:
+    """Tell pi which settings there are."""
+    usual = StatusEngineConfig()
+    for key, kind, default, help in (
+        ("items", list[str], list(usual.items), "what line 2 shows, in this order"),
+        ("provider", str, "", "where line 3 comes from: command, file or builtin"),
+        ("command", str, usual.command, "what is asked for line 3; it is told JSON on stdin"),
+        ("commandTimeoutMs", int, usual.command_timeout_ms, "how long the command may take"),
+        ("refreshMs", int, usual.refresh_ms, "asks the command so often although nothing happens"),
+        ("file", str, usual.file, "a file whose first line is line 3"),
+    ):
+        settings.declare(f"{SETTING}.{key}", kind, default, help)
+
+
+def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]]:
+    """What is chosen, and what of it cannot be used, in words for the person."""
+
+    def value(key: str) -> Any:
+        return settings.get(f"{SETTING}.{key}")
+
+    provider, items = value("provider"), value("items")
+    timeout = min(max(value("commandTimeoutMs"), SHORTEST_TIMEOUT_MS), LONGEST_TIMEOUT_MS)
+    config = StatusEngineConfig(
+        enabled=_is_on(settings.get(SETTING)),
+        items=tuple(item for item in items if item in CATALOGUE),
+        provider=provider if provider in get_args(Provider) else None,
+        command=value("command"),
+        command_timeout_ms=timeout,
+        refresh_ms=max(value("refreshMs"), 0),
+        file=value("file"),
+    )
+    return config, tuple(_problems(provider, items))
+
+
+def _is_on(setting: object) -> bool:
+    """``true``, or an object in which nobody says ``"enabled": false``."""
+    if isinstance(setting, Mapping):
+        return setting.get("enabled", True) is True
+    return setting is True
+
+
+def _problems(provider: str, items: list[str]) -> list[str]:
+    problems = []
+    if provider and provider not in get_args(Provider):
+        known = ", ".join(get_args(Provider))
+        problems.append(f"{SETTING}.provider is {provider!r}, which is none of {known}.")
+    if unknown := [item for item in items if item not in CATALOGUE]:
+        named = ", ".join(map(repr, unknown))
+        problems.append(f"{SETTING}.items names {named}; there are {', '.join(CATALOGUE)}.")
+    return problems

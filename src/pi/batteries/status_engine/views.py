@@ -1,0 +1,64 @@
+"""The rows of the status engine on the screen: the only module that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.batteries.status_engine.engine import StatusOutput
+from pi.batteries.status_engine.typesetting import ELLIPSIS, Typesetting
+from pi.extension import Theme
+from pi.tui.text.ansi import has_sequences, strip_sequences
+from pi.tui.text.slicing import slice_columns, truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.text import Text
+
+
+def styled_line(text: str) -> str:
+    """The first line of ``text``; colours survive, nothing else can command the terminal."""
+    return Text(text).text.partition("\n")[0].rstrip()
+
+
+def plain_line(text: str) -> str:
+    """``text`` as one line without any style."""
+    return " ".join(strip_sequences(Text(text).text).split())
+
+
+TYPESETTING = Typesetting(
+    width=visible_width, cut=slice_columns, plain=plain_line, styled=styled_line
+)
+
+
+class StatusRows:
+    """Paints what the engine says; the same rows again as long as that is the same."""
+
+    def __init__(self, output: Callable[[int], StatusOutput], theme: Callable[[], Theme]) -> None:
+        self._output = output
+        self._theme = theme
+        self._width = 0
+        self._drawn: StatusOutput | None = None
+        self._rows: list[str] = []
+
+    def render(self, width: int) -> list[str]:
+        """Lines 2 and 3, as far as there is something to say."""
+        output = self._output(width)
+        if width != self._width or output != self._drawn:
+            self._width, self._drawn = width, output
+            self._rows = self._painted(output, width)
+        return self._rows
+
+    def invalidate(self) -> None:
+        """Paint anew next time: the colours are others."""
+        self._drawn = None
+
+    def is_stale(self) -> bool:
+        """Whether the engine says something else by now."""
+        return self._width > 0 and self._output(self._width) != self._drawn
+
+    def _painted(self, output: StatusOutput, width: int) -> list[str]:
+        theme, rows = self._theme(), []
+        if output.line2:
+            rows.append(theme.fg("dim", output.line2))
+        if output.line3:
+            line = truncate_to_width(output.line3, width, ELLIPSIS)
+            rows.append(line if has_sequences(line) else theme.fg("dim", line))
+        return rows

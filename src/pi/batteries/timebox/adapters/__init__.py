@@ -1,0 +1,1 @@
+"""Hosts of the timebox, one module each. They know the core, and not each other."""

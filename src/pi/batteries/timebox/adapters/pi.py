@@ -1,0 +1,238 @@
+"""Timebox in pi: ``/timebox``, ``--timebox``, and what a budget does to runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+
+from pi.batteries.timebox.adapters.pi_commands import GivenCommands
+from pi.batteries.timebox.adapters.pi_session import ACTIVE, OFF, Totals, records
+from pi.batteries.timebox.adapters.pi_status import StatusLine
+from pi.batteries.timebox.core.budget import Dimension, Reading
+from pi.batteries.timebox.core.effects import Effect, Keep, Notify, RunOnStop
+from pi.batteries.timebox.core.parse import COMPLETIONS, SetBudget, TurnOff, parse
+from pi.batteries.timebox.core.persist import Active, Off, budget_to_json
+from pi.batteries.timebox.core.timebox import USAGE, Timebox
+from pi.extension import (
+    AgentSettledEvent,
+    AssistantMessage,
+    BeforeAgentStartAnswer,
+    BeforeAgentStartEvent,
+    CommandContext,
+    Done,
+    ExtensionAPI,
+    ExtensionContext,
+    Failed,
+    MessageEndEvent,
+    ModelRequest,
+    PiError,
+    Policy,
+    Registration,
+    Request,
+    SessionShutdownEvent,
+    SessionStartEvent,
+    StopRun,
+    StreamEvent,
+    TurnStartEvent,
+    UserMessage,
+    replace,
+)
+
+NAME = "timebox"
+SPENT = 3
+"""How ``-p`` and JSON mode end when the budget is spent."""
+UNUSABLE = 1
+"""How they end when ``--timebox`` cannot be understood."""
+PRICED: frozenset[Dimension] = frozenset({"tokens", "cost"})
+"""Limits that only requests use up; they are looked at before every one of them."""
+
+_QUIETLY = 'exec /bin/sh -c "$1" </dev/null >/dev/null 2>&1'
+"""Runs a command without our pipes, which would end with us and take it along."""
+
+
+def extension(pi: ExtensionAPI) -> None:
+    """A budget for the session, if one is wanted."""
+    box = PiTimebox(pi)
+    pi.register_command(
+        NAME,
+        box.command,
+        description="budget time, turns, tokens or money: /timebox 15m turns:5",
+        completions=lambda begin: [each for each in COMPLETIONS if each.startswith(begin)],
+    )
+    pi.register_flag(
+        NAME,
+        type="string",
+        description='stop when this is spent, e.g. "15m turns:3 tokens:200k cost:2.50"',
+    )
+    pi.on("session_start", box.session_start)
+    pi.on("before_agent_start", box.before_agent_start)
+    pi.on("turn_start", box.turn_start)
+    pi.on("message_end", box.message_end)
+    pi.on("agent_settled", box.agent_settled)
+    pi.on("session_shutdown", box.session_shutdown)
+    pi.add_policy(box, at="first")
+
+
+class PiTimebox(Policy):
+    """Tells the core what happens in a session of pi, and does what it says."""
+
+    def __init__(self, pi: ExtensionAPI) -> None:
+        self._pi = pi
+        self._core = Timebox()
+        self._totals = Totals()
+        self._commands = GivenCommands(pi)
+        self._status = StatusLine(pi, lambda: self._core.status(self._reading()))
+        self._wrap: Registration | None = None
+        self._exit_code = SPENT
+        self._prompt_warns = False
+        """Whether the system prompt of this run holds the warning."""
+
+    # What the person wants ------------------------------------------------------------------------
+
+    async def command(self, arguments: str, ctx: CommandContext) -> None:
+        """``/timebox``."""
+        if isinstance(parse(arguments), SetBudget):
+            # A restored budget begins with what the log tells, so a new one must begin there too.
+            self._totals.recount(ctx.session_manager.get_entries())
+        await self._do(self._core.command(arguments, self._reading()))
+
+    async def _obey_flag(self, wanted: str) -> None:
+        """``--timebox``: where nobody is, nothing that was to have a budget begins without one."""
+        wish = parse(wanted)
+        understood = isinstance(wish, TurnOff) or (isinstance(wish, SetBudget) and not wish.ignored)
+        if understood or self._attended:
+            await self._do(self._core.command(wanted, self._reading()))
+        else:
+            self._core.refusal = f"--timebox {wanted!r} is not understood. {USAGE}"
+            self._exit_code = UNUSABLE
+
+    # What happens ---------------------------------------------------------------------------------
+
+    async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Restore the budget of the session, or have the one of the command line instead."""
+        entries = ctx.session_manager.get_entries()
+        self._totals.recount(entries)
+        kept, knows = [*records(entries)], self._commands.knows
+        restored = self._core.session_started(kept, self._reading(), knows=knows)
+        wanted = self._pi.get_flag(NAME)
+        if event.reason == "startup" and isinstance(wanted, str):
+            await self._obey_flag(wanted)
+        else:
+            await self._do(restored)
+
+    def before_agent_start(
+        self, event: BeforeAgentStartEvent, ctx: ExtensionContext
+    ) -> BeforeAgentStartAnswer | None:
+        """Tell the model to wrap up, once the budget is nearly spent."""
+        self._core.prompt_ended(attended=self._attended)
+        warning = self._core.warning(self._reading())
+        self._prompt_warns = warning is not None
+        if warning is None:
+            return None
+        prompt = event.system_prompt if event.replacement is None else event.replacement
+        return BeforeAgentStartAnswer(system_prompt=f"{prompt}\n\n{warning}")
+
+    async def turn_start(self, event: TurnStartEvent, ctx: ExtensionContext) -> None:
+        """Nudge or stop, where the run begins."""
+        await self._do(self._core.turn_started(self._reading()))
+
+    def message_end(self, event: MessageEndEvent, ctx: ExtensionContext) -> None:
+        """Count what the person says."""
+        if isinstance(event.message, UserMessage):
+            self._totals.add_turn()
+            self._status.show()
+
+    def agent_settled(self, event: AgentSettledEvent, ctx: ExtensionContext) -> None:
+        """The next run is another turn."""
+        self._core.prompt_ended(attended=self._attended)
+
+    def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
+        """Leave nothing on the screen; what is kept in the session stays."""
+        self._core.forget()
+        self._status.follow(running=False)
+
+    # Requests -------------------------------------------------------------------------------------
+
+    async def before_request(self, request: Request) -> Request:
+        """End the run before a request that the budget does not allow."""
+        reading = self._reading()
+        await self._do(self._core.request_due(reading, self._limits_of_requests))
+        if self._core.refusal is not None:
+            raise StopRun(self._core.refusal, exit_code=self._exit_code)
+        warning = None if self._prompt_warns else self._core.warning(reading)
+        if warning is None:
+            return request
+        # The budget came near its end in this very run, whose prompt does not say so.
+        return replace(request, messages=(*request.messages, UserMessage(content=warning)))
+
+    async def _metered(
+        self, request: ModelRequest, ask: Callable[[ModelRequest], AsyncIterator[StreamEvent]]
+    ) -> AsyncIterator[StreamEvent]:
+        """Refuse or count any request: of summaries, of extensions, of sub-agents."""
+        await self._do(self._core.request_due(self._reading(), self._limits_of_requests))
+        if self._core.refusal is not None:
+            yield Failed(reason="error", error=self._refused(request, self._core.refusal))
+            return
+        async for event in ask(request):
+            match event:
+                case Done(message=answer) | Failed(error=answer):
+                    self._totals.add_usage(answer.usage)
+                case _:
+                    pass
+            yield event
+
+    def _refused(self, request: ModelRequest, why: str) -> AssistantMessage:
+        return AssistantMessage(
+            api=request.model.api,
+            provider=request.model.provider,
+            model=request.model.id,
+            stop_reason="error",
+            error_message=why,
+            timestamp=self._pi.scope.clock.now_ms(),
+        )
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _reading(self) -> Reading:
+        return self._totals.reading(self._pi.scope.clock.now_ms())
+
+    @property
+    def _attended(self) -> bool:
+        return self._pi.context.mode in ("tui", "rpc")
+
+    @property
+    def _limits_of_requests(self) -> Collection[Dimension]:
+        # Nobody can end a run by hand where nobody is.
+        return PRICED if self._attended else PRICED | {"time"}
+
+    async def _do(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Notify(text, level):
+                    self._pi.context.ui.notify(text, level)
+                case Keep(Active(budget)):
+                    if budget.on_stop_command is not None:
+                        await self._commands.remember(budget.on_stop_command)
+                    await self._pi.append_entry(ACTIVE, budget_to_json(budget))
+                case Keep(Off(disabled_at)):
+                    await self._pi.append_entry(OFF, {"disabledAt": disabled_at})
+                case RunOnStop(command):
+                    await self._run_on_stop(command)
+        if effects:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Have a status line and a meter as long as there is something to show and to count."""
+        budget = self._core.budget
+        self._status.follow(running=budget is not None and budget.active)
+        metered = budget is not None and not PRICED.isdisjoint(budget.limits)
+        if metered and self._wrap is None:
+            self._wrap = self._pi.wrap_model(self._metered)
+        elif not metered and self._wrap is not None:
+            self._wrap.remove()
+            self._wrap = None
+
+    async def _run_on_stop(self, command: str) -> None:
+        try:
+            await self._pi.spawn(["/bin/sh", "-c", _QUIETLY, NAME, command], detached=True)
+        except PiError as problem:
+            self._pi.context.ui.notify(f"{command} could not be run: {problem}", "error")

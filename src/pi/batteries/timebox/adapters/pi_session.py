@@ -1,0 +1,63 @@
+"""What the timebox needs to know of a session of pi: its totals, and its own records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pi.batteries.timebox.core.budget import Reading
+from pi.batteries.timebox.core.persist import Active, Off, TimeboxRecord, budget_from_json
+from pi.extension import Custom, Entry, Usage, UserMessage
+
+ACTIVE, OFF = "timebox-active", "timebox-off"
+"""Types of the entries that records are kept in."""
+
+
+class Totals:
+    """Turns, tokens and money of a session. Counted once, then followed: sessions are long."""
+
+    def __init__(self) -> None:
+        self._turns = 0
+        self._tokens = 0
+        self._cost = 0.0
+
+    def recount(self, entries: Iterable[Entry]) -> None:
+        """Begin with what ``entries`` hold: messages, summaries, and what else has a price."""
+        self._turns, self._tokens, self._cost = 0, 0, 0.0
+        for entry in entries:
+            said = getattr(entry, "message", entry)
+            if isinstance(said, UserMessage):
+                self.add_turn()
+            elif isinstance(usage := getattr(said, "usage", None), Usage):
+                self.add_usage(usage)
+
+    def add_turn(self) -> None:
+        """The person has said something."""
+        self._turns += 1
+
+    def add_usage(self, usage: Usage) -> None:
+        """A model was asked; its tokens are counted as ``/session`` counts them."""
+        self._tokens += usage.input + usage.output + usage.cache_read + usage.cache_write
+        self._cost += usage.cost.total
+
+    def reading(self, now_ms: int) -> Reading:
+        """The totals at that time."""
+        return {"time": now_ms, "turns": self._turns, "tokens": self._tokens, "cost": self._cost}
+
+
+def records(entries: Iterable[Entry]) -> Iterator[TimeboxRecord]:
+    """The records among ``entries``; a budget that cannot be read is left out."""
+    for entry in entries:
+        if not isinstance(entry, Custom):
+            continue
+        if entry.custom_type == OFF:
+            yield Off(_disabled_at(entry.data))
+        elif entry.custom_type == ACTIVE and (budget := budget_from_json(entry.data)) is not None:
+            yield Active(budget)
+
+
+def _disabled_at(data: object) -> int:
+    match data:
+        case {"disabledAt": int(at)}:
+            return at
+        case _:
+            return 0

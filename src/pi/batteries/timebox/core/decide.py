@@ -1,0 +1,77 @@
+"""Whether a budget is fine, nearly spent, or spent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pi.batteries.timebox.core.budget import (
+    DIMENSIONS,
+    Amounts,
+    Dimension,
+    Reading,
+    TimeboxBudget,
+)
+from pi.batteries.timebox.core.format import format_amounts
+
+Urgency: TypeAlias = Literal["warning", "critical"]
+
+WARNING, CRITICAL, SPENT = 0.8, 0.95, 1.0
+"""Parts of a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    """Nothing is to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """It is time to wrap up."""
+
+    urgency: Urgency
+    detail: str
+    """What is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A limit is reached."""
+
+    used: Amounts
+    on_stop_command: str | None
+
+
+Decision: TypeAlias = Ok | Nudge | Stop
+
+
+def decide(
+    budget: TimeboxBudget, reading: Reading, *, among: Collection[Dimension] = DIMENSIONS
+) -> Decision:
+    """What is to be done now: whichever limit is nearest counts, of those ``among``."""
+    if not budget.active:
+        return Ok()
+    worst = _worst(budget, reading, among)
+    if worst >= SPENT:
+        return Stop(budget.used(reading), budget.on_stop_command)
+    if worst >= WARNING and not budget.soft_nudge_sent:
+        return Nudge(_urgency(worst), format_amounts(budget.left(reading)))
+    return Ok()
+
+
+def urgency(budget: TimeboxBudget, reading: Reading) -> Urgency | None:
+    """How urgent it is to wrap up; ``None`` when it is not."""
+    worst = _worst(budget, reading)
+    return _urgency(worst) if worst >= WARNING else None
+
+
+def _worst(
+    budget: TimeboxBudget, reading: Reading, among: Collection[Dimension] = DIMENSIONS
+) -> float:
+    ratios = budget.ratios(reading)
+    return max((ratio for each, ratio in ratios.items() if each in among), default=0.0)
+
+
+def _urgency(worst: float) -> Urgency:
+    return "critical" if worst >= CRITICAL else "warning"

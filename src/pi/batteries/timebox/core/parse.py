@@ -1,0 +1,134 @@
+"""What somebody wants of the timebox, from the words after ``/timebox``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+from pi.batteries.timebox.core.budget import Amounts, Dimension
+
+COMPLETIONS = (
+    "off",
+    "status",
+    "15m",
+    "30m",
+    "1h",
+    "turns:3",
+    "turns:5",
+    "turns:10",
+    "tokens:200k",
+    "cost:2.50",
+)
+"""What an argument could be."""
+
+# No more digits than a double holds exactly: the original reads these numbers too.
+_NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_TIME = re.compile(rf"{_NUMBER}\s*([smh]?)", re.IGNORECASE)
+_TURNS = re.compile(r"turns:\s*([0-9]{1,9})", re.IGNORECASE)
+_TOKENS = re.compile(rf"tokens:\s*{_NUMBER}\s*([km]?)", re.IGNORECASE)
+_COST = re.compile(rf"cost:\s*\$?{_NUMBER}", re.IGNORECASE)
+_MILLISECONDS = {"s": 1000, "m": 60_000, "": 60_000, "h": 3_600_000}
+_TOKENS_OF = {"": 1, "k": 1000, "m": 1_000_000}
+
+_DELIMITER = re.compile(r"(?:^|\s)--(?:\s|$)")
+_GAP = re.compile(r"(?<=:)\s+|(?<=[0-9])\s+(?=[smhk](?:\s|$))", re.IGNORECASE)
+"""A space inside one limit, as in ``turns: 5`` or ``15 m``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetBudget:
+    """Have a budget."""
+
+    limits: Amounts
+    on_stop_command: str | None = None
+    ignored: tuple[str, ...] = ()
+    """Words that are no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOff:
+    """Have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowStatus:
+    """Say how much is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Nothing that could be understood."""
+
+
+Wish: TypeAlias = SetBudget | TurnOff | ShowStatus | Invalid
+
+_SUB_COMMANDS: dict[str, Wish] = {
+    "off": TurnOff(),
+    "disable": TurnOff(),
+    "cancel": TurnOff(),
+    "status": ShowStatus(),
+}
+
+
+def parse(text: str) -> Wish:
+    """What ``text`` asks for; a later limit of the same kind counts instead of an earlier one."""
+    budget, _, command = _DELIMITER.sub("\0", text, count=1).partition("\0")
+    words = _GAP.sub("", budget).split()
+    if words and (wish := _SUB_COMMANDS.get(words[0].lower())) is not None:
+        return wish
+    limits: dict[Dimension, float] = {}
+    ignored = []
+    for word in words:
+        if (limit := _limit(word)) is None:
+            ignored.append(word)
+        else:
+            limits |= limit
+    if not limits:
+        return Invalid()
+    return SetBudget(limits, command.strip() or None, tuple(ignored))
+
+
+def parse_time_ms(word: str) -> int | None:
+    """``15m``, ``30s``, ``1.5h`` or minutes without a unit, in milliseconds."""
+    return _scaled(_TIME, word, _MILLISECONDS)
+
+
+def parse_turns(word: str) -> int | None:
+    """``turns:5``."""
+    found = _TURNS.fullmatch(word)
+    return None if found is None else int(found[1])
+
+
+def parse_tokens(word: str) -> int | None:
+    """``tokens:200k``, ``tokens:1.5M``."""
+    return _scaled(_TOKENS, word, _TOKENS_OF)
+
+
+def parse_cost(word: str) -> float | None:
+    """``cost:2.50``, in US dollars."""
+    found = _COST.fullmatch(word)
+    return None if found is None else float(found[1])
+
+
+_PARSERS: dict[Dimension, Callable[[str], float | None]] = {
+    "time": parse_time_ms,
+    "turns": parse_turns,
+    "tokens": parse_tokens,
+    "cost": parse_cost,
+}
+
+
+def _limit(word: str) -> dict[Dimension, float] | None:
+    """The one limit that ``word`` is."""
+    for dimension, parser in _PARSERS.items():
+        if (amount := parser(word)) is not None:
+            return {dimension: amount}
+    return None
+
+
+def _scaled(pattern: re.Pattern[str], word: str, units: dict[str, int]) -> int | None:
+    found = pattern.fullmatch(word)
+    return None if found is None else int(Decimal(found[1]) * units[found[2].lower()])

@@ -1,0 +1,165 @@
+"""The budget of one session: is told what happens, tells what is to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from pi.batteries.timebox.core.budget import DIMENSIONS, Dimension, Reading, TimeboxBudget
+from pi.batteries.timebox.core.decide import Nudge, Stop, decide, urgency
+from pi.batteries.timebox.core.effects import Effect, Keep, Notify, RunOnStop
+from pi.batteries.timebox.core.format import format_amounts, spent_line, status_line
+from pi.batteries.timebox.core.parse import Invalid, SetBudget, ShowStatus, TurnOff, parse
+from pi.batteries.timebox.core.persist import Active, Off, TimeboxRecord, restore
+
+USAGE = (
+    "Usage: /timebox 15m | turns:5 | tokens:200k | cost:2.50 | status | off."
+    " Limits go together; after -- follows a command for when they are spent."
+)
+NONE_ACTIVE = "No active timebox."
+EXPIRED = (
+    "The timebox of this session is already spent and was not restored."
+    " Set a new one with /timebox."
+)
+FOREIGN = (
+    "The session brings a command for the end of its timebox that you have not given here."
+    " It will not run:"
+)
+GOES_ON = "The agent stops for this turn. The chat continues."
+WRAP_UP = (
+    "Finish the step you are at, leave everything in a state that can be gone on from, say in a"
+    " few words what is done and what is not, and stop. Begin nothing new."
+)
+
+
+class Timebox:
+    """Holds at most one budget. Every method gives what the host has to do, in order."""
+
+    def __init__(self, budget: TimeboxBudget | None = None) -> None:
+        self.budget = budget
+        self.refusal: str | None = None
+        """Why the model must not be asked now; ``None`` when it may."""
+        self._decided = False
+
+    # What the person wants ------------------------------------------------------------------------
+
+    def command(self, text: str, reading: Reading) -> list[Effect]:
+        """``/timebox`` with ``text`` behind it."""
+        match parse(text):
+            case Invalid():
+                return [Notify(USAGE, "warning")]
+            case ShowStatus():
+                status = self.status(reading)
+                return [Notify(status or f"{NONE_ACTIVE} {USAGE}", "info")]
+            case TurnOff():
+                return self._turn_off(reading)
+            case wish:
+                return self._set(wish, reading)
+
+    def _turn_off(self, reading: Reading) -> list[Effect]:
+        if self.budget is None:
+            return [Notify(NONE_ACTIVE, "info")]
+        self.forget()
+        return [Keep(Off(int(reading["time"]))), Notify("Timebox off.", "info")]
+
+    def _set(self, wish: SetBudget, reading: Reading) -> list[Effect]:
+        self.forget()
+        self.budget = TimeboxBudget(
+            limits=wish.limits, start=reading, on_stop_command=wish.on_stop_command
+        )
+        told = f"Timebox set: {format_amounts(wish.limits)}."
+        if wish.on_stop_command:
+            told += f" When it is spent: {wish.on_stop_command}"
+        effects: list[Effect] = [Keep(Active(self.budget)), Notify(told, "info")]
+        if wish.ignored:
+            effects.append(Notify(f"Not understood: {' '.join(wish.ignored)}. {USAGE}", "warning"))
+        return effects
+
+    # What happens ---------------------------------------------------------------------------------
+
+    def session_started(
+        self, records: Sequence[TimeboxRecord], reading: Reading, *, knows: Callable[[str], bool]
+    ) -> list[Effect]:
+        """A session was opened, or loaded again; ``records`` are its own, oldest first.
+
+        Its command is left out unless the host ``knows`` that the person has given it.
+        """
+        restored = restore(records, reading)
+        self.budget = budget = restored.budget
+        if budget is None:
+            return [Notify(EXPIRED, "warning")] if restored.status == "expired" else []
+        effects: list[Effect] = [Notify(f"Restored. {self.status(reading)}", "info")]
+        command = budget.on_stop_command
+        if command is not None and not knows(command):
+            self.budget = replace(budget, on_stop_command=None)
+            effects.append(Notify(f"{FOREIGN} {command}", "warning"))
+        return effects
+
+    def prompt_ended(self, *, attended: bool) -> None:
+        """What was said has come to an end, or something new is about to be said.
+
+        A budget stops only one prompt if somebody is there who knows of it and can go on.
+        """
+        self._decided = False
+        if attended:
+            self.refusal = None
+
+    def turn_started(self, reading: Reading) -> list[Effect]:
+        """The agent begins with what the person said, which is not counted yet.
+
+        Only the first turn of a prompt counts: the others are rounds of tools, and retries.
+        """
+        if self._decided:
+            return []
+        self._decided = True
+        return self.request_due(reading, DIMENSIONS)
+
+    def request_due(self, reading: Reading, among: Collection[Dimension]) -> list[Effect]:
+        """A model is about to be asked; only the limits ``among`` count."""
+        if self.budget is None:
+            return []
+        match decide(self.budget, reading, among=among):
+            case Nudge(detail=detail):
+                self.budget = replace(self.budget, soft_nudge_sent=True)
+                return [Notify(f"Timebox nearly spent: {detail} left.", "warning")]
+            case Stop() as stop:
+                return self._stop(self.budget, stop)
+            case _:
+                return []
+
+    def forget(self) -> None:
+        """The session is left, or its budget is no longer wanted."""
+        self.budget = self.refusal = None
+        self._decided = False
+
+    # What it looks like ---------------------------------------------------------------------------
+
+    def status(self, reading: Reading) -> str | None:
+        """The status line; ``None`` without a budget."""
+        if self.budget is None:
+            return None
+        line = status_line(self.budget, reading)
+        return line if self.budget.active else f"{line} | spent"
+
+    def warning(self, reading: Reading) -> str | None:
+        """What the model is told once the budget is nearly spent."""
+        budget = self.budget
+        if budget is None or not budget.active or not budget.soft_nudge_sent:
+            return None
+        word = "CRITICAL" if urgency(budget, reading) == "critical" else "IMPORTANT"
+        left = format_amounts(budget.left(reading))
+        return f"{word} TIMEBOX WARNING\nLeft of the budget for this session: {left}. {WRAP_UP}"
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _stop(self, budget: TimeboxBudget, stop: Stop) -> list[Effect]:
+        self.budget = replace(budget, active=False)
+        self.refusal = spent_line(budget, stop.used)
+        # Kept, so that a budget which was spent is not spent again after a reload.
+        effects: list[Effect] = [
+            Notify(f"{self.refusal} {GOES_ON}", "error"),
+            Keep(Active(self.budget)),
+        ]
+        if stop.on_stop_command is not None:
+            effects.append(RunOnStop(stop.on_stop_command))
+        return effects

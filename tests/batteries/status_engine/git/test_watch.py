@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.batteries.status_engine.git.watch import BUSY, GIVEN_UP, IDLE, GitWatch
+from pi.batteries.status_engine.state import GitState
+from pi.coding.files.local import LocalFiles
+from pi.extension import ExecResult
+
+
+class Yard:
+    """A repository that consists of nothing but a HEAD, and a git that says what the test wants."""
+
+    def __init__(self, folder: Path, head: str | None = "ref: refs/heads/main") -> None:
+        self.folder = folder
+        self.trusted = True
+        self.killed = False
+        self.said = " 1 file changed, 2 insertions(+), 1 deletion(-)\n"
+        self.asked: list[str] = []
+        self.states: list[GitState] = []
+        self.held: asyncio.Event | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        if head is not None:
+            self.check_out(head)
+        self.watch = GitWatch(
+            LocalFiles(lambda: folder, home=str(folder)),
+            self._run,
+            cwd=lambda: folder,
+            may_run=lambda: self.trusted,
+            start=self._start,
+            on_change=lambda: self.states.append(self.watch.state),
+        )
+
+    def check_out(self, head: str) -> None:
+        (self.folder / ".git").mkdir(exist_ok=True)
+        (self.folder / ".git" / "HEAD").write_text(head)
+        (self.folder / ".git" / "config").write_text("[core]\n")
+
+    async def look(self, now: float) -> GitState:
+        self.watch.poll(now)
+        await asyncio.gather(*self._tasks)
+        return self.watch.state
+
+    @property
+    def looks(self) -> int:
+        return len(self._tasks)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.ensure_future(work))
+
+    async def _run(
+        self, argv: Sequence[str], *, env: Mapping[str, str], timeout: float
+    ) -> ExecResult:
+        self.asked.append(next(word for word in argv if word in ("diff", "symbolic-ref")))
+        if self.held is not None:
+            await self.held.wait()
+        said = "table\n" if self.asked[-1] == "symbolic-ref" else self.said
+        return ExecResult(stdout=said, stderr="", code=0, killed=self.killed)
+
+
+async def test_the_branch_is_known_before_its_lines_are_counted(tmp_path: Path) -> None:
+    yard = Yard(tmp_path)
+
+    await yard.look(0.0)
+
+    assert yard.states == [GitState(branch="main"), GitState(branch="main", added=2, removed=1)]
+
+
+async def test_git_never_runs_in_a_directory_that_is_not_trusted(tmp_path: Path) -> None:
+    yard = Yard(tmp_path)
+    yard.trusted = False
+
+    assert (await yard.look(0.0), yard.asked) == (GitState(branch="main"), [])
+    yard.check_out("ref: refs/heads/.invalid")
+    assert (await yard.look(IDLE), yard.asked) == (GitState(branch="main"), [])
+
+
+async def test_git_never_runs_where_the_repository_names_filters(tmp_path: Path) -> None:
+    yard = Yard(tmp_path)
+    (tmp_path / ".git" / "config").write_text('[filter "x"]\nclean = evil\n')
+
+    assert (await yard.look(0.0), yard.asked) == (GitState(branch="main"), [])
+
+
+async def test_a_table_of_references_is_asked_of_git(tmp_path: Path) -> None:
+    yard = Yard(tmp_path, "ref: refs/heads/.invalid")
+
+    assert await yard.look(0.0) == GitState(branch="table", added=2, removed=1)
+
+
+async def test_outside_of_a_repository_nothing_is_known(tmp_path: Path) -> None:
+    yard = Yard(tmp_path, None)
+
+    assert (await yard.look(0.0), yard.states, yard.asked) == (GitState(), [], [])
+
+
+async def test_a_repository_that_goes_away_is_forgotten(tmp_path: Path) -> None:
+    yard = Yard(tmp_path)
+    await yard.look(0.0)
+
+    (tmp_path / ".git" / "HEAD").unlink()
+
+    assert await yard.look(IDLE) == GitState()
+
+
+async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
+    tmp_path: Path,
+) -> None:
+    yard = Yard(tmp_path)
+    looks = []
+
+    for now, happens in ((0, True), (1, True), (BUSY, True), (BUSY + 14, False), (17, False)):
+        if happens:
+            yard.watch.stir()
+        await yard.look(now)
+        looks.append(yard.looks)
+
+    assert looks == [1, 1, 2, 2, 3]
+
+
+@pytest.mark.trap(180)
+async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stays(
+    tmp_path: Path,
+) -> None:
+    yard = Yard(tmp_path)
+    await yard.look(0.0)
+    yard.held = asyncio.Event()
+
+    yard.watch.poll(IDLE)
+    yard.watch.poll(IDLE * 2)
+    yard.watch.poll(IDLE * 3)
+
+    assert (yard.looks, yard.watch.state) == (2, GitState(branch="main", added=2, removed=1))
+    yard.held.set()
+    await yard.look(IDLE * 4)
+
+
+async def test_a_huge_repository_loses_its_counts_and_is_left_alone_for_a_while(
+    tmp_path: Path,
+) -> None:
+    yard = Yard(tmp_path)
+    yard.killed = True
+
+    given_up = await yard.look(0.0)
+    yard.killed = False
+    left_alone = await yard.look(IDLE)
+    counted = await yard.look(GIVEN_UP)
+
+    assert given_up == left_alone == GitState(branch="main")
+    assert counted == GitState(branch="main", added=2, removed=1)
+    assert yard.asked == ["diff", "diff"]

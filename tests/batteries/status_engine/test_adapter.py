@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pi.coding.extension_host.activation import is_for
+from pi.coding.extension_host.manifest import read_manifest
+from pi.coding.extension_host.ui import Mode
+from pi.testing import says
+from tests.batteries.status_engine.git.repository import git, make_repository
+from tests.batteries.status_engine.stage import showing
+
+LINE_2 = "faux | medium | project"
+
+
+async def test_the_lines_are_there_when_the_session_begins(tmp_path: Path) -> None:
+    async with showing(tmp_path, True) as show:
+        assert show.panel.screen() == [LINE_2]
+
+
+@pytest.mark.parametrize("mode", [mode for mode in get_args(Mode) if mode != "tui"])
+async def test_without_a_screen_nothing_is_shown_or_run(tmp_path: Path, mode: Mode) -> None:
+    ran = tmp_path / "ran"
+    setting = {"provider": "command", "command": f"touch {ran}"}
+    async with showing(tmp_path, setting, says("Hello."), mode=mode) as show:
+        await show.session.prompt("hi")
+        await show.stage.clock.advance(10)
+
+        assert (show.panel.rows, ran.exists()) == ({}, False)
+
+
+@pytest.mark.parametrize("setting", [False, None, {"enabled": False}])
+async def test_nothing_is_shown_until_it_is_wanted(tmp_path: Path, setting: object) -> None:
+    async with showing(tmp_path, setting) as show:
+        assert show.panel.rows == {}
+
+
+async def test_settings_count_as_soon_as_they_change(tmp_path: Path) -> None:
+    async with showing(tmp_path, False) as show:
+        seen = [show.panel.screen()]
+        for changed in ({"items": ["model"]}, {"items": ["effort"]}, False):
+            show.session.settings.override({"tui.statusEngine": changed})
+            seen.append(show.panel.screen())
+        await show.session.set_thinking_level("high")
+        await show.stage.clock.advance(1)
+
+        assert seen == [[], ["faux"], ["medium"], []]
+        assert show.panel.rows == {}
+
+
+async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    async with showing(tmp_path, {"provider": "oracle"}) as show:
+        assert show.panel.notices == [
+            (
+                "tui.statusEngine.provider is 'oracle', which is none of command, file, builtin.",
+                "warning",
+            )
+        ]
+
+
+async def test_the_model_and_its_effort_are_seen_at_once(tmp_path: Path) -> None:
+    async with showing(tmp_path, True) as show:
+        show.panel.screen()
+        await show.session.set_thinking_level("low")
+
+        assert show.panel.painted == 1
+        assert show.panel.screen() == ["faux | low | project"]
+
+
+async def test_the_branch_and_its_changes_are_seen(tmp_path: Path) -> None:
+    project = make_repository(tmp_path / "home" / "project")
+    async with showing(tmp_path, True) as show:
+        await show.sees(f"{LINE_2} | main +0 -0")
+        (project / "poem").write_text("one\n")
+        await show.sees(f"{LINE_2} | main +0 -2")
+        git(project, "checkout", "-b", "other")
+        await show.sees(f"{LINE_2} | other +0 -2")
+
+
+async def test_in_a_directory_that_is_not_trusted_only_the_branch_is_seen(tmp_path: Path) -> None:
+    make_repository(tmp_path / "home" / "project")
+    async with showing(tmp_path, True, approve=False) as show:
+        await show.sees(f"{LINE_2} | main")
+        await show.stage.clock.advance(60)
+
+        assert show.panel.screen() == [f"{LINE_2} | main"]
+
+
+async def test_a_new_session_begins_at_zero_and_a_reload_goes_on(tmp_path: Path) -> None:
+    async with showing(tmp_path, {"items": ["duration"]}) as show:
+        seen = []
+        for act in (None, show.session.extensions.reload, show.session.sessions.new):
+            if act is not None:
+                await act()
+            await show.stage.clock.advance(5)
+            seen += show.panel.screen()
+
+        assert seen == ["5s", "10s", "5s"]
+
+
+async def test_nothing_stays_when_the_session_ends(tmp_path: Path) -> None:
+    async with showing(tmp_path, True) as show:
+        panel = show.panel
+
+    assert panel.rows == {}
+
+
+def test_importing_it_loads_no_screen() -> None:
+    code = (
+        "import sys, pi.batteries.status_engine.adapter;"
+        "print([name for name in sys.modules if name.startswith('pi.tui')])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert ended.stdout.strip() == "[]"
+
+
+def test_the_manifest_waits_for_the_setting_and_for_a_screen(root: Path) -> None:
+    manifest = read_manifest(root / "src/pi/batteries/status_engine")
+
+    assert (manifest.name, manifest.activate) == ("status-engine", ("setting:tui.statusEngine",))
+    assert [mode for mode in get_args(Mode) if is_for(manifest, mode)] == ["tui"]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.batteries.status_engine.composing import compose
+from pi.batteries.status_engine.items import CATALOGUE, DEFAULT_ITEMS
+from pi.batteries.status_engine.state import GitState, StatusEngineState
+from pi.batteries.status_engine.typesetting import Typesetting
+from pi.batteries.status_engine.views import TYPESETTING
+from pi.extension import replace
+from tests.batteries.status_engine.samples import FULL
+
+
+def line(state: StatusEngineState = FULL, width: int = 120) -> str:
+    return compose(DEFAULT_ITEMS, state, width, Typesetting())
+
+
+def test_the_counts_stand_beside_the_branch_and_bars_between_the_rest() -> None:
+    assert line() == (
+        "gpt-5 | medium | project | feature/awesome-status-lines +12 -4"
+        " | workspace-write | on-request"
+    )
+
+
+@pytest.mark.parametrize(
+    ("git", "shown"),
+    [
+        (GitState(branch="main"), "gpt-5 | medium | project | main | workspace-write | on-request"),
+        (GitState(), "gpt-5 | medium | project | workspace-write | on-request"),
+        (
+            GitState(branch="detached", added=1, removed=0),
+            "gpt-5 | medium | project | detached +1 -0 | workspace-write | on-request",
+        ),
+    ],
+)
+def test_what_is_not_known_leaves_no_gap(git: GitState, shown: str) -> None:
+    assert line(replace(FULL, git=git)) == shown
+
+
+def test_counts_away_from_the_branch_are_an_item_like_any_other() -> None:
+    shown = compose(("git_counts", "model", "git_branch"), FULL, 120, Typesetting())
+
+    assert shown == "+12 -4 | gpt-5 | feature/awesome-status-lines"
+
+
+def test_under_pressure_the_branch_gives_way_first() -> None:
+    assert line(width=80) == (
+        "gpt-5 | medium | project | feature…s-lines +12 -4 | workspace-write | on-request"
+    )
+
+
+def test_then_the_folder_and_the_model_give_way_and_at_last_the_end_is_cut() -> None:
+    state = replace(FULL, cwd="/home/ada/a-rather-long-name", model="a-model-with-a-long-name")
+
+    assert line(state, width=40) == "a-mo…ame | medium | a-ra…ame | feat…nes…"
+
+
+def test_items_cannot_command_the_terminal_or_break_the_line() -> None:
+    state = StatusEngineState(model="a\x1b]0;title\x07b\nc", sandbox="\x1b[31mred")
+
+    assert compose(DEFAULT_ITEMS, state, 80, TYPESETTING) == "ab c | red"
+
+
+@given(
+    st.builds(
+        StatusEngineState,
+        cwd=st.text(max_size=30),
+        model=st.text(max_size=30),
+        sandbox=st.text(max_size=30),
+        git=st.builds(GitState, branch=st.text(max_size=60), added=st.integers(0, 9999)),
+    ),
+    st.integers(0, 100),
+    st.permutations(tuple(CATALOGUE)),
+)
+def test_no_line_is_wider_than_the_screen(
+    state: StatusEngineState, width: int, items: list[str]
+) -> None:
+    chosen = tuple(item for item in CATALOGUE if item in items[:5])
+
+    assert TYPESETTING.width(compose(chosen, state, width, TYPESETTING)) <= width

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.batteries.status_engine.file import LARGEST, Files, asking_file, read_small
+from pi.coding.files.local import LocalFiles
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return LocalFiles(lambda: tmp_path, home=str(tmp_path / "home"))
+
+
+async def test_the_first_line_of_the_file_is_the_line(tmp_path: Path, files: Files) -> None:
+    ask = asking_file("status", files)
+
+    lines = [await ask(b"")]
+    (tmp_path / "status").write_text("net ok \nmore\n")
+    lines.append(await ask(b""))
+    (tmp_path / "status").unlink()
+    lines.append(await ask(b""))
+
+    assert lines == ["", "net ok", ""]
+
+
+async def test_a_file_in_the_home_folder_is_found(tmp_path: Path, files: Files) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "status").write_text("here")
+
+    assert await asking_file("~/status", files)(b"") == "here"
+
+
+async def test_a_pipe_a_folder_and_a_huge_file_are_not_read(tmp_path: Path, files: Files) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "huge").write_bytes(b"x" * (LARGEST + 1))
+
+    assert [await read_small(files, name) for name in ("pipe", "folder", "huge")] == [None] * 3
+
+
+async def test_a_name_that_no_file_can_have_is_no_file(files: Files) -> None:
+    assert await read_small(files, "a\0b") is None

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from itertools import pairwise
+from typing import Any
+
+from pi.batteries.status_engine.line_source import LineSource, NoAnswer
+
+
+class Desk:
+    """Answers questions when the test wants it to."""
+
+    def __init__(self, **options: Any) -> None:
+        self.asked: list[bytes] = []
+        self.lines: list[str] = []
+        self.problems: list[str] = []
+        self._answers: list[asyncio.Future[str]] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.source = LineSource(
+            self._ask,
+            start=self._start,
+            on_line=lambda: self.lines.append(self.source.line),
+            on_problem=self.problems.append,
+            **options,
+        )
+
+    @property
+    def is_asked(self) -> bool:
+        return not self._answers[-1].done()
+
+    def poll(self, now: float) -> None:
+        self.source.poll(now, lambda: b"%d" % round(now * 1000))
+
+    async def answer(self, line: str | NoAnswer) -> None:
+        if isinstance(line, str):
+            self._answers[-1].set_result(line)
+        else:
+            self._answers[-1].set_exception(line)
+        await self._tasks[-1]
+
+    async def asks(self) -> list[bytes]:
+        await asyncio.sleep(0)
+        return self.asked
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.ensure_future(work))
+
+    async def _ask(self, payload: bytes) -> str:
+        self.asked.append(payload)
+        self._answers.append(asyncio.get_running_loop().create_future())
+        return await self._answers[-1]
+
+
+async def test_it_asks_at_once_and_shows_the_answer_when_there_is_one() -> None:
+    desk = Desk()
+
+    desk.poll(7.0)
+    assert (await desk.asks(), desk.source.line) == ([b"7000"], "")
+    await desk.answer("here")
+
+    assert (desk.source.line, desk.lines) == ("here", ["here"])
+
+
+async def test_it_asks_at_most_every_300_ms_however_much_happens() -> None:
+    desk = Desk()
+
+    for hundredth in range(100):
+        desk.source.stir()
+        desk.poll(hundredth / 100)
+        await desk.asks()
+        if desk.is_asked:
+            await desk.answer("x")
+
+    assert desk.asked == [b"0", b"300", b"600", b"900"]
+
+
+async def test_it_never_asks_twice_at_once_and_then_asks_about_the_latest() -> None:
+    desk = Desk()
+    desk.poll(0.0)
+    await desk.asks()
+
+    for now in (0.4, 0.8, 1.2):
+        desk.source.stir()
+        desk.poll(now)
+    assert await desk.asks() == [b"0"]
+    await desk.answer("late")
+    desk.poll(1.3)
+
+    assert await desk.asks() == [b"0", b"1300"]
+    await desk.answer("latest")
+    assert desk.lines == ["late", "latest"]
+
+
+async def test_while_nothing_happens_nobody_is_asked() -> None:
+    desk = Desk()
+    desk.poll(0.0)
+    await desk.asks()
+    await desk.answer("x")
+
+    desk.poll(100.0)
+
+    assert await desk.asks() == [b"0"]
+
+
+async def test_a_refresh_asks_although_nothing_happens() -> None:
+    desk = Desk(refresh=1.0)
+
+    for now in (0.0, 0.5, 1.0, 1.5, 2.0):
+        desk.poll(now)
+        await desk.asks()
+        if desk.is_asked:
+            await desk.answer("x")
+
+    assert desk.asked == [b"0", b"1000", b"2000"]
+
+
+async def test_a_refresh_does_not_get_below_the_300_ms() -> None:
+    desk = Desk(refresh=0.01)
+
+    for now in (0.0, 0.1, 0.2, 0.31):
+        desk.poll(now)
+        await desk.asks()
+        if desk.is_asked:
+            await desk.answer("x")
+
+    assert desk.asked == [b"0", b"310"]
+
+
+async def test_the_last_good_line_outlives_failures_of_which_the_first_is_told() -> None:
+    desk = Desk(refresh=0.3)
+
+    answers: list[str | NoAnswer] = ["good", *map(NoAnswer, ("slow", "slow", "broken"))]
+    for number, answer in enumerate(answers):
+        desk.poll(number * 10)
+        await desk.asks()
+        await desk.answer(answer)
+
+    assert (desk.source.line, desk.lines) == ("good", ["good"])
+    assert desk.problems == ["slow"]
+
+
+async def test_the_same_line_again_is_no_news() -> None:
+    desk = Desk(refresh=0.3)
+
+    for now, line in enumerate(("a", "a", "b", "")):
+        desk.poll(now)
+        await desk.asks()
+        await desk.answer(line)
+
+    assert desk.lines == ["a", "b", ""]
+
+
+async def test_who_fails_again_and_again_is_asked_less_and_less_until_an_answer_comes() -> None:
+    desk = Desk(refresh=0.3)
+    answers: list[str | NoAnswer] = [*[NoAnswer("no")] * 8, "good", "good"]
+    asked = []
+
+    for hundredth in range(8000):
+        desk.poll(hundredth / 100)
+        await desk.asks()
+        if desk.is_asked and answers:
+            asked.append(hundredth / 100)
+            await desk.answer(answers.pop(0))
+
+    waits = [round(then - now, 1) for now, then in pairwise(asked)]
+    assert waits == [0.6, 1.2, 2.4, 4.8, 9.6, 19.2, 19.2, 19.2, 0.3]
+    await desk.answer("")

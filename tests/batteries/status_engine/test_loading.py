@@ -1,0 +1,55 @@
+"""When the battery is loaded, found through its entry point as any extension is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.ui import Mode
+from pi.coding.runtime.assemble import Parts, assemble
+from pi.coding.runtime.options import SessionOptions
+from pi.extension import replace
+from tests.batteries.status_engine.stage import Panel
+from tests.coding.runtime.stage import Stage
+
+ENTRY = "[pi.extensions]\nstatus-engine = pi.batteries.status_engine.adapter:extension\n"
+
+
+def installed(folder: Path) -> str:
+    """A folder of packages in which one brings the battery."""
+    about = folder / "bundle-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Name: bundle\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("mode", "setting", "shown"),
+    [
+        ("tui", {"items": ["model"]}, ["faux"]),
+        ("tui", False, []),
+        ("tui", None, []),
+        ("print", True, []),
+        ("json", True, []),
+        ("rpc", True, []),
+    ],
+)
+async def test_it_is_loaded_for_a_screen_when_the_setting_is_there(
+    tmp_path: Path, root: Path, mode: Mode, setting: object, shown: list[str]
+) -> None:
+    stage, panel = Stage(tmp_path), Panel()
+    stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
+    machine = replace(stage.host, import_path=(installed(tmp_path / "site"), str(root / "src")))
+    wanted = SessionOptions(model="faux/faux", extensions=Wanted())
+    parts = Parts(registry=stage.registry, mode=mode, bus=stage.bus, persistent=False)
+
+    async with (await assemble(stage.cwd, machine, wanted, parts)).session as session:
+        # As if all had a screen: what is shown tells whether it was loaded.
+        session.extensions.attach(panel, "tui")
+        await session.start()
+
+        assert panel.screen() == shown

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pi.batteries.status_engine.payload import payload
+from pi.batteries.status_engine.state import ContextWindow, GitState, StatusEngineState
+from pi.extension import replace
+from tests.batteries.status_engine.samples import FULL
+
+
+def told(state: StatusEngineState) -> dict[str, Any]:
+    line = payload(state, total_duration_ms=20_000, version="0.1.0")
+    assert line.endswith(b"}\n") and line.count(b"\n") == 1
+    decoded: dict[str, Any] = json.loads(line)
+    return decoded
+
+
+def test_the_payload_has_the_fields_of_the_text_and_those_of_claude_code() -> None:
+    assert told(FULL) == {
+        "hook_event_name": "Status",
+        "session_id": "0198c0de",
+        "transcript_path": "/home/ada/.pi/agent/sessions/one.jsonl",
+        "cwd": "/home/ada/project",
+        "version": "0.1.0",
+        "model": {"id": "gpt-5", "display_name": "GPT-5"},
+        "effort": "medium",
+        "workspace": {
+            "current_dir": "/home/ada/project",
+            "project_dir": "/home/ada/project",
+            "name": "project",
+        },
+        "sandbox": "workspace-write",
+        "approval": "on-request",
+        "output_style": {"name": "default"},
+        "timing": {"since_session_ms": 12_345},
+        "cost": {"total_cost_usd": 0.25, "total_duration_ms": 20_000},
+        "git": {"branch": "feature/awesome-status-lines", "+": 12, "-": 4},
+        "context_window": {
+            "context_window_size": 200_000,
+            "used_percentage": 12.3,
+            "remaining_percentage": 87.7,
+        },
+    }
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    bare = StatusEngineState(session_id="x", cwd="/somewhere", model="gpt-5")
+
+    assert told(bare) == {
+        "hook_event_name": "Status",
+        "session_id": "x",
+        "cwd": "/somewhere",
+        "version": "0.1.0",
+        "model": {"id": "gpt-5", "display_name": "gpt-5"},
+        "workspace": {
+            "current_dir": "/somewhere",
+            "project_dir": "/somewhere",
+            "name": "somewhere",
+        },
+        "output_style": {"name": "default"},
+        "timing": {"since_session_ms": 0},
+        "cost": {"total_cost_usd": 0.0, "total_duration_ms": 20_000},
+    }
+
+
+def test_a_branch_is_told_before_its_lines_are_counted() -> None:
+    assert told(replace(FULL, git=GitState(branch="main")))["git"] == {"branch": "main"}
+
+
+def test_how_full_the_window_is_may_be_unknown() -> None:
+    state = replace(FULL, context=ContextWindow(size=1000))
+
+    assert told(state)["context_window"] == {"context_window_size": 1000}
+
+
+def test_half_a_character_in_a_path_is_replaced() -> None:
+    assert told(StatusEngineState(cwd="/a\udcff"))["cwd"] == "/a?"

@@ -1,0 +1,92 @@
+"""The status lines on the real screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from pi.batteries.status_engine.adapter import extension
+from pi.coding.extension_host.finding import Wanted
+from tests.batteries.status_engine.git.repository import make_repository
+from tests.batteries.status_engine.stage import PATIENT, SECONDS
+from tests.modes.interactive.theatre import Theatre
+
+LINE_2 = "faux | medium | project"
+
+
+class StatusTheatre(Theatre):
+    """The application with the status engine."""
+
+    def __init__(self, tmp_path: Path, setting: Any, **options: Any) -> None:
+        wanted = Wanted(discover=False, inline=(extension,))
+        super().__init__(tmp_path, extensions=wanted, **options)
+        settings = json.dumps({"tui": {"statusEngine": setting}})
+        self.stage.write(".pi/agent/settings.json", settings)
+        self.begin = self._begin
+
+    async def ends_with(self, *rows: str) -> None:
+        """Until these are the last rows of the screen; time passes meanwhile."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                while tuple(self.screen.splitlines()[-len(rows) :]) != rows:
+                    await self.clock.advance(0.3)
+                    await asyncio.sleep(0.01)  # frames and programs take real time
+        except TimeoutError:
+            raise AssertionError(f"it never happened; the screen shows:\n{self.screen}") from None
+
+    async def _begin(self) -> None:
+        assert self.session is not None
+        await self.session.start()
+
+
+def asking(command: str) -> dict[str, Any]:
+    return {"provider": "command", "command": command, "commandTimeoutMs": PATIENT}
+
+
+async def test_the_lines_stand_below_the_footer(tmp_path: Path) -> None:
+    make_repository(tmp_path / "home" / "project")
+    theatre = StatusTheatre(tmp_path, asking("printf '\\033[32mnetwork\\033[0m ok'"))
+    async with theatre.playing():
+        await theatre.ends_with(f"{LINE_2} | main +0 -0", "network ok")
+
+        line1 = theatre.screen.splitlines()[-3]
+        assert line1.endswith("(faux) faux • medium")
+
+
+async def test_with_hardly_a_row_to_spare_only_the_footer_is_shown(tmp_path: Path) -> None:
+    theatre = StatusTheatre(tmp_path, True, rows=7)
+    async with theatre.playing():
+        await theatre.sees("(faux) faux • medium")
+        await theatre.clock.advance(1)
+        await theatre.quiet()
+
+        assert LINE_2 not in theatre.screen
+
+
+async def test_another_line_3_paints_its_row_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "line"
+    file.write_text("before")
+    theatre = StatusTheatre(tmp_path, {"file": str(file)})
+    async with theatre.playing():
+        await theatre.ends_with(LINE_2, "before")
+        await theatre.quiet()
+        written = len(theatre.terminal.output)
+
+        file.write_text("after")
+        await theatre.ends_with(LINE_2, "after")
+
+        painted = "".join(theatre.terminal.output[written:])
+        assert "after" in painted
+        assert [text for text in (LINE_2, "faux •", "\x1b[2J", "\x1b[J") if text in painted] == []
+
+
+async def test_while_a_command_hangs_the_person_types_on(tmp_path: Path) -> None:
+    theatre = StatusTheatre(tmp_path, asking("cat gate"))
+    gate = theatre.gate()
+    async with theatre.playing():
+        theatre.type("typed meanwhile")
+        await theatre.sees("typed meanwhile")
+        await gate.open("at last")
+        await theatre.ends_with(LINE_2, "at last")

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.batteries.status_engine.state import StatusEngineState
+
+
+@pytest.mark.parametrize(
+    ("cwd", "name"), [("/home/ada/project", "project"), ("/", "/"), ("", ""), ("/a/b c/", "b c")]
+)
+def test_the_workspace_is_called_like_its_folder(cwd: str, name: str) -> None:
+    assert StatusEngineState(cwd=cwd).workspace_name == name

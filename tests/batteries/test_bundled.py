@@ -1,0 +1,122 @@
+"""What comes with pi costs nothing until it is used, and is found as a stranger's package is."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import mock_server
+from pi import batteries
+from pi.coding.extension_host.entry_points import installed
+from pi.coding.extension_host.manifest import check_version, read_manifest
+from tests.cli.program import Program
+
+FOLDER = Path(batteries.__path__[0])
+SOURCE = FOLDER.parents[1]
+PROJECT = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+POINTS: dict[str, str] = PROJECT["project"]["entry-points"]["pi.extensions"]
+TELL = """\
+import json, sys
+
+def extension(pi):
+    @pi.on("session_shutdown")
+    def tell(event, ctx):
+        loaded = [name for name in sys.modules if name.startswith(("pi.batteries.", "pi.tui"))]
+        sys.stderr.write(json.dumps(sorted(loaded)) + "\\n")
+"""
+
+
+def install(folder: Path) -> Path:
+    """A folder to import from in which the batteries are declared as entry points."""
+    metadata = folder / "batteries_of_pi-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: batteries-of-pi\n")
+    lines = "".join(f"{name} = {target}\n" for name, target in POINTS.items())
+    (metadata / "entry_points.txt").write_text(f"[pi.extensions]\n{lines}")
+    return folder
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[Program]:
+    program = Program.below(tmp_path, PYTHONPATH=str(install(tmp_path / "installed")))
+    program.environ["PI_OFFLINE"] = "1"
+    with mock_server() as server:
+        program.use_server(server.port)
+        yield program
+
+
+def test_each_says_when_it_is_wanted(tmp_path: Path) -> None:
+    found = installed(tmp_path, [str(install(tmp_path / "installed")), str(SOURCE)])
+
+    assert {each.name: (each.rank, each.target) for each in found} == {
+        name: ("bundled", target) for name, target in POINTS.items()
+    }
+    for each in found:
+        check_version(each.declared(), each.name)
+        assert "session" not in each.declared().activate
+
+
+def test_every_folder_is_declared_and_has_a_manifest() -> None:
+    folders = sorted(path.parent for path in FOLDER.glob("*/__init__.py"))
+
+    assert sorted(target.split(".")[2] for target in POINTS.values()) == [
+        folder.name for folder in folders
+    ]
+    assert sorted(read_manifest(folder).name for folder in folders) == sorted(POINTS)
+
+
+@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
+    path = cli.write("tell.py", TELL)
+    words = ("--mode", mode, "--model", "mock/echo-3", "-e", str(path))
+
+    ended = cli.run(*words) if mode == "rpc" else cli.run("-p", *words, "hello")
+
+    assert (ended.code, ended.err) == (0, "[]\n")
+
+
+def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
+    path = cli.write("tell.py", TELL)
+    words = ("-p", "--model", "mock/echo-3", "-e", str(path), "--timebox", "turns:3", "hello")
+
+    ended = cli.run(*words)
+
+    assert (ended.code, ended.out) == (0, "The quick brown\n")
+    loaded = json.loads(ended.err.splitlines()[-1])
+    assert {name.split(".")[2] for name in loaded} == {"timebox"}
+
+
+def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
+    path = cli.write("tell.py", TELL)
+    asked = '{"id": "1", "type": "get_commands"}\n'
+
+    ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", "-e", str(path), piped=asked)
+
+    (answer,) = [each for each in map(json.loads, ended.out.splitlines()) if "id" in each]
+    assert [each["name"] for each in answer["data"]["commands"]] == ["timebox"]
+    assert ended.err == "[]\n"
+    assert "Extension timebox\n  --timebox <value>" in cli.run("--help").out
+
+
+def test_who_wants_no_extensions_has_none_of_these(cli: Program) -> None:
+    ended = cli.run("-ne", "--timebox", "5m", "-p", "--model", "mock/echo-3", "hello")
+
+    assert ended == (1, "", "Error: Unknown option: --timebox\nSee `pi --help`.\n")
+
+
+def test_an_index_that_is_out_of_date_is_made_anew(cli: Program) -> None:
+    cli.run("--help")
+    index = cli.agent_dir / "extension-index.json"
+    first = json.loads(index.read_bytes())
+
+    entry_points = Path(cli.environ["PYTHONPATH"]) / "batteries_of_pi-1.0.dist-info"
+    entry_points.rename(entry_points.with_name("batteries_of_pi-1.1.dist-info"))
+    os.utime(entry_points.parent, (1, 1))
+    cli.run("--help")
+
+    assert json.loads(index.read_bytes())["key"] != first["key"]

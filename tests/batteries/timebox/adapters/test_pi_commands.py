@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import cast
+
+from pi.batteries.timebox.adapters.pi_commands import MOST, GivenCommands
+from pi.batteries.timebox.core.timebox import FOREIGN
+from pi.extension import Custom, ExtensionAPI
+from tests.batteries.timebox.adapters.fake_pi import FakePi, kept
+
+
+def given(pi: FakePi) -> GivenCommands:
+    return GivenCommands(cast("ExtensionAPI", pi))
+
+
+async def test_a_command_is_known_once_it_was_given() -> None:
+    pi = FakePi()
+    assert not given(pi).knows("lmk done")
+
+    await given(pi).remember("lmk done")
+
+    assert given(pi).knows("lmk done")
+    assert not given(pi).knows("lmk done; rm -r ~")
+    assert "lmk" not in str(pi.stored)
+
+
+async def test_the_newest_commands_are_known() -> None:
+    pi = FakePi()
+
+    for number in range(MOST + 1):
+        await given(pi).remember(f"lmk {number}")
+        await given(pi).remember("lmk always")
+
+    assert not given(pi).knows("lmk 0")
+    assert given(pi).knows("lmk always")
+    assert given(pi).knows(f"lmk {MOST}")
+
+
+async def test_where_nothing_can_be_kept_nothing_is_known_and_nothing_breaks() -> None:
+    pi = FakePi(store_problem=True)
+
+    await given(pi).remember("lmk done")
+
+    assert not given(pi).knows("lmk done")
+
+
+async def test_what_others_have_stored_is_not_trusted() -> None:
+    assert not given(FakePi(stored={"on-stop-commands": "lmk done"})).knows("lmk done")
+
+
+async def test_a_session_of_somebody_else_runs_nothing() -> None:
+    custom_type, data = kept(turnLimit=1, onStopCommand="rm -r ~")
+    pi = FakePi(entries=[Custom(custom_type=custom_type, data=data)])
+
+    await pi.start("resume")
+    await pi.prompt()
+    await pi.prompt()
+
+    assert pi.notified[1] == ("warning", f"{FOREIGN} rm -r ~")
+    assert pi.notified[2][0] == "error"
+    assert pi.spawned == []

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from hypothesis import given
+
+from pi.batteries.timebox.core.budget import Reading, TimeboxBudget
+from tests.batteries.timebox.core.budgets import BUDGETS, MINUTE, READINGS, at, budget
+
+
+def test_what_is_used_counts_from_the_start() -> None:
+    held = TimeboxBudget(limits={"turns": 5}, start=at(0, turns=7, tokens=100, cost=1.5))
+
+    assert held.used(at(2, turns=9, tokens=350, cost=2.0)) == {
+        "time": 2 * MINUTE,
+        "turns": 2,
+        "tokens": 250,
+        "cost": 0.5,
+    }
+
+
+def test_a_clock_that_jumps_back_and_a_shorter_fork_use_nothing() -> None:
+    held = TimeboxBudget(limits={"turns": 5}, start=at(0, turns=7))
+
+    assert held.used(at(-10, turns=3)) == {"time": 0, "turns": 0, "tokens": 0, "cost": 0}
+
+
+def test_what_is_left_is_told_of_the_limits_that_there_are() -> None:
+    held = budget(time=15 * MINUTE, turns=5)
+
+    assert held.left(at(2, turns=9)) == {"time": 13 * MINUTE, "turns": 0}
+
+
+def test_a_limit_of_nothing_is_used_up_at_once() -> None:
+    assert budget(turns=0, cost=0.0).ratios(at()) == {"turns": 1.0, "cost": 1.0}
+
+
+@given(BUDGETS, READINGS)
+def test_a_limit_has_nothing_left_exactly_when_it_is_used_up(
+    held: TimeboxBudget, reading: Reading
+) -> None:
+    left, ratios = held.left(reading), held.ratios(reading)
+
+    assert {each for each in left if left[each] == 0} == {
+        each for each, ratio in ratios.items() if ratio >= 1
+    }

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+HERE = Path("src/pi/batteries/timebox")
+
+
+def imported(module: Path) -> set[str]:
+    """What a module imports of pi; there are no relative imports."""
+    tree = ast.parse((ROOT / HERE / module).read_text())
+    names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    names |= {
+        each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
+    }
+    return {name for name in names if name.partition(".")[0] == "pi"}
+
+
+def modules(folder: str) -> list[Path]:
+    return [path.relative_to(ROOT / HERE) for path in sorted((ROOT / HERE / folder).glob("*.py"))]
+
+
+@pytest.mark.parametrize("module", modules("core"), ids=str)
+def test_the_core_knows_no_host(module: Path) -> None:
+    assert {
+        name for name in imported(module) if not name.startswith("pi.batteries.timebox.core.")
+    } == set()
+
+
+@pytest.mark.parametrize("module", modules("adapters"), ids=str)
+def test_adapters_know_the_public_api_and_not_each_other(module: Path) -> None:
+    host = module.stem.partition("_")[0]
+    allowed = ("pi.batteries.timebox.core.", f"pi.batteries.timebox.adapters.{host}_")
+    api = {"pi.extension"} if host == "pi" else set()
+
+    assert {name for name in imported(module) - api if not name.startswith(allowed)} == set()
+
+
+@pytest.mark.slow
+def test_nearly_every_branch_of_the_core_is_tested_by_its_own_tests(tmp_path: Path) -> None:
+    settings, data, report = (tmp_path / name for name in ("coveragerc", "data", "report.json"))
+    settings.write_text("[run]\nbranch = true\nsource = pi.batteries.timebox.core\n")
+    common = [f"--rcfile={settings}", f"--data-file={data}"]
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    for words in (
+        ["run", *common, *tests, "tests/batteries/timebox/core"],
+        ["json", *common, "-o", str(report)],
+    ):
+        subprocess.run(
+            [sys.executable, "-m", "coverage", *words],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            timeout=100,
+        )
+
+    assert json.loads(report.read_text())["totals"]["percent_covered"] >= 99
