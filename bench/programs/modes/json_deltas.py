@@ -15,9 +15,10 @@ from pi.ai.factory import create_models
 from pi.ai.messages import Text
 from pi.base.clock import SystemClock
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.assemble import Parts, assemble
+from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.parts import Parts
 from pi.modes.json_lines import Prompt, run_json
 from pi.modes.output import Output
 from pi.testing import Reply, ScriptedProvider

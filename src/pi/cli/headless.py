@@ -18,8 +18,9 @@ from pi.cli.session_choice import Declined, SessionChoice
 from pi.cli.signals import Signalled, until_signal
 from pi.cli.standard_streams import complain, confirm, piped_input, protocol_output
 from pi.cli.wishes import session_options, warnings
-from pi.coding.runtime.assemble import Assembled, Parts, assemble
+from pi.coding.runtime.assemble import Assembled, assemble
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.parts import Parts
 from pi.coding.runtime.prompting import NoModel
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.json_lines import Prompt

@@ -86,8 +86,9 @@ async def _open(
     from pi.cli.first_message import assembled_prompts
     from pi.cli.session_choice import SessionChoice
     from pi.cli.wishes import session_options, warnings
-    from pi.coding.runtime.assemble import Parts, assemble
+    from pi.coding.runtime.assemble import assemble
     from pi.coding.runtime.host import Host
+    from pi.coding.runtime.parts import Parts
 
     cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
     for warning in warnings(arguments):

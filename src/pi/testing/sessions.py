@@ -32,9 +32,10 @@ async def make_session(
     from pi.ai.auth.storage import AuthStorage
     from pi.ai.factory import create_models
     from pi.coding.models.registry import ModelRegistry
-    from pi.coding.runtime.assemble import Parts, assemble
+    from pi.coding.runtime.assemble import assemble
     from pi.coding.runtime.host import Host
     from pi.coding.runtime.options import SessionOptions
+    from pi.coding.runtime.parts import Parts
 
     cwd, home, temporary = folder / "project", folder / "home", folder / "tmp"
     for place in (cwd, home, temporary):

@@ -9,8 +9,9 @@ import pytest
 
 from pi.coding.extension_host.finding import Wanted
 from pi.coding.extension_host.ui import Mode
-from pi.coding.runtime.assemble import Parts, assemble
+from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.parts import Parts
 from pi.extension import replace
 from tests.batteries.status_engine.stage import Panel
 from tests.coding.runtime.stage import Stage

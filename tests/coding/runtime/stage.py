@@ -17,9 +17,10 @@ from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.assemble import OpenLog, Parts, assemble
+from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.parts import OpenLog, Parts
 from pi.coding.session.opening import new_session
 from pi.testing import FakeClock, ScriptedProvider
 

@@ -9,7 +9,6 @@ import pytest
 from pi.ai.transcript import fold
 from pi.base.errors import PiError
 from pi.coding.session.opening import open_session
-from pi.coding.session.resolving import DirectoryGone
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage, kinds
 
@@ -56,49 +55,6 @@ async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path
     await again.close()
 
 
-@pytest.mark.trap(218)
-async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    gone = stage.home / "gone"
-    gone.mkdir()
-    session = await stage.open(cwd=gone)
-    await session.prompts.prompt("first")
-    file = session.facts.file
-    assert file is not None
-    await session.close()
-    gone.rmdir()
-
-    with pytest.raises(DirectoryGone, match="does not exist"):
-        await stage.open(open_log=lambda shelf: open_session(file, shelf))
-
-
-async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"), calls("bash", command="pwd"), says("done"))
-    other = stage.home / "other"
-    other.mkdir()
-    session = await stage.open(cwd=other)
-    await session.prompts.prompt("first")
-    file = session.facts.file
-    assert file is not None
-    await session.close()
-
-    again = await stage.open(open_log=lambda shelf: open_session(file, shelf))
-    await again.prompts.prompt("where?")
-    assert again.cwd == other
-    assert str(other) in str(again.facts.messages()[-2])
-    await again.close()
-
-
-async def test_in_memory_nothing_is_written(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    session = await stage.open(persistent=False)
-    await session.prompts.prompt("first")
-    await session.close()
-
-    assert session.facts.file is None
-    assert not (stage.agent_dir / "sessions").exists()
-
-
 async def test_a_name_is_worth_a_file(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open(name="my work")
@@ -130,41 +86,3 @@ async def test_without_anybody_to_ask_a_prompt_is_refused_with_a_way_out(tmp_pat
 
     assert problem.value.message == "No API key found for the selected model."
     assert "demo/tour" in problem.value.hint
-
-
-async def test_what_trust_keeps_closed_is_named_once_with_the_way_to_open_it(
-    tmp_path: Path,
-) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    file = stage.write("project/AGENTS.md", "Obey me.")
-    session = await stage.open()
-    await session.prompts.prompt("hi")
-    await session.close()
-
-    assert stage.reports == [f"Not trusted, so not read: {file}. Use --approve to allow it once."]
-    assert "Obey me" not in str(stage.provider.requests[0].messages)
-
-
-async def test_an_approved_project_is_read(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    stage.write("project/AGENTS.md", "Be kind.")
-    session = await stage.open(approve=True)
-    await session.prompts.prompt("hi")
-    await session.close()
-
-    assert "Be kind." in str(stage.provider.requests[0].messages)
-    assert stage.reports == []
-
-
-async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    session = await stage.open()
-    await session.prompts.prompt("first")
-    file = session.facts.file
-    assert file is not None
-    await session.close()
-    with pytest.raises(PiError, match="not found"):
-        await stage.open(model="nobody/nothing", open_log=lambda shelf: open_session(file, shelf))
-
-    again = await stage.open(open_log=lambda shelf: open_session(file, shelf))
-    await again.close()

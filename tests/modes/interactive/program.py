@@ -127,9 +127,10 @@ def main(folder: Path, replies: Sequence[Reply]) -> int:
 
 async def _open(opening: Opening, replies: Sequence[Reply], environ: dict[str, str]) -> Opened:
     from pi.coding.runtime.asking import discover_models
-    from pi.coding.runtime.assemble import Parts, assemble
+    from pi.coding.runtime.assemble import assemble
     from pi.coding.runtime.host import Host
     from pi.coding.runtime.options import SessionOptions
+    from pi.coding.runtime.parts import Parts
     from pi.testing import ScriptedProvider
 
     host = Host.of(environ, report=opening.report)

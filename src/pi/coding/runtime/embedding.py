@@ -27,10 +27,11 @@ from pi.coding.resources.discovery import Brought, Wanted
 from pi.coding.resources.frontmatter import read_text
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.assemble import Parts, assemble
+from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.discovering import wanted_session_dir
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.runtime.parts import Parts
 from pi.coding.session.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import AskPerson

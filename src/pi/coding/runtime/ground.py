@@ -1,0 +1,222 @@
+"""What a session stands on: trust, settings, the log, extensions, and who can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.blobs.images import BlobOptions
+from pi.coding.blobs.store import BlobStore
+from pi.coding.bus import Bus
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
+from pi.coding.runtime.asking import Asking, credential_store
+from pi.coding.runtime.core import Core
+from pi.coding.runtime.dotenv import CurrentVariables
+from pi.coding.runtime.extension_places import ExtensionPlaces
+from pi.coding.runtime.extensions import Extensions
+from pi.coding.runtime.for_session import ForSession
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.lending import Lender
+from pi.coding.runtime.older_credentials import take_over
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.serving import image_limits, session_variables
+from pi.coding.runtime.workspace import Workspace, open_workspace
+from pi.coding.session.context import chosen_model, chosen_thinking_level
+from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import session_directory
+from pi.coding.session.opening import Shelf
+from pi.coding.session.stamps import Stamps
+from pi.coding.tools.images import ImageLimits
+
+if TYPE_CHECKING:  # loaded with the first extension, or job
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.shell.jobs import Job
+
+T = TypeVar("T")
+
+
+class Ground:
+    """Found before there is a session, in steps of which each needs what came before."""
+
+    workspace: Workspace
+    log: SessionLog
+    asking: Asking
+    start: Start
+
+    def __init__(self, cwd: Path, host: Host, options: SessionOptions, parts: Parts) -> None:
+        self._cwd = cwd
+        self.host = host
+        self.options = options
+        self.parts = parts
+        self.bus = parts.bus or Bus()
+        self.lender = Lender()
+        self.extensions = self._new_extensions()
+        self._served: Core | None = None
+        self._opened = AsyncExitStack()
+        """What is to be let go when no session comes of it."""
+
+    def serve(self, core: Core) -> None:
+        """From now on there is a session."""
+        self._served = core
+        self.asking.serve(core, api_key=self.options.api_key)
+
+    async def give_up(self) -> None:
+        """Let go of what was opened: locks, connections, extensions."""
+        await self._opened.aclose()
+
+    async def find(self) -> None:
+        """Trust, settings, the session itself, extensions, and the models that there are."""
+        self._opened.push_async_callback(self.extensions.close)
+        await self.extensions.load_own(self._cwd)
+        self.workspace = await self.open_workspace(self._cwd)
+        self.log = self.parts.open_log(self.shelf(self._cwd))
+        self._opened.callback(self.log.close)
+        home = Path(self.log.header.cwd)
+        if home != self._cwd:
+            await self._move_to(home)
+        if self.parts.auth_storage is None:
+            await take_over(self.host, self.workspace.settings, credential_store(self.host))
+        variables = CurrentVariables(lambda: self._here.environment.values)
+        self.asking = Asking(
+            replace(self.host, environ=variables),
+            home,
+            settings=lambda: self._here.settings,
+            values=self.workspace.values,
+            registry=self.parts.registry,
+            storage=self.parts.auth_storage,
+            extensions=self.lender,
+        )
+        self._opened.push_async_callback(self.asking.close)
+        await self.extensions.load_project(self.workspace)
+        self.extensions.connect(self.asking.registry)
+        self.start = await self._chosen_or_discovered(self.asking.registry)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has spoken in the session yet."""
+        return not self.log.is_saved and self.log.leaf is None
+
+    async def open_workspace(self, cwd: Path) -> Workspace:
+        """What is in a folder, as far as the person trusts it."""
+        return await open_workspace(
+            cwd,
+            self.host,
+            self.options,
+            self.bus,
+            session=self._for_session(),
+            ask_trust=self.parts.ask_trust,
+            settings=self.parts.settings,
+        )
+
+    def shelf(self, cwd: Path) -> Shelf:
+        """Where the sessions of a folder are kept."""
+        stamps = Stamps(self.host.clock, self.host.random_bytes)
+        directory = None
+        if self.parts.persistent:
+            directory = self._session_directory(cwd)
+        options = self.workspace.settings.section(("blobs",), BlobOptions)
+        return Shelf(
+            directory=directory,
+            cwd=str(cwd),
+            report=self.host.report,
+            stamps=stamps,
+            blobs=BlobStore(self.host.agent_dir / "blobs"),
+            externalize_images=options.externalize_images,
+        )
+
+    # ----------------------------------------------------------------------------------------------
+
+    @property
+    def _here(self) -> Workspace:
+        return self.workspace if self._served is None else self._served.workspace
+
+    def _new_extensions(self) -> Extensions:
+        places = ExtensionPlaces(self.host, self.options.extensions, self.parts.settings)
+        extensions = Extensions(self.lender, self._new_host, places, self.bus, mode=self.parts.mode)
+        if self.parts.parent is not None:
+            extensions.make_host()  # what guards the other session guards this one
+        return extensions
+
+    def _new_host(self) -> ExtensionHost:
+        from pi.coding.extension_host.host import ExtensionHost
+
+        machine = self.host
+        return ExtensionHost(
+            agent_dir=machine.agent_dir,
+            environ=machine.environ,
+            clock=machine.clock,
+            report=machine.report,
+            flags=self.options.extensions.flags,
+            mode=self.parts.mode,
+            parent=self.parts.parent,
+        )
+
+    def _for_session(self) -> ForSession:
+        """What tools ask of the session; before there is one, nothing is known."""
+        known = self._known
+        return ForSession(
+            variables=lambda: known(session_variables, {}),
+            new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
+            image_limits=lambda: known(image_limits, ImageLimits()),
+            file_layers=self.lender.file_layers,
+            tools=lambda: known(lambda core: core.toolbox.active_names, ()),
+            job_ended=self._job_ended,
+        )
+
+    async def _job_ended(self, job: Job) -> None:
+        from pi.coding.runtime.job_reports import report_job  # few sessions have jobs
+
+        if self._served is not None:
+            await report_job(self._served, job)
+
+    def _known(self, ask: Callable[[Core], T], otherwise: T) -> T:
+        return otherwise if self._served is None else ask(self._served)
+
+    async def _move_to(self, home: Path) -> None:
+        from pi.coding.session.resolving import check_directory  # only for a session that is kept
+
+        try:
+            check_directory(str(home), self.log.file, str(self._cwd))
+        except PiError:
+            self.log.close()
+            raise
+        await self.workspace.close()
+        self.workspace = await self.open_workspace(home)
+
+    def _session_directory(self, cwd: Path) -> Path:
+        custom = self.parts.session_dir
+        if custom is None and (listed := self.workspace.values.session_dir):
+            custom = cwd / Path(listed).expanduser()
+        return session_directory(self.host.agent_dir, str(cwd), custom=custom)
+
+    async def _chosen_or_discovered(self, registry: ModelRegistry) -> Start:
+        """What is chosen among known models; for a name that is not, servers here are asked."""
+        try:
+            return self._chosen(registry)
+        except UnknownModel:
+            if not await registry.discover_local():
+                raise
+            return self._chosen(registry)
+
+    def _chosen(self, registry: ModelRegistry) -> Start:
+        options, values = self.options, self.workspace.values
+        known = chosen_model(self.log)
+        wishes = Wishes(
+            model=self.parts.model,
+            pattern=options.model,
+            provider=options.provider,
+            thinking=options.thinking,
+            scope=options.models if options.models is not None else values.enabled_models or (),
+            session=(known.provider, known.model_id) if known else None,
+            session_thinking=chosen_thinking_level(self.log) if known else None,  # type: ignore[arg-type]
+            default=(values.default_provider, values.default_model),
+            default_thinking=values.default_thinking_level,
+            model_thinking=values.model_thinking_levels,
+        )
+        return starting_model(wishes, registry)

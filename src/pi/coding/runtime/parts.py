@@ -1,0 +1,49 @@
+"""What a caller gives a session instead of having it discovered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.agent.tool import AgentTool
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.models.model import Model
+from pi.base.records import Record
+from pi.coding.bus import Bus
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf, new_session
+from pi.coding.settings.settings import Settings
+from pi.coding.trust.trust import AskPerson
+
+if TYPE_CHECKING:  # loaded with the first extension
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.ui import Mode
+
+OpenLog = Callable[[Shelf], SessionLog]
+"""Makes or opens the session that is wanted."""
+
+
+class Parts(Record):
+    """What is given instead of being discovered; ``None`` means discover it."""
+
+    registry: ModelRegistry | None = None
+    auth_storage: AuthStorage | None = None
+    """Where the registry, if it is discovered, finds credentials."""
+    model: Model | None = None
+    settings: Settings | None = None
+    """All settings: those of the project are not added to them."""
+    tools: tuple[AgentTool, ...] = ()
+    """Beside the built-in ones."""
+    whole_prompt: str | None = None
+    """Nothing is added to it."""
+    open_log: OpenLog = new_session
+    session_dir: Path | None = None
+    persistent: bool = True
+    ask_trust: AskPerson | None = None
+    bus: Bus | None = None
+    parent: ExtensionHost | None = None
+    """The extensions of the session that this one works for."""
+    mode: Mode = "print"
+    """How extensions are told that pi runs, until a mode says otherwise."""
