@@ -9,12 +9,14 @@ import pytest
 
 from bench.mock_process import mock_server
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.factory import Network, create_models, make_services
+from pi.ai.factory import Network, create_images_models, create_models, make_services
 from pi.ai.http.request import HttpRequest
+from pi.ai.images.picture import ImageRequest
 from pi.ai.messages import Context, UserMessage
 from pi.ai.models.custom import read_custom_models
 from pi.ai.models_collection import Models
 from pi.ai.providers.rows import BUILT_IN
+from pi.base.records import replace
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 
@@ -83,6 +85,43 @@ async def test_a_provider_of_ones_own_answers_end_to_end(tmp_path: Path, api: st
     assert message.usage.output > 0
 
 
+async def test_what_a_person_says_of_a_local_server_is_added_to_what_it_serves(
+    tmp_path: Path,
+) -> None:
+    async with site({"/api/tags": {"models": [{"name": "qwen3:8b"}]}}) as server:
+        own = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "models": [{"id": "m"}]}
+        models = collection(
+            tmp_path, providers={"ollama": {**own, "name": "My server"}, "local": own}
+        )
+        before = [model.id for model in models.get_models("ollama")]
+        await models.refresh("ollama")
+        await models.close()
+
+    assert before == ["m"]
+    assert [(model.id, model.base_url) for model in models.get_models("ollama")] == [
+        ("qwen3:8b", f"{server.url}/v1"),
+        ("m", f"{server.url}/v1"),
+    ]
+    assert [model.id for model in models.get_models("local")] == ["m"]
+    assert "My server" in [row.name for row in models.get_providers()]
+
+
+@pytest.mark.parametrize(
+    ("providers", "address"),
+    [
+        ({}, "https://radius.example/v1"),
+        ({"radius": {"baseUrl": "https://mine.example/v1/"}}, "https://mine.example/v1"),
+    ],
+)
+def test_another_gateway_can_be_named(tmp_path: Path, providers: Any, address: str) -> None:
+    environ = {"PI_RADIUS_GATEWAY": "https://radius.example"}
+    models = collection(tmp_path, providers=providers, environ=environ)
+
+    (radius,) = (row for row in models.get_providers() if row.id == "radius")
+
+    assert radius.base_url == address
+
+
 async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path: Path) -> None:
     models = collection(
         tmp_path,
@@ -104,6 +143,23 @@ async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path
     assert message.error_message is not None
     assert "The header X-Team of mine in models.json has no value" in str(message.error_message)
     await models.close()
+
+
+async def test_pictures_are_made_with_the_key_of_chat(tmp_path: Path) -> None:
+    picture = {"data": [{"b64_json": "iVBORw0KGgo="}]}
+    async with site({"/images/generations": picture}) as server:
+        models = create_images_models(
+            storage=AuthStorage(tmp_path / "auth.json"),
+            environ={"OPENAI_API_KEY": "k"},
+            clock=FakeClock(),
+            cwd=tmp_path,
+        )
+        here = [replace(model, base_url=server.url) for model in models.get_models("openai")]
+        result = await models.generate(here[0], ImageRequest(prompt="a cat"))
+        await models.close()
+
+    assert [image.data for image in result.images] == ["iVBORw0KGgo="], result.error_message
+    assert server.asked[0][2]["authorization"] == "Bearer k"
 
 
 async def test_servers_on_this_machine_are_not_asked_through_a_proxy() -> None:

@@ -18,7 +18,6 @@ from pi.agent.conversation import AgentMessage
 from pi.agent.deciding import decide, prepare
 from pi.agent.events import AgentEnd, AgentStart, MessageEnd, MessageStart, TurnEnd, TurnStart
 from pi.agent.policy import Boundary, Next
-from pi.agent.tool_calls import ToolBatch
 from pi.agent.world import World
 from pi.ai.messages import ToolResultMessage
 
@@ -106,6 +105,8 @@ class Loop:
         return turn
 
     async def _run_tools(self, turn: Turn) -> None:
+        from pi.agent.tool_calls import ToolBatch  # the first request does not wait for it
+
         world = self._world
         batch = ToolBatch(
             turn.answered.message,

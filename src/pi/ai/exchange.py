@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
-from pi.ai.failures import from_body, from_http, from_status
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
 from pi.ai.http.request import HttpRequest
@@ -89,14 +88,15 @@ async def send(
     *,
     url: str,
     headers: Mapping[str, str],
-    decoder: Decoder,
+    decoder: Callable[[], Decoder],
     builder: MessageBuilder,
     flush: Flush,
     services: Services,
     frames: Frames | None = None,
 ) -> None:
-    """Post ``payload`` and feed the answer to ``decoder`` until it has finished.
+    """Post ``payload`` and feed the answer to a decoder until it has finished.
 
+    The decoder is made when the answer begins: the request does not wait for what that loads.
     Bytes are posted as they are, e.g. because a signature covers them. What the server turns away
     is sent again as often as the call allows; an answer that has begun is not.
     Raises ``ProviderError`` for whatever goes wrong; what had arrived is in the builder.
@@ -115,14 +115,14 @@ async def send(
                 await _report(call, response)
                 if not 200 <= response.status < 300:
                     body = await response.read_prefix(MOST_OF_AN_ERROR)
-                    raise from_status(response.status, response.headers, body, services.clock)
+                    raise _refused(response, body, services.clock)
                 answering = True
                 builder.start()
                 patience = Patience(call, services.clock)
-                await _read(response, frames or SseReader(), decoder, builder, flush, patience)
+                await _read(response, frames or SseReader(), decoder(), builder, flush, patience)
                 return
         except HttpError as problem:
-            failure = from_http(problem)
+            failure = _lost(problem)
             failure.__cause__ = problem
         except RateLimited as turned_away:
             failure = turned_away
@@ -144,6 +144,27 @@ def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -
     delay = wait if failure.retry_after is None else failure.retry_after
     longest = options.max_retry_delay_ms / 1000 or math.inf
     return delay if delay <= longest else None
+
+
+# What understands failures is loaded with the first one; every first request would pay for it. ----
+
+
+def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderError:
+    from pi.ai.failures import from_status
+
+    return from_status(response.status, response.headers, body, clock)
+
+
+def _lost(problem: HttpError) -> ProviderError:
+    from pi.ai.failures import from_http
+
+    return from_http(problem)
+
+
+def _said_instead(body: bytes) -> ProviderError | None:
+    from pi.ai.failures import from_body
+
+    return from_body(body)
 
 
 class Patience:
@@ -190,7 +211,7 @@ async def _read(
         if decoder.finished:
             return
     if not some:
-        raise from_body(frames.first_bytes) or BadAnswer(
+        raise _said_instead(frames.first_bytes) or BadAnswer(
             "The server closed the connection without an answer."
         )
     decoder.end()

@@ -30,8 +30,11 @@ from pi.base.records import Record, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.exchange import Services
+    from pi.ai.images.collection import ImagesModels
 
 LOOPBACK = "127.0.0.1,localhost,::1"
+GATEWAY_VARIABLE = "PI_RADIUS_GATEWAY"
+"""Where Radius is, if it is not the public one."""
 
 
 class Network(Record):
@@ -81,6 +84,28 @@ def create_models(
     )
 
 
+def create_images_models(
+    *,
+    storage: AuthStorage,
+    environ: Mapping[str, str],
+    clock: Clock,
+    cwd: Path,
+    network: Network | None = None,
+) -> ImagesModels:
+    """Every model that makes pictures; credentials are those of chat."""
+    # Here, not above: few programs make pictures.
+    from pi.ai.images.collection import ImagesModels
+    from pi.ai.images.rows import IMAGE_MODELS
+
+    return ImagesModels(
+        IMAGE_MODELS,
+        BUILT_IN,
+        auth=Authentication(storage, environ=environ, cwd=cwd),
+        clock=clock,
+        make_services=partial(make_services, environ, clock, network or Network()),
+    )
+
+
 def weights_folder(folder: Path) -> Path:
     """Where below ``folder`` the weights of the embedded model are."""
     return folder / "weights"
@@ -116,7 +141,9 @@ def _providers(
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
     providers: list[ModelProvider] = [
-        GatewayProvider(row) if row.id == "radius" else _wire_provider(row, changes.get(row.id))
+        _gateway(row, changes.get(row.id), environ)
+        if row.id == "radius"
+        else _wire_provider(row, changes.get(row.id))
         for row in rows.values()
     ]
     servers = local_providers(environ, changes)
@@ -131,8 +158,18 @@ def _providers(
         if provider.id not in known
     ]
     providers += servers
-    providers += [program for program in programs if program.row.id not in changes]
+    named = {provider.id for provider in own if provider.models}  # the person's own come first
+    providers += [program for program in programs if program.row.id not in named]
     return providers
+
+
+def _gateway(
+    row: Provider, change: CustomProvider | None, environ: Mapping[str, str]
+) -> GatewayProvider:
+    given = (change.base_url if change else None) or environ.get(GATEWAY_VARIABLE)
+    if given:
+        row = replace(row, base_url=f"{given.rstrip('/').removesuffix('/v1')}/v1")
+    return GatewayProvider(row)
 
 
 def _wire_provider(row: Provider, change: CustomProvider | None) -> WireProvider:

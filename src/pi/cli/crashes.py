@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pi.cli.agent_dir import agent_directory
-from pi.coding.shell.environment import credential_variables
 from pi.modes.interactive.log_file import NAME, start_log
 
 log = logging.getLogger(__name__)
@@ -16,8 +15,7 @@ log = logging.getLogger(__name__)
 def keep_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     """Write where ``problem`` comes from into the log of the agent directory; gives its path."""
     folder = agent_directory(environ)
-    secrets = [environ[name] for name in credential_variables() if environ.get(name)]
-    end = start_log(folder, secrets=secrets)
+    end = start_log(folder, environ)
     try:
         log.error("The program ended unexpectedly.", exc_info=problem)
     finally:

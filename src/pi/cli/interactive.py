@@ -221,9 +221,11 @@ def _themes(arguments: Arguments, built: Assembled, host: Host) -> list[Path]:
 
 async def _welcome(ui: Ui) -> None:
     from pi import __version__
+    from pi.modes.interactive.plan_warning import warn_of_extra_usage
     from pi.modes.interactive.welcome import welcome
 
     await welcome(ui, __version__)
+    await warn_of_extra_usage(ui)
 
 
 async def _news(host: Host) -> str:

@@ -14,6 +14,7 @@ from pi.ai.messages import (
 from pi.coding.session.conversion import (
     BRANCH_SUMMARY_PREFIX,
     COMPACTION_SUMMARY_PREFIX,
+    UNREADABLE_IMAGE,
     bash_text,
     convert_to_llm,
 )
@@ -51,6 +52,23 @@ def said(text: str) -> UserMessage:
 )
 def test_a_command_is_told_with_what_came_of_it(run: BashExecution, text: str) -> None:
     assert bash_text(run) == text
+
+
+@pytest.mark.trap(34)
+@pytest.mark.parametrize("data", ["", "blob:sha256:0a", "data:image/png;base64,aGk=", "<png>"])
+def test_a_picture_that_no_provider_would_take_becomes_a_note(data: str) -> None:
+    lost = Image(data=data, mime_type="image/png")
+    shown: list[SessionMessage] = [
+        UserMessage(content=(Text(text="look"), lost, PICTURE)),
+        ToolResultMessage(tool_call_id="1", tool_name="read", content=(lost,)),
+        CustomMessage(custom_type="x", content=(lost,)),
+    ]
+
+    assert [message.content for message in convert_to_llm(shown)] == [
+        (Text(text="look"), UNREADABLE_IMAGE, PICTURE),
+        (UNREADABLE_IMAGE,),
+        (UNREADABLE_IMAGE,),
+    ]
 
 
 def test_every_message_becomes_one_that_models_know_or_none() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
+from PIL import Image as PillowImage
 
 from pi.ai.messages import Image, Text, UserMessage, blocks
 from pi.testing import says
@@ -67,3 +69,21 @@ async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> N
     async with theatre.playing():
         theatre.type("\x1b[200~/nowhere/a.png\x1b[201~")
         await theatre.sees("\n/nowhere/a.png\n")
+
+
+async def test_a_picture_stays_large_if_the_person_wants_that(tmp_path: Path) -> None:
+    path = tmp_path / "large.png"
+    PillowImage.new("L", (3000, 10)).save(path)
+    theatre = Theatre(tmp_path, says("I see."))
+    theatre.stage.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
+    async with theatre.playing():
+        theatre.type(f"\x1b[200~{path}\x1b[201~")
+        await theatre.sees("[image #1]")
+        theatre.type("\r")
+        await theatre.sees("I see.")
+        [request] = theatre.stage.provider.requests
+        asked = request.messages[-1]
+        assert isinstance(asked, UserMessage)
+        image = blocks(asked.content)[-1]
+        assert isinstance(image, Image)
+        assert base64.b64decode(image.data) == path.read_bytes()

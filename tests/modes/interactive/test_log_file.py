@@ -7,7 +7,7 @@ from pi.modes.interactive.log_file import start_log
 
 
 def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
-    stop = start_log(tmp_path, secrets=["correct horse"])
+    stop = start_log(tmp_path, {"OPENAI_API_KEY": "correct horse"})
     try:
         logging.getLogger("pi.test").error("key sk-abcdefghijklmnopqrstuvwx and correct horse")
     finally:
@@ -18,7 +18,7 @@ def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
 
 
 def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
-    stop = start_log(tmp_path)
+    stop = start_log(tmp_path, {})
     try:
         raise ValueError("token ghp_abcdefghijklmnopqrstuvwxyz0123456789")
     except ValueError:
@@ -32,7 +32,7 @@ def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
-    start_log(tmp_path)()
+    start_log(tmp_path, {})()
 
     logging.getLogger("pi.test").error("too late")
 

@@ -6,6 +6,7 @@ Asking is quick and quiet: a server that is not there has no models, and that is
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -91,8 +92,9 @@ class DiscoveredProvider(WireProvider):
 def local_providers(
     environ: Mapping[str, str], own: Mapping[str, CustomProvider] | None = None
 ) -> tuple[DiscoveredProvider, ...]:
-    """The servers that are looked for, at the addresses that ``own``, by provider, or else
-    ``environ`` names.
+    """The servers that are looked for.
+
+    Each is at the address that ``own``, by provider, or else ``environ`` names.
     """
     return tuple(_provider(server, environ, (own or {}).get(server.row.id)) for server in _SERVERS)
 
@@ -234,9 +236,14 @@ def _address(given: str | None, row: Provider) -> str:
     """A base URL without ``/v1``, from what people put into such variables."""
     if not given:
         return row.base_url
-    url = given if "://" in given else f"http://{given}"
-    url = url.replace("://0.0.0.0", "://127.0.0.1")  # an address to listen on, not to call
-    return url.rstrip("/").removesuffix("/v1")
+    url = given.rstrip("/").removesuffix("/v1")
+    if "://" not in url:
+        host, slash, path = url.partition("/")
+        usual_port = row.base_url.rpartition(":")[2]
+        port = "" if re.search(r":\d+$", host) else f":{usual_port}"
+        url = f"http://{host}{port}{slash}{path}"
+    # What to listen on, which is not what to call.
+    return re.sub(r"://(?:0\.0\.0\.0)?(?=:)", "://127.0.0.1", url)
 
 
 def bearer(access: Access | None) -> tuple[tuple[str, str], ...]:

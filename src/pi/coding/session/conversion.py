@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pi.ai.messages import (
@@ -14,7 +15,7 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
-from pi.base.records import UNSET
+from pi.base.records import UNSET, replace
 from pi.coding.session.messages import (
     BashExecution,
     BranchSummaryMessage,
@@ -35,6 +36,14 @@ BRANCH_SUMMARY_PREFIX = (
 """Told to the model before the summary of a branch; never stored."""
 
 
+UNREADABLE_IMAGE = Text(text="(image omitted: its data cannot be read)")
+"""Told to the model in the place of what providers would refuse, on every turn."""
+
+_BASE64 = r"[A-Za-z0-9+/=\s]+"
+_LOOKED_AT = 64
+"""Characters of a picture: a reference to a lost blob, or no picture at all, shows at once."""
+
+
 def convert_to_llm(messages: Iterable[SessionMessage]) -> list[Message]:
     """What models are asked with. What it makes of two parts is what it makes of the whole."""
     converted = (_converted(message) for message in messages)
@@ -48,10 +57,25 @@ def _converted(message: SessionMessage) -> Message | None:
             | AssistantMessage(stop_reason="error" | "aborted")
         ):
             return None
-        case SystemMessage() | UserMessage() | AssistantMessage() | ToolResultMessage():
+        case SystemMessage() | AssistantMessage():
             return message
+        case UserMessage() | ToolResultMessage():
+            return _with_readable_images(message)
         case _:
-            return UserMessage(content=_content(message), timestamp=message.timestamp)
+            said = UserMessage(content=_content(message), timestamp=message.timestamp)
+            return _with_readable_images(said)
+
+
+def _with_readable_images(message: UserMessage | ToolResultMessage) -> Message:
+    content = message.content
+    if isinstance(content, str) or all(map(_is_readable, content)):
+        return message
+    readable = (block if _is_readable(block) else UNREADABLE_IMAGE for block in content)
+    return replace(message, content=tuple(readable))
+
+
+def _is_readable(block: Text | Image) -> bool:
+    return isinstance(block, Text) or re.fullmatch(_BASE64, block.data[:_LOOKED_AT]) is not None
 
 
 def _content(message: OwnMessage) -> str | tuple[Text | Image, ...]:

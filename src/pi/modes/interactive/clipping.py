@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pi.base.errors import PiError
@@ -16,10 +16,16 @@ from pi.modes.interactive.ui import Ui
 
 
 class Clipping:
-    """Pastes and copies for the person, and says what came of it."""
+    """Pastes and copies for the person, and says what came of it.
 
-    def __init__(self, start: Start, ui: Ui, composer: Composer) -> None:
+    ``limits`` tells what pictures have to fit.
+    """
+
+    def __init__(
+        self, start: Start, ui: Ui, composer: Composer, *, limits: Callable[[], ImageLimits]
+    ) -> None:
         self._start = start
+        self._limits = limits
         self._ui = ui
         self._composer = composer
 
@@ -27,7 +33,10 @@ class Clipping:
         """Put the picture on the clipboard into the message, or else its text."""
         environ = self._start.environ
         found = await read_clipboard(
-            asker(environ, self._start.cwd), system=self._start.system, env=environ
+            asker(environ, self._start.cwd),
+            system=self._start.system,
+            env=environ,
+            limits=self._limits(),
         )
         if found is None:
             self._ui.notify("There is nothing on the clipboard that could be pasted.")
@@ -44,7 +53,7 @@ class Clipping:
         return bool(readings)
 
     async def _attach(self, text: str, readings: Sequence[Sequence[Path]]) -> None:
-        images = await asyncio.to_thread(read_pictures, readings, ImageLimits())
+        images = await asyncio.to_thread(read_pictures, readings, self._limits())
         for image in images:
             self._composer.attach(image)
         if not images:

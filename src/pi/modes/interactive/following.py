@@ -5,6 +5,7 @@ from __future__ import annotations
 from pi.base.terminal_text import sanitise
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
+from pi.coding.tools.images import ImageLimits
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.theme_file import BadTheme
 from pi.modes.interactive.transcript.view import TranscriptView
@@ -37,6 +38,12 @@ class SettingsFollower:
             self._settings = settings
             settings.on_change(self._apply)
         self._apply()
+
+    def image_limits(self) -> ImageLimits:
+        """What pictures have to fit that go with a message."""
+        return ImageLimits(
+            resize=self._settings is None or self._settings.values.images.auto_resize
+        )
 
     def _apply(self) -> None:
         if self._settings is None:

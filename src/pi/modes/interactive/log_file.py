@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pi.base.files import private_directory
@@ -14,18 +14,21 @@ MOST_BYTES = 2_000_000
 BACKUPS = 3
 
 
-def start_log(agent_dir: Path, *, secrets: Iterable[str] = ()) -> Callable[[], None]:
+def start_log(agent_dir: Path, environ: Mapping[str, str]) -> Callable[[], None]:
     """Write what modules log into a file; gives what ends that.
 
-    ``secrets`` are values that never get into it; whatever has the shape of a key does not either.
+    Keys of providers in ``environ`` never get into it, nor whatever has the shape of a key.
     """
-    # Not at the top: the handler loads modules that nothing before the first frame needs.
+    # Not at the top: these load modules that nothing before the first frame needs.
     from logging.handlers import RotatingFileHandler
+
+    from pi.coding.shell.environment import credential_variables
 
     folder = private_directory(agent_dir)
     handler = RotatingFileHandler(
         folder / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
+    secrets = [environ[name] for name in credential_variables() if environ.get(name)]
     handler.setFormatter(_Masking(Redactor(secrets)))
     root = logging.getLogger()
     root.addHandler(handler)

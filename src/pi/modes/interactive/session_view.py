@@ -81,7 +81,7 @@ class SessionView:
 
     async def open(self, early: list[str]) -> None:
         """Open the session, show it, and deliver what was said meanwhile."""
-        self._end_log = start_log(self._start.agent_dir)
+        self._end_log = start_log(self._start.agent_dir, self._start.environ)
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
         for text in early:
@@ -181,7 +181,9 @@ class SessionView:
     def _connected(self, activity: Activity) -> Gestures:
         """What keys mean; whatever the person does at the screen leads to us now."""
         frame = self._frame
-        clipping = Clipping(self._start, self.screen, frame.composer)
+        clipping = Clipping(
+            self._start, self.screen, frame.composer, limits=self._follower.image_limits
+        )
         gestures = Gestures(
             self.screen,
             frame.composer,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services, send
+from pi.ai.exchange import Decoder, Services, send
 from pi.ai.messages import Json
 from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
@@ -18,7 +18,6 @@ from pi.ai.stream import Flush
 from pi.ai.wire.anthropic_messages.compat import compat_of
 from pi.ai.wire.anthropic_messages.repairs import next_repair
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
-from pi.ai.wire.anthropic_messages.response import MessagesDecoder
 from pi.ai.wire.anthropic_messages.thinking import plan_thinking, provider_level
 
 
@@ -32,13 +31,18 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
         builder.thinking_level = level
 
+    def decoder() -> Decoder:
+        from pi.ai.wire.anthropic_messages.response import MessagesDecoder
+
+        return MessagesDecoder(builder)
+
     async def deliver(payload: Json) -> None:
         await send(
             call,
             {name: value for name, value in payload.items() if name != "betas"},
             url=url(call),
             headers=headers(call, payload.get("betas", ())),
-            decoder=MessagesDecoder(builder),
+            decoder=decoder,
             builder=builder,
             flush=flush,
             services=services,

@@ -37,7 +37,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             request.body,
             url=request.url,
             headers=request.headers,
-            decoder=ConverseDecoder(builder),
+            decoder=lambda: ConverseDecoder(builder),
             builder=builder,
             flush=flush,
             services=services,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services, send
+from pi.ai.exchange import Decoder, Services, send
 from pi.ai.messages import Json
 from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
@@ -18,7 +18,6 @@ from pi.ai.transcript import fold
 from pi.ai.wire.google_generate.ambient_token import with_ambient_token
 from pi.ai.wire.google_generate.repairs import next_repair
 from pi.ai.wire.google_generate.request import encode, headers, rest_body, url
-from pi.ai.wire.google_generate.response import GenerateDecoder
 from pi.base.records import replace
 
 
@@ -30,6 +29,11 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     """
     instructions, _ = fold(call.messages, keep_later=False)
 
+    def decoder() -> Decoder:
+        from pi.ai.wire.google_generate.response import GenerateDecoder
+
+        return GenerateDecoder(builder, instructions.tools)
+
     async def deliver(payload: Json) -> None:
         authorized = await with_ambient_token(call, services)
         # The model is part of the URL, so a hook that replaced it there must be heard here.
@@ -39,7 +43,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             rest_body(payload),
             url=url(replace(authorized, model=model)),
             headers=headers(authorized),
-            decoder=GenerateDecoder(builder, instructions.tools),
+            decoder=decoder,
             builder=builder,
             flush=flush,
             services=services,

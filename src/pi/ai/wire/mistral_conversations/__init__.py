@@ -22,7 +22,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         rest_body(payload),
         url=url(call),
         headers=headers(call),
-        decoder=CompletionDecoder(builder),
+        decoder=lambda: CompletionDecoder(builder),
         builder=builder,
         flush=flush,
         services=services,

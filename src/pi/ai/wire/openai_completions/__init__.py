@@ -9,14 +9,13 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services, send
+from pi.ai.exchange import Decoder, Services, send
 from pi.ai.messages import Json
 from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_completions.repairs import next_repair
 from pi.ai.wire.openai_completions.request import encode, free_text_inputs, headers, url
-from pi.ai.wire.openai_completions.response import ChatDecoder
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
@@ -26,13 +25,18 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     diagnostic of the message says so, and later turns do without them.
     """
 
+    def decoder() -> Decoder:
+        from pi.ai.wire.openai_completions.response import ChatDecoder
+
+        return ChatDecoder(call, builder, free_text_inputs(call))
+
     async def deliver(payload: Json) -> None:
         await send(
             call,
             payload,
             url=url(call),
             headers=headers(call),
-            decoder=ChatDecoder(call, builder, free_text_inputs(call)),
+            decoder=decoder,
             builder=builder,
             flush=flush,
             services=services,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.diagnostics import Repairs
@@ -13,8 +14,10 @@ from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.repairs import next_repair
 from pi.ai.wire.openai_responses.request import text_arguments_of
-from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.base.records import Record
+
+if TYPE_CHECKING:
+    from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
 
 class Asking(Record, kw_only=False):
@@ -48,7 +51,7 @@ class Asking(Record, kw_only=False):
             payload,
             url=url,
             headers=headers,
-            decoder=self.decoder(),
+            decoder=self.decoder,
             builder=self.builder,
             flush=self.flush,
             services=self.services,
@@ -56,4 +59,6 @@ class Asking(Record, kw_only=False):
 
     def decoder(self) -> ResponsesDecoder:
         """What understands the answer."""
+        from pi.ai.wire.openai_responses.response import ResponsesDecoder
+
         return ResponsesDecoder(self.builder, text_arguments_of(self.call))

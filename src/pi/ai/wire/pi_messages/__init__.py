@@ -22,7 +22,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         payload,
         url=url(call),
         headers=headers(call),
-        decoder=EventDecoder(builder, services.clock),
+        decoder=lambda: EventDecoder(builder, services.clock),
         builder=builder,
         flush=flush,
         services=services,

@@ -29,14 +29,17 @@ _POWERSHELL = (
 _APPLE_DATA = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")
 
 
-async def read_clipboard(ask: Ask, *, system: str, env: Mapping[str, str]) -> Image | str | None:
+async def read_clipboard(
+    ask: Ask, *, system: str, env: Mapping[str, str], limits: ImageLimits | None = None
+) -> Image | str | None:
     """The picture on the clipboard, made fit for a model, else its text, else nothing."""
+    limits = limits or ImageLimits()
     for command in _picture_commands(system, env):
         data = _decoded(await ask(command))
         kind = image_type(data[:HEADER])
         if kind is not None:
             try:
-                prepared = await asyncio.to_thread(prepare_image, data, kind, ImageLimits())
+                prepared = await asyncio.to_thread(prepare_image, data, kind, limits)
             except OSError:  # broken, or a kind that Pillow does not know
                 continue
             if prepared.image is not None:

@@ -81,7 +81,7 @@ _SCREEN = group(
     number("outputPad", "Output padding", "Columns before output.", 1, most=1),
     number("autocompleteMaxVisible", "Suggestions", "Rows that are shown.", 5, least=3, most=20),
     switch("showHardwareCursor", "Terminal cursor", "Show the terminal's own.", on=False),
-    choice("markdown.mermaid", "Diagrams", "When mermaid diagrams are drawn.",
+    choice("markdown.mermaid", "Diagrams", "For the original; here mermaid stays source text.",
            ("streaming", "final", "off")),
     text("markdown.codeBlockIndent", "Code indent", "What stands before lines of code."),
     switch("warnings.anthropicExtraUsage", "Extra usage warning",

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pi.modes.interactive.plan_warning import WARNING, warn_of_extra_usage
+from tests.modes.interactive.commands.acting import Acting, acting
+
+LOGIN = {"type": "oauth", "access": "a", "refresh": "r", "expires": 4_000_000_000_000}
+KEY = {"type": "api_key", "key": "k"}
+
+
+async def with_credentials(on: Acting, credential: object) -> None:
+    """Have the person's Anthropic credentials be these, and an Anthropic model answer."""
+    stored = json.dumps({"anthropic": credential})
+    on.stage.write(".pi/agent/auth.json", stored).chmod(0o600)
+    await on.session.set_model("anthropic/claude-sonnet-4-5")
+
+
+async def test_who_uses_a_plan_is_warned_unless_they_want_no_warning(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await with_credentials(on, LOGIN)
+        await warn_of_extra_usage(on.screen)
+        assert on.screen.notices == [("warning", WARNING)]
+        on.session.settings.set({"warnings.anthropicExtraUsage": False})
+        await warn_of_extra_usage(on.screen)
+        assert len(on.screen.notices) == 1
+
+
+async def test_who_pays_by_key_or_asks_somebody_else_is_not(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await warn_of_extra_usage(on.screen)
+        await with_credentials(on, KEY)
+        await warn_of_extra_usage(on.screen)
+        assert on.screen.notices == []
