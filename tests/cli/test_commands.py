@@ -25,7 +25,7 @@ def test_the_words_that_can_follow_are_known() -> None:
 
     assert actions == {
         "models": ("pull",),
-        "sessions": ("rename", "delete", "export"),
+        "sessions": ("rename", "move", "delete", "export"),
         "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
         "completion": ("bash", "zsh", "fish"),
     }

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pi.base.errors import PiError
-from pi.base.fuzzy import nearest
 from pi.base.records import Record, field, replace
 from pi.cli.flags import FLAGS, MODES, TUI_MODES, Flag
 
@@ -195,6 +194,8 @@ class _Parser:
         return bool(self._words) and not self._words[0].startswith(("-", "@"))
 
     def _unknown(self, word: str) -> BadArguments:
+        from pi.base.fuzzy import nearest
+
         name, equals, value = word.partition("=")
         if equals and name in self._flags:
             hint = f"Write the value as a word of its own: {name} {value}"

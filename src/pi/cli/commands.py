@@ -63,6 +63,7 @@ COMMANDS: tuple[Command, ...] = (
         "sessions",
         ("sessions [search]", "list the sessions of this folder"),
         ("sessions rename <id> <name>", "give a session a name"),
+        ("sessions move <id> <folder>", "have it work in another folder"),
         ("sessions delete <id>", "put a session into the trash"),
         ("sessions export <id> [out]", "write it as .html, .md, .txt or .jsonl"),
         flags=(

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pi.coding.blobs.store import BlobStore
 from pi.coding.export.files import export_file
 from pi.coding.runtime.asking import credential_store
 from pi.coding.runtime.host import Host
@@ -23,5 +24,6 @@ def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
 def write_export(source: Path, target: Path | None, host: Host) -> None:
     """Export a session file without the person's keys, and say where it is."""
     secrets = asyncio.run(known_secrets(host, credential_store(host)))
-    made = export_file(source, target, cwd=Path.cwd(), secrets=secrets)
+    blobs = BlobStore(host.agent_dir / "blobs")
+    made = export_file(source, target, cwd=Path.cwd(), secrets=secrets, blobs=blobs)
     sys.stdout.write(f"Exported to: {made}\n")

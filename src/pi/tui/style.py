@@ -48,7 +48,7 @@ _ATTRIBUTES = (
     ("strike", "9", "29"),
 )
 
-_ENDING = re.compile(r"\x1b\[((?:0|2[2-9]|39|49|55|59)?(?:;(?:0|2[2-9]|39|49|55|59))*)m")
+_ENDING = r"\x1b\[((?:0|2[2-9]|39|49|55|59)?(?:;(?:0|2[2-9]|39|49|55|59))*)m"
 """A sequence that only ends styles."""
 
 
@@ -70,7 +70,7 @@ def painter(style: Style, depth: ColourDepth = ColourDepth.TRUE) -> Paint:
         if not text:
             return ""
         if "\x1b[" in text:
-            text = _ENDING.sub(reopen, text)
+            text = re.sub(_ENDING, reopen, text)
         return f"{opening}{text}{closing}"
 
     return paint

@@ -54,6 +54,21 @@ async def test_a_child_has_nothing_to_read_unless_asked_for() -> None:
     assert await bash_to_end("cat; echo end") == Finished(exit_code=0, output=b"end\n")
 
 
+async def test_a_child_whose_output_nobody_wants_has_none_of_our_pipes(tmp_path: Path) -> None:
+    streams = "for n in 0 1 2; do readlink /proc/self/fd/$n; done > $1; echo lost; echo lost >&2"
+    seen = tmp_path / "seen"
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("only Linux shows what a stream is")
+
+    async with await spawn(
+        ["bash", "-c", streams, "-", str(seen)], cwd=HERE, env=ENV, output="null"
+    ) as child:
+        assert await child.output.read() == await child.errors.read() == b""
+        assert (await child.wait()).ok
+
+    assert seen.read_text().split() == ["/dev/null", str(seen), "/dev/null"]
+
+
 async def test_a_child_inherits_no_file_descriptors() -> None:
     reader, writer = os.pipe()
     try:

@@ -100,6 +100,17 @@ def test_a_session_is_renamed_by_the_beginning_of_its_id(
     assert any(line.endswith("green tests") for line in out(capsys, environ))
 
 
+def test_a_session_is_moved_to_another_folder(environ: dict[str, str], capsys: Captured) -> None:
+    there = Path(environ["HOME"]) / "there"
+    assert err(capsys, environ, "move", "b-3", "there").startswith(f"Error: {there} is no folder.")
+    there.mkdir()
+
+    assert out(capsys, environ, "move", "b-3", "there") == [f"b-3 is now a session of {there}"]
+    assert len(out(capsys, environ)) == 2
+    [line] = [line for line in out(capsys, environ, "--all") if line.startswith("b-3 ")]
+    assert str(there) in line
+
+
 def test_a_deleted_session_goes_to_the_trash(environ: dict[str, str], capsys: Captured) -> None:
     assert out(capsys, environ, "delete", "aab-2") == ["Put into the trash: write docs"]
 
@@ -121,7 +132,9 @@ def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Cap
     assert err(capsys, environ, "delete", "zz") == "Error: No session found matching 'zz'\n"
 
 
-@pytest.mark.parametrize("words", [["rename"], ["rename", "b-3"], ["delete"], ["export"]])
+@pytest.mark.parametrize(
+    "words", [["rename"], ["rename", "b-3"], ["move", "b-3"], ["delete"], ["export"]]
+)
 def test_what_is_missing_is_said(
     environ: dict[str, str], capsys: Captured, words: list[str]
 ) -> None:

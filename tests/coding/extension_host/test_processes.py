@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -43,3 +44,20 @@ async def test_a_child_to_talk_to_ends_with_the_session(tmp_path: Path) -> None:
 
     ended = await child.wait()
     assert not ended.ok
+
+
+async def test_a_detached_child_goes_on_without_our_pipes(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    told = tmp_path / "told"
+    told_by = (
+        "import sys, pathlib; "
+        "nothing = [sys.stdin.read(), sys.stdout.write('lost'), sys.stderr.write('lost')]; "
+        f"pathlib.Path({os.fspath(told)!r}).write_text(repr(nothing))"
+    )
+
+    async with playing(tmp_path, apis.append):
+        child = await apis[0].spawn([sys.executable, "-c", told_by], detached=True)
+        assert await child.output.read() == await child.errors.read() == b""
+
+    assert (await child.wait()).ok
+    assert told.read_text() == repr(["", 4, 4])

@@ -92,3 +92,16 @@ async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path
 
     again = await stage.open(open_log=lambda shelf: open_session(file, shelf))
     await again.close()
+
+
+async def test_sessions_of_very_old_versions_are_found(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    async with await stage.open() as session:
+        await session.prompt("hi")
+        file = session.session_file
+    assert file is not None
+    stray = stage.agent_dir / file.name
+    file.rename(stray)
+    async with await stage.open():
+        assert file.exists()
+        assert not stray.exists()

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from pi.coding.extension_host.run_events import BeforeAgentStartEvent
 from pi.coding.prompt.sections import PromptParts, ToolNote, prompt_sections
 from pi.coding.resources.prompt_files import PromptFiles
-from pi.coding.runtime.prompt_options import options_from, with_options
+from pi.coding.runtime.prompt_options import forced_prompt, options_from, with_options
 
 PARTS = PromptParts(
     cwd="/x",
@@ -13,6 +14,16 @@ PARTS = PromptParts(
     guidelines=("Be kind.",),
     extra={"house": "<house>\nrules\n</house>"},
 )
+
+
+def asked(replacement: str | None, *, system_prompt: str = "P") -> BeforeAgentStartEvent:
+    return BeforeAgentStartEvent(
+        prompt="hi",
+        images=(),
+        system_prompt=system_prompt,
+        system_prompt_options=options_from(PARTS),
+        replacement=replacement,
+    )
 
 
 def test_options_that_nobody_changes_give_the_same_prompt() -> None:
@@ -45,3 +56,20 @@ def test_a_prompt_of_ones_own_takes_the_place_of_pis() -> None:
 
     assert sections["preamble"] == "You are a parrot."
     assert "rules" not in sections
+
+
+def test_a_prompt_that_adds_to_the_one_it_was_told_keeps_what_others_changed() -> None:
+    assert forced_prompt(asked("before P after"), "P and more") == "before P and more after"
+
+
+def test_a_prompt_of_its_own_is_taken_as_it_is() -> None:
+    assert forced_prompt(asked("mine"), "P and more") == "mine"
+    assert forced_prompt(asked("mine", system_prompt=""), "more") == "mine"
+    assert forced_prompt(asked(None), "P and more") is None
+
+
+def test_a_forced_prompt_of_the_options_counts_unless_somebody_answers() -> None:
+    event = asked(None)
+    event.system_prompt_options.force_system_prompt = "forced P"
+
+    assert forced_prompt(event, "P and more") == "forced P and more"

@@ -60,11 +60,13 @@ async def spawn(
     cwd: Path,
     env: Mapping[str, str],
     stdin: Literal["null", "pipe"] = "null",
+    output: Literal["pipe", "null"] = "pipe",
     errors: Literal["merged", "separate"] = "merged",
 ) -> Child:
     """Start a program; ``async with`` the child, so that nothing is left behind.
 
-    What it writes to its standard error comes with its ``output``, or separately.
+    What it writes to its standard error comes with its ``output``, or separately. A program that
+    is to go on without us must not have our pipes: they end with us.
     """
     name = os.urandom(8).hex()
     lineage = f"{env[MARKER]}.{name}" if MARKER in env else name
@@ -75,7 +77,7 @@ async def spawn(
             cwd=cwd,
             env={**env, MARKER: lineage},
             stdin=subprocess.PIPE if stdin == "pipe" else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.PIPE if output == "pipe" else subprocess.DEVNULL,
             stderr=subprocess.PIPE if errors == "separate" else subprocess.STDOUT,
             bufsize=0,
             start_new_session=True,

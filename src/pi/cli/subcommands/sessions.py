@@ -1,4 +1,4 @@
-"""``pi sessions``: list, rename, delete and export sessions without opening one."""
+"""``pi sessions``: list, rename, move, delete and export sessions without opening one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from pi.cli.standard_streams import complain
 from pi.coding.runtime.host import Host
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.errors import NoMatchingSession
-from pi.coding.session.naming import clean_name
+from pi.coding.session.moving import move_session
+from pi.coding.session.naming import clean_name, session_directory
 from pi.coding.session.renaming import rename_session
 from pi.coding.session.search import search_sessions, search_texts
 from pi.coding.session.stamps import Stamps
@@ -49,10 +50,13 @@ class Shown(Record):
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
     host, cwd = Host.of(environ, report=complain), Path.cwd()
-    catalog = SessionCatalog(host.agent_dir, custom=session_dir_here(arguments, host, cwd))
+    custom = session_dir_here(arguments, host, cwd)
+    catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:
         case ("rename", id, *words) if words:
             _rename(_only(id, catalog), " ".join(words), host)
+        case ("move", id, folder):
+            _move(_only(id, catalog), (cwd / Path(folder).expanduser()).resolve(), host, custom)
         case ("delete", id):
             session = _only(id, catalog)
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
@@ -60,7 +64,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         case ("export", id, *rest) if len(rest) <= 1:
             target = Path(rest[0]).expanduser() if rest else None
             write_export(_only(id, catalog).path, target, host)
-        case ("rename" | "delete" | "export" as action, *_):
+        case ("rename" | "move" | "delete" | "export" as action, *_):
             raise BadArguments(f"`pi sessions {action}` needs an id", hint="See `pi sessions -h`.")
         case words:
             _list(" ".join(words), arguments, catalog, cwd)
@@ -108,6 +112,14 @@ def _rename(session: ListedSession, name: str, host: Host) -> None:
         raise BadArguments("The name must not be blank.")
     rename_session(session.path, name, Stamps(host.clock, host.random_bytes))
     sys.stdout.write(f"{session.facts.id} is now called {clean_name(name)}\n")
+
+
+def _move(session: ListedSession, folder: Path, host: Host, custom: Path | None) -> None:
+    if not folder.is_dir():
+        raise PiError(f"{folder} is no folder.", hint="Name the folder that the session works in.")
+    directory = session_directory(host.agent_dir, str(folder), custom=custom)
+    move_session(session.path, cwd=str(folder), directory=directory)
+    sys.stdout.write(f"{session.facts.id} is now a session of {folder}\n")
 
 
 def _lines(

@@ -68,7 +68,10 @@ class BeforeAgentStartAnswer(Record):
     message: CustomMessage | Json | None = None
     """Follows what the person said."""
     system_prompt: str | None = None
-    """In place of the whole prompt, in the requests of this run only."""
+    """In place of the whole prompt, in the requests of this run only.
+
+    One that holds ``event.system_prompt`` adds to it, whatever other handlers do to the options.
+    """
 
 
 class BoundaryAnswer(Record):

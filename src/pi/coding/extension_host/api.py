@@ -418,7 +418,7 @@ class ExtensionAPI:
     async def spawn(self, argv: Sequence[str], **how: Unpack[SpawnOptions]) -> Child:
         """Start a program to talk to; it ends with ``scope``, else with the session.
 
-        One that is ``detached`` goes on when pi ends.
+        One that is ``detached`` goes on when pi ends; its input, output and errors are null.
         """
         return await self._processes.spawn(argv, **how)
 

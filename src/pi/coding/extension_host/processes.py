@@ -43,6 +43,7 @@ class SpawnOptions(TypedDict, total=False):
     env: Mapping[str, str] | None
     cwd: Path | str | None
     detached: bool
+    """Whether it goes on when pi ends: then nobody talks to it, and its streams are null."""
     scope: Scope | None
 
 
@@ -87,16 +88,12 @@ class Processes:
         detached: bool = False,
         scope: Scope | None = None,
     ) -> Child:
-        """Start a program to talk to; it ends with ``scope``, if that is given."""
-        child = await spawn(
-            argv,
-            cwd=self._cwd(cwd),
-            env=self._environment(env),
-            stdin="pipe",
-            errors="separate",
-        )
-        if not detached:
-            (scope or self._scope).on_close(lambda: child.__aexit__(None))
+        """Start a program to talk to, which ends with ``scope``; or a ``detached`` one to leave."""
+        place, environment = self._cwd(cwd), self._environment(env)
+        if detached:
+            return await spawn(argv, cwd=place, env=environment, output="null")
+        child = await spawn(argv, cwd=place, env=environment, stdin="pipe", errors="separate")
+        (scope or self._scope).on_close(lambda: child.__aexit__(None))
         return child
 
     def _cwd(self, cwd: Path | str | None) -> Path:

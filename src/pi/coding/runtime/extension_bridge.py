@@ -30,7 +30,7 @@ from pi.coding.extension_host.session_events import (
     SessionSwitchEvent,
     UserBashEvent,
 )
-from pi.coding.prompt.sections import prompt_sections
+from pi.coding.prompt.sections import PromptParts, prompt_sections
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import (
     BeforeFork,
@@ -49,7 +49,7 @@ from pi.coding.runtime.events import (
     UserBash,
     WarmCache,
 )
-from pi.coding.runtime.prompt_options import options_from, with_options
+from pi.coding.runtime.prompt_options import forced_prompt, options_from, with_options
 from pi.coding.shell.user_commands import BashResult
 
 OWNER = "extensions"
@@ -161,16 +161,15 @@ class ExtensionBridge:
             BeforeAgentStartEvent(
                 prompt=question.text,
                 images=question.images,
-                system_prompt="\n\n".join(prompt_sections(question.parts).values()),
+                system_prompt=_prompt(question.parts),
                 system_prompt_options=options,
             )
         )
-        forced = asked.replacement
-        self._host.policy.forced_prompt = options.force_system_prompt if forced is None else forced
         now_ms = self._core.host.clock.now_ms()
         said = tuple(as_custom_message(message, now_ms=now_ms) for message in asked.messages)
         changed = options != options_from(question.parts)
         parts = with_options(question.parts, options) if changed else question.parts
+        self._host.policy.forced_prompt = forced_prompt(asked, _prompt(parts))
         return RunAnswer(parts=parts, messages=waiting + said)
 
     # The rest -------------------------------------------------------------------------------------
@@ -230,6 +229,10 @@ class ExtensionBridge:
             )
         )
         return asked.action
+
+
+def _prompt(parts: PromptParts) -> str:
+    return "\n\n".join(prompt_sections(parts).values())
 
 
 def _text(path: Path | None) -> str | None:

@@ -75,6 +75,7 @@ class Ground:
         self._opened.push_async_callback(self.extensions.close)
         await self.extensions.load_own(self._cwd)
         self.workspace = await self.open_workspace(self._cwd)
+        self._adopt_strays()
         self.log = self.parts.open_log(self.shelf(self._cwd))
         self._opened.callback(self.log.close)
         home = Path(self.log.header.cwd)
@@ -131,6 +132,13 @@ class Ground:
         )
 
     # ----------------------------------------------------------------------------------------------
+
+    def _adopt_strays(self) -> None:
+        """Have sessions found that very old versions kept beside their folders."""
+        if any(self.host.agent_dir.glob("*.jsonl")):
+            from pi.coding.session.importing import adopt_strays  # hardly anybody has such files
+
+            adopt_strays(self.host.agent_dir)
 
     @property
     def _here(self) -> Workspace:

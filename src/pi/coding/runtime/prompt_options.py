@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pi.base.records import replace
 from pi.coding.extension_host.prompt_options import SystemPromptOptions, tagged
+from pi.coding.extension_host.run_events import BeforeAgentStartEvent
 from pi.coding.prompt.sections import PromptParts, ToolNote
 
 
@@ -46,3 +47,17 @@ def with_options(parts: PromptParts, options: SystemPromptOptions) -> PromptPart
         skills=tuple(options.skills),
         extra={**parts.extra, **added},
     )
+
+
+def forced_prompt(asked: BeforeAgentStartEvent, prompt: str) -> str | None:
+    """What takes the place of ``prompt``, which the options have come to; ``None`` if nothing.
+
+    An answer that holds the prompt which handlers were told only adds to it: what others have
+    changed by the options stays.
+    """
+    forced = asked.replacement
+    if forced is None:
+        forced = asked.system_prompt_options.force_system_prompt
+    if forced is None or not asked.system_prompt:
+        return forced
+    return forced.replace(asked.system_prompt, prompt, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
 from pi.tui.input.keymap import Keymap
@@ -76,6 +75,8 @@ class SelectList:
 
     def filter(self, query: str) -> None:
         """Show what fits a few typed letters, best first, and select the best."""
+        from pi.base.fuzzy import rank  # an editor's first frame does not wait for it
+
         self._query = query
         self._shown = rank(query, self._items, key=lambda item: item.label)
         self._selection.resize(len(self._shown))

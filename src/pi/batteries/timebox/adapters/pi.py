@@ -45,9 +45,6 @@ UNUSABLE = 1
 PRICED: frozenset[Dimension] = frozenset({"tokens", "cost"})
 """Limits that only requests use up; they are looked at before every one of them."""
 
-_QUIETLY = 'exec /bin/sh -c "$1" </dev/null >/dev/null 2>&1'
-"""Runs a command without our pipes, which would end with us and take it along."""
-
 
 def extension(pi: ExtensionAPI) -> None:
     """A budget for the session, if one is wanted."""
@@ -233,6 +230,6 @@ class PiTimebox(Policy):
 
     async def _run_on_stop(self, command: str) -> None:
         try:
-            await self._pi.spawn(["/bin/sh", "-c", _QUIETLY, NAME, command], detached=True)
+            await self._pi.spawn(["/bin/sh", "-c", command], detached=True)
         except PiError as problem:
             self._pi.context.ui.notify(f"{command} could not be run: {problem}", "error")

@@ -7,7 +7,7 @@ import re
 MOST_LINES = 10
 MOST_CHARACTERS = 1000
 
-_MARKER = re.compile(r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]")
+_MARKER = r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]"
 
 
 class PasteMarkers:
@@ -30,13 +30,13 @@ class PasteMarkers:
         """The text with what was pasted in place of its markers."""
         if not self._texts:
             return text
-        return _MARKER.sub(lambda found: self._texts.get(found[0], found[0]), text)
+        return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Where markers are in a line. What only looks like one is ordinary text."""
         if not self._texts:
             return []
-        return [found.span() for found in _MARKER.finditer(line) if found[0] in self._texts]
+        return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
 
     def clear(self) -> None:
         """Forget all texts and count from one again."""

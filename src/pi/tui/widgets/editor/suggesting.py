@@ -20,7 +20,7 @@ Outcome: TypeAlias = Literal["ignored", "handled", "submit"]
 Deliver: TypeAlias = Callable[[Callable[[], None]], None]
 """Does something that an answer changes although no key was pressed."""
 
-_COMMAND_NAME = re.compile(r"/[^\s/]+")
+_COMMAND_NAME = r"/[^\s/]+"
 _MOVES = {"tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown"}
 
 
@@ -136,7 +136,7 @@ class Suggesting:
     def _is_naming_command(self) -> bool:
         """Whether a command was typed so fast that its suggestions are still to come."""
         is_asking = self._completion is not None and self._completion.is_asking
-        return is_asking and _COMMAND_NAME.fullmatch(self._document.text) is not None
+        return is_asking and re.fullmatch(_COMMAND_NAME, self._document.text) is not None
 
     def _enter(self) -> Outcome:
         """Have Enter mean what it would have meant a moment later."""
