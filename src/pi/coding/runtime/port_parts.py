@@ -17,6 +17,7 @@ from pi.coding.compaction.events import CompactionResult
 from pi.coding.extension_host.clashes import Clash
 from pi.coding.extension_host.input_modes import InputMode
 from pi.coding.extension_host.loading import ExtensionInfo
+from pi.coding.extension_host.registries import Sink
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.views import Views
 from pi.coding.models.patterns import Choice
@@ -25,7 +26,6 @@ from pi.coding.runtime.commands import Command
 from pi.coding.runtime.events import InputSource, Streaming
 from pi.coding.runtime.prompting import Accepted
 from pi.coding.runtime.results import (
-    ContextUsage,
     CycledModel,
     Forked,
     ForkPoint,
@@ -33,10 +33,10 @@ from pi.coding.runtime.results import (
     Queues,
     Replaced,
     SessionState,
-    SessionStats,
 )
 from pi.coding.session.entries import Entry, SessionHeader
 from pi.coding.session.messages import SessionMessage
+from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.session.tree_view import TreeNode
 from pi.coding.shell.user_commands import BashResult
 
@@ -306,6 +306,10 @@ class AccountsPort(Protocol):
         """Forget what is stored; False if there was nothing."""
         ...
 
+    async def secrets(self) -> tuple[str, ...]:
+        """The person's keys and tokens, for taking them out of what is written down."""
+        ...
+
 
 class ExtensionsPort(Protocol):
     """What modes give to extensions, and get from them."""
@@ -345,6 +349,10 @@ class ExtensionsPort(Protocol):
 
     async def take(self, text: str) -> bool:
         """Give a text to the extension that takes it; False if none does."""
+        ...
+
+    def redacted(self, text: str, sink: Sink) -> str:
+        """``text`` as extensions let it leave the program."""
         ...
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:

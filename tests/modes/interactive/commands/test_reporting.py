@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
+
+import pytest
 
 from pi.testing import says
 from tests.modes.interactive.commands.acting import acting
@@ -11,6 +14,7 @@ from tests.modes.interactive.commands.acting import acting
 SECRET = "sk-" + "a1" * 20
 
 
+@pytest.mark.trap(145)
 async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt(f"my key is {SECRET}")
@@ -41,10 +45,13 @@ async def test_no_words_are_no_report(tmp_path: Path) -> None:
         assert not (on.stage.agent_dir / "bug-reports").exists()
 
 
-async def test_debug_writes_what_the_model_is_shown(tmp_path: Path) -> None:
+@pytest.mark.trap(145)
+async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
-        await on.session.prompts.prompt("hello there")
+        credentials = json.dumps({"groq": {"type": "api_key", "key": 'a "plain" key'}})
+        on.stage.write(".pi/agent/auth.json", credentials).chmod(0o600)
+        await on.session.prompts.prompt(f'hello there, {SECRET} and a "plain" key')
         await on.run("/debug")
         text = (on.stage.agent_dir / "pi-debug.log").read_text()
         assert "=== Messages ===" in text
-        assert "hello there" in text
+        assert "hello there, [redacted] and [redacted]" in text

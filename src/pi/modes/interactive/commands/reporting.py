@@ -42,9 +42,11 @@ async def bug(ui: Ui, arguments: str) -> None:
 
 
 async def debug(ui: Ui, arguments: str) -> None:
-    """Write what is shown and what the model is shown to a file."""
-    messages = [msgspec.json.encode(message).decode() for message in ui.port.facts.messages()]
-    drawn = [f"[{number}] {row!r}" for number, row in enumerate(ui.shown_rows())]
+    """Write what is shown and what the model is shown to a file, without the person's keys."""
+    redactor = Redactor(await ui.port.accounts.secrets())
+    shown = redactor.json(msgspec.to_builtins(ui.port.facts.messages()))
+    messages = [msgspec.json.encode(message).decode() for message in shown]
+    drawn = [f"[{number}] {redactor.text(row)!r}" for number, row in enumerate(ui.shown_rows())]
     text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG
     replace_file(path, text.encode("utf-8", "replace"), mode=0o600)
@@ -57,14 +59,15 @@ async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
     path = folder / f"pi-bug-{re.sub(r'[:.]', '-', now)}.zip"
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("report.md", _described(ui, words, now))
+        redactor = Redactor(await ui.port.accounts.secrets())
+        archive.writestr("report.md", _described(ui, redactor.text(words), now, redactor))
         if with_session:
             archive.writestr("session.jsonl", await _session(ui))
     replace_file(path, content.getvalue(), mode=0o600)
     return path
 
 
-def _described(ui: Ui, words: str, now: str) -> str:
+def _described(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
     model = ui.port.models.current
     facts = {
         "Time": now,
@@ -76,7 +79,7 @@ def _described(ui: Ui, words: str, now: str) -> str:
         "Problem": ui.port.facts.problem or "none",
     }
     lines = "\n".join(f"- {name}: {value}" for name, value in facts.items())
-    settings = msgspec.json.format(msgspec.json.encode(Redactor(()).json(ui.port.settings.raw)))
+    settings = msgspec.json.format(msgspec.json.encode(redactor.json(ui.port.settings.raw)))
     return f"# Bug report\n\n{words}\n\n{lines}\n\n```json\n{settings.decode()}\n```\n"
 
 
