@@ -43,7 +43,8 @@ PARTS: dict[str, type] = {
 }
 """What else an extension is given, by where it is found."""
 REST = """\
-Also `pi.context` (the context that handlers get), `pi.log` (a logger) and `pi.name`.
+Also `pi.context` (the context that handlers get), `pi.log` (a logger), `pi.name` and `pi.version`
+(that of pi).
 """
 
 

@@ -100,6 +100,11 @@ from pi.base.records import (
     field,
     replace,
 )
+from pi.base.terminal_text import (
+    one_line,
+    sanitise,
+    sanitise_keeping_style,
+)
 from pi.coding.compaction.branches import (
     Notes,
     TreeDecision,
@@ -275,15 +280,23 @@ from pi.coding.resources.rules import (
     Rule,
 )
 from pi.coding.session.entries import (
+    BranchSummary,
     Compaction,
     ContextEdit,
     Custom,
     CustomMessageEntry,
     Entry,
+    MessageEntry,
+    UsageEntry,
 )
 from pi.coding.session.messages import (
     CustomMessage,
     SessionMessage,
+)
+from pi.coding.session.numbers import (
+    ContextUsage,
+    SessionStats,
+    TokenTotals,
 )
 from pi.coding.shell.user_commands import (
     BashResult,
@@ -314,6 +327,7 @@ __all__ = [
     "Boundary",
     "BoundaryAnswer",
     "BoundaryContext",
+    "BranchSummary",
     "CacheWarmingAnswer",
     "CacheWarmingDecisionEvent",
     "Call",
@@ -328,6 +342,7 @@ __all__ = [
     "ContextAnswer",
     "ContextEdit",
     "ContextEvent",
+    "ContextUsage",
     "ContextWithSystemEvent",
     "Custom",
     "CustomMessage",
@@ -363,6 +378,7 @@ __all__ = [
     "MessageBuilder",
     "MessageEndAnswer",
     "MessageEndEvent",
+    "MessageEntry",
     "MessageStartEvent",
     "MessageToken",
     "MessageUpdateEvent",
@@ -413,6 +429,7 @@ __all__ = [
     "SessionMessage",
     "SessionShutdownEvent",
     "SessionStartEvent",
+    "SessionStats",
     "SessionSwitchEvent",
     "SessionTreeEvent",
     "StaleSession",
@@ -431,6 +448,7 @@ __all__ = [
     "ThinkingDelta",
     "ThinkingLevel",
     "ThinkingLevelSelectEvent",
+    "TokenTotals",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEvent",
@@ -453,6 +471,7 @@ __all__ = [
     "UiPromptEndEvent",
     "UiPromptStartEvent",
     "Usage",
+    "UsageEntry",
     "UserBashAnswer",
     "UserBashEvent",
     "UserMessage",
@@ -461,6 +480,9 @@ __all__ = [
     "Work",
     "field",
     "make_tool",
+    "one_line",
     "replace",
+    "sanitise",
+    "sanitise_keeping_style",
     "tool",
 ]

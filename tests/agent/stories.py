@@ -241,6 +241,6 @@ async def play(story: Story) -> Stage:
         if event.what == "abort outside"
     ]
     for _ in range(story.prompts):
-        await asyncio.wait_for(stage.agent.prompt("go"), 5)
+        await asyncio.wait_for(stage.agent.prompt("go"), 30)
     await asyncio.gather(*outside)
     return stage

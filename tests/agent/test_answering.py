@@ -341,7 +341,7 @@ async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_t
     await asked.wait()
 
     stage.agent.abort()
-    await asyncio.wait_for(running, 1)
+    await asyncio.wait_for(running, 30)
 
     assert stage.roles == ["user", "assistant:aborted"]
 

@@ -57,7 +57,7 @@ async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(hook: str, wi
     stage = Stage(says("one"), policies=[wishes])
     wishes.agent = stage.agent
 
-    await asyncio.wait_for(stage.agent.prompt("go"), 1)
+    await asyncio.wait_for(stage.agent.prompt("go"), 30)
 
     assert wishes.refused == 1
 
@@ -89,7 +89,7 @@ async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools
     if where == "listener":
         stage.on("turn_end", wishes.want)
 
-    await asyncio.wait_for(stage.agent.prompt("go"), 5)
+    await asyncio.wait_for(stage.agent.prompt("go"), 30)
 
     assert wishes.refused == 1
 
@@ -133,7 +133,7 @@ async def test_an_agent_may_ask_another_one_which_must_not_wait_for_the_first() 
     inner = Stage(calls("look_up"), says("helped"), tools=[look_up])
     outer = Stage(calls("delegate"), says("done"), tools=[delegate])
 
-    await asyncio.wait_for(outer.agent.prompt("go"), 1)
+    await asyncio.wait_for(outer.agent.prompt("go"), 30)
 
     assert outer.texts == ["helped"]
     assert len(refused) == 1

@@ -37,7 +37,7 @@ def silent(_: ToolResult) -> None: ...
 
 async def called(made: AgentTool, arguments: Any) -> Any:
     """What the loop does: validate, then run."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return await made.run(made.validate(arguments), ToolContext("call", silent))
 
 

@@ -75,12 +75,8 @@ class Program:
     def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
         """The process, with pipes on all three sides unless told otherwise."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen(
-            [sys.executable, "-m", "pi", *words],
-            cwd=self.cwd,
-            env=self.variables,
-            **{**pipes, **options},
-        )
+        usual: dict[str, Any] = {"cwd": self.cwd, "env": self.variables, **pipes}
+        return subprocess.Popen([sys.executable, "-m", "pi", *words], **(usual | options))
 
     def run(self, *words: str, piped: str | bytes = b"") -> Ended:
         """Run it to its end."""

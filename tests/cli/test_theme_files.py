@@ -15,6 +15,7 @@ FILES = (
     "home/more/listed.json",
     "package/themes/packed.json",
     "work/given.json",
+    "known/told.json",
 )
 
 
@@ -32,16 +33,18 @@ async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
     options = SessionOptions(model="demo/tour", approve=approve)
     built = await assemble(folder / "work", host, options)
     await built.session.close()
-    return [path.stem for path in session_themes(parse_arguments(words), built.workspace, host)]
+    known = [folder / "known"]
+    found = session_themes(parse_arguments(words), built.workspace, host, known)
+    return [path.stem for path in found]
 
 
 async def test_themes_come_from_everywhere_and_what_is_nearest_wins(tmp_path: Path) -> None:
     found = await themes(tmp_path, "--theme", "given.json")
-    assert found == ["given", "ours", "mine", "listed", "packed"]
+    assert found == ["given", "ours", "mine", "listed", "packed", "told"]
 
 
 async def test_a_project_that_is_not_trusted_brings_no_themes(tmp_path: Path) -> None:
-    assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed"]
+    assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed", "told"]
 
 
 async def test_only_what_is_named_is_there_if_nothing_else_is_wanted(tmp_path: Path) -> None:

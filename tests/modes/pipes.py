@@ -55,6 +55,6 @@ async def piped(*, blocking: bool = True) -> AsyncIterator[Reader]:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Until something holds; fails after a while."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - what is waited for is not of one kind
             await asyncio.sleep(0.001)

@@ -6,8 +6,6 @@ import codecs
 import os
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,9 +31,8 @@ class Person:
         termios.tcsetwinsize(theirs, (rows, columns))
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.types(typed)
-        self.program = subprocess.Popen(
-            [sys.executable, "-m", "pi", *words],
-            cwd=cli.cwd,
+        self.program = cli.start(
+            *words,
             env={"TERM": "xterm-256color", "COLORTERM": "truecolor", **cli.variables},
             stdin=theirs,
             stdout=theirs,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pi.testing import calls
+from tests.base.processes.children import alive
 from tests.cli.program import PATIENCE, Program
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.person import TOUR, person
@@ -83,7 +84,7 @@ def test_what_the_person_has_started_ends_with_the_program(tmp_path: Path) -> No
         ada.types("!!sleep 1000 & echo $! > pid; wait\r")
         until(lambda: number_in(cli.cwd / "pid") > 0)
         assert ada.leaves() == 0
-    until(lambda: not is_alive(number_in(cli.cwd / "pid")))
+    until(lambda: not alive(number_in(cli.cwd / "pid")))
 
 
 async def test_what_the_agent_has_started_ends_with_the_program(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ async def test_what_the_agent_has_started_ends_with_the_program(tmp_path: Path) 
     async with theatre.playing():
         theatre.send("go")
         await theatre.until(lambda: number_in(pid) > 0)
-    until(lambda: not is_alive(number_in(pid)))
+    until(lambda: not alive(number_in(pid)))
 
 
 def drafts(cli: Program) -> list[Path]:
@@ -103,15 +104,6 @@ def number_in(path: Path) -> int:
     """A number that a command has written; zero while it has not."""
     text = path.read_text().strip() if path.exists() else ""
     return int(text or 0)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def until(happened: Callable[[], bool]) -> None:

@@ -214,7 +214,7 @@ async def test_an_abort_reaches_the_stream() -> None:
     agent = Agent(endless, model=FAUX_MODEL)
     agent.subscribe(lambda event: agent.abort() if isinstance(event, MessageUpdate) else None)
 
-    await asyncio.wait_for(agent.prompt("Talk."), 1)
+    await asyncio.wait_for(agent.prompt("Talk."), 30)
 
     assert cancelled.is_set()
     assert said(agent) == ["User: Talk.", "aborted: on and "]
@@ -240,7 +240,7 @@ async def test_an_abort_reaches_the_tools_that_run() -> None:
     stream = ScriptedStream(Reply(blocks=(call("wait", id="A"), call("wait", id="B"))))
     agent = Agent(stream, model=FAUX_MODEL, tools=[wait])
 
-    await asyncio.wait_for(agent.prompt("Wait."), 1)
+    await asyncio.wait_for(agent.prompt("Wait."), 30)
 
     assert cleaned_up == ["A", "B"]
     assert said(agent)[2:4] == ["ToolResult: Operation aborted"] * 2

@@ -12,8 +12,9 @@ from pathlib import Path
 from pi import __version__
 from pi.cli.arguments import Arguments, parse_arguments, parse_words
 from pi.cli.commands import Command, find_command
+from pi.modes.phases import phase, ready
 
-_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_NAME = r"[a-z][a-z0-9-]*"
 """What a command can be called."""
 
 
@@ -37,7 +38,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """What the words of a session say; the first of them may be a command of an extension."""
-    if words and _NAME.fullmatch(words[0]):
+    if words and re.fullmatch(_NAME, words[0]):
         from pi.cli.extension_words import with_subcommand
 
         if (arguments := with_subcommand(words, environ, Path.cwd())) is not None:
@@ -54,7 +55,8 @@ def _run_command(command: Command, words: Sequence[str], environ: Mapping[str, s
         return 0
     from importlib import import_module
 
-    module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
+    with phase(f"cli:load:{command.name}"):
+        module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
     _collect_garbage()
     code: int = module.run(arguments, environ)
     return code
@@ -81,12 +83,19 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
     mode = chosen_mode(arguments, terminal=sys.stdin.isatty() and sys.stdout.isatty())
     must_be_possible(arguments, mode)
     if mode == "interactive":
-        from pi.cli.interactive import run as run_on_screen
+        with phase("cli:load:interactive"):
+            from pi.cli.interactive import run as run_on_screen
 
-        return run_on_screen(arguments, environ, when_ready=_collect_garbage)
-    from pi.cli.headless import run
+        return run_on_screen(arguments, environ, when_ready=_ready_on_screen)
+    with phase(f"cli:load:{mode}"):
+        from pi.cli.headless import run
 
     return run(arguments, environ, mode=mode, when_ready=_collect_garbage)
+
+
+def _ready_on_screen() -> None:
+    _collect_garbage()
+    ready()
 
 
 def _collect_garbage() -> None:

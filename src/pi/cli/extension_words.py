@@ -128,8 +128,8 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
     from pi.coding.packages.places import Shelf
 
     shelf = Shelf(scope="user", base=agent_dir)
-    places = find_packages([Layer(shelf=shelf, entries=tuple(read_entries(listed)))])
-    yield from finding.find(places.places("extensions"), "package", _ignore).candidates
+    found = find_packages([Layer(shelf=shelf, entries=tuple(read_entries(listed)))])
+    yield from finding.find(found.places("extensions"), "package", _ignore).candidates
 
 
 def _settings(agent_dir: Path) -> dict[str, object]:

@@ -25,6 +25,7 @@ from pi.coding.runtime.prompting import NoModel
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.json_lines import Prompt
 from pi.modes.output import Output
+from pi.modes.phases import phase
 
 
 def run(
@@ -78,7 +79,8 @@ async def _run(
         persistent=not arguments.switch("no_session"),
         mode="tui" if mode == "interactive" else mode,
     )
-    built = await assemble(cwd, host, session_options(arguments), parts)
+    with phase("session:open"):
+        built = await assemble(cwd, host, session_options(arguments), parts)
     _introduce(built, verbose=arguments.switch("verbose"))
     when_ready()
     output = Output(stdout)

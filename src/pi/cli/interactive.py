@@ -15,6 +15,7 @@ from pi.cli.arguments import Arguments
 from pi.cli.signals import Signalled, until_signal
 from pi.modes.interactive import app
 from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.phases import phase
 
 if TYPE_CHECKING:  # nothing of this is loaded before the first frame
     from pi.cli.session_choice import SessionChoice
@@ -40,7 +41,7 @@ def run(
         environ = {**environ, "PI_OFFLINE": "1"}
     home = Path(environ.get("HOME") or Path.home())
     start = Start(
-        load=_load,
+        load=phase("session:load")(_load),
         open=lambda opening: _open(arguments, environ, opening, when_ready),
         commands=_commands,
         ask_trust=_ask_trust,
@@ -112,11 +113,14 @@ async def _open(
         )
         return await assemble(cwd, host, session_options(arguments), parts), choice
 
-    built, choice = await _confirmed(assembled, opening)
+    with phase("session:open"):
+        built, choice = await _confirmed(assembled, opening)
     if arguments.undecided:
         arguments = await _decided(arguments, built)
         prompts = assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
     when_ready()
+    if environ.get("PI_TIMING") == "x":
+        opening.ui.quit()  # only the start was wanted
     return Opened(
         port=built.session,
         host=host,
@@ -216,7 +220,8 @@ async def _ask_trust(ui: Ui, folder: Path) -> Choice | None:
 def _themes(arguments: Arguments, built: Assembled, host: Host) -> list[Path]:
     from pi.cli.theme_files import session_themes
 
-    return session_themes(arguments, built.workspace, host)
+    known = built.session.extensions.theme_paths
+    return session_themes(arguments, built.workspace, host, known)
 
 
 async def _welcome(ui: Ui) -> None:

@@ -1,4 +1,4 @@
-"""Which theme files a session may use: those named, of the project, of the person, of packages."""
+"""Which theme files a session may use: named, or of the project, the person, packages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from pi.coding.runtime.workspace import Workspace
 _FOLDER = "themes"
 
 
-def session_themes(arguments: Arguments, workspace: Workspace, host: Host) -> list[Path]:
-    """The files, what wins first. They are looked for anew each time; none is read."""
+def session_themes(
+    arguments: Arguments, workspace: Workspace, host: Host, of_extensions: Iterable[Path] = ()
+) -> list[Path]:
+    """The files, what wins first. They are looked for anew each time; none is read.
+
+    ``of_extensions`` are files and folders that extensions know of.
+    """
     given = [workspace.cwd / Path(path).expanduser() for path in arguments.texts("theme") or ()]
     named = list(_files(given))
     if arguments.switch("no_themes"):
@@ -31,7 +36,7 @@ def session_themes(arguments: Arguments, workspace: Workspace, host: Host) -> li
     places += [path for each in lists for path in (*each.paths, *each.forced)]
     packages = find_packages(layers_of(workspace.settings, host.agent_dir, workspace.cwd))
     places += [place.path for place in packages.places("themes")]
-    found = _files(places)
+    found = _files((*places, *of_extensions))
     return named + [
         path for path in found if all(each.admits(path, path.parent.parent) for each in lists)
     ]

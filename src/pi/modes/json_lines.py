@@ -11,6 +11,7 @@ from pi.base.json_lines import encode_line
 from pi.base.records import Record
 from pi.modes.endings import Ending
 from pi.modes.output import Output
+from pi.modes.phases import phase
 from pi.modes.records import event_line
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ class Prompt(Record):
     images: tuple[Image, ...] = ()
 
 
+async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
+    """Say everything, one after another; how the last run ended, if there was one."""
+    ended: Next | None = None
+    for number, prompt in enumerate(prompts):
+        with phase("print:prompt:next" if number else "print:prompt:initial"):
+            ended = await port.prompts.prompt(prompt.text, prompt.images)
+    return ended
+
+
 async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output) -> int:
     """Say everything, one after another; the exit code."""
     output.write(encode_line(port.facts.header))
@@ -35,10 +45,8 @@ async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output)
         return output.drained() if output.is_behind else None
 
     end = port.subscribe(tell)
-    ended: Next | None = None
     try:
-        for prompt in prompts:
-            ended = await port.prompts.prompt(prompt.text, prompt.images)
+        ended = await say_all(port, prompts)
     finally:
         output.stop_waiting()
         end()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pi.agent.policy import Next
 from pi.modes.endings import Ending
-from pi.modes.json_lines import Prompt
+from pi.modes.json_lines import Prompt, say_all
 from pi.modes.output import Output
 
 if TYPE_CHECKING:
@@ -20,10 +19,8 @@ async def run_print(
     """Say everything, one after another, and print the last answer; the exit code."""
     ending = Ending()
     end = port.subscribe(ending.hear)
-    ended: Next | None = None
     try:
-        for prompt in prompts:
-            ended = await port.prompts.prompt(prompt.text, prompt.images)
+        ended = await say_all(port, prompts)
     finally:
         end()
     if ending.failure is not None:

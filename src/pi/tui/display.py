@@ -73,6 +73,10 @@ class Display(Protocol):
         """Take another size; says how much must be painted for it."""
         ...
 
+    def took_frame_at(self, size: Size) -> None:
+        """The terminal says which size it had when it took a frame; only if it was asked."""
+        ...
+
     def resume(self, size: Size) -> Repaint:
         """Begin again where the cursor is, since others have written; says how much to paint."""
         ...
@@ -98,7 +102,7 @@ class RegularDisplay:
         self.root = Container()
         self.synchronized = False
         self.show_cursor = False
-        self._screen = Screen(size.columns, size.rows, strict=strict)
+        self._screen = Screen(size.columns, size.rows, strict=strict, in_pane=in_pane)
         self._width = size.columns
         self._in_pane = in_pane
 
@@ -130,6 +134,10 @@ class RegularDisplay:
         self._width = size.columns
         self._screen.resize(size.columns, size.rows)
         return Repaint.EVERYTHING
+
+    def took_frame_at(self, size: Size) -> None:
+        """Frames that a pane took at another size are written again with the next resize."""
+        self._screen.took_frame_at(size.columns, size.rows)
 
     def resume(self, size: Size) -> Repaint:
         """History stays as it is; the window is painted below what others have written."""

@@ -19,6 +19,7 @@ from pi.tui.focus import Focus
 from pi.tui.input.decoder import Decoder, InputEvent, Paste
 from pi.tui.input.keys import is_key_release
 from pi.tui.input.mouse import MouseReport
+from pi.tui.input.replies import ScreenSize
 from pi.tui.input.timing import timing
 from pi.tui.input_pump import InputListener, InputPump, KeyListeners
 from pi.tui.negotiation import Negotiation
@@ -30,10 +31,11 @@ from pi.tui.terminal import Listener, Size, Terminal
 
 Mode: TypeAlias = Literal["regular", "fullscreen"]
 
-SETTLE_SECONDS = {False: 0.05, True: 0.1}
+SETTLE_SECONDS = {False: 0.05, True: 0.3}
 """How long no resize must follow another before it is painted, outside and inside a pane.
 
-Multiplexers report a drag in more and later steps.
+tmux changes its grid at once and tells of it at most every 250 ms. Only when it has been silent for
+longer does it have the size that it told, and what is written goes where it should.
 """
 
 
@@ -260,6 +262,8 @@ class TUI:
                 if target is not None:
                     self.set_focus(target)
                 self.request_render()
+            case ScreenSize(columns=columns, rows=rows):
+                self.display.took_frame_at(Size(columns=columns, rows=rows))
             case reply:
                 self.negotiation.take(reply)
 

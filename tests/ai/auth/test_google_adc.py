@@ -231,7 +231,7 @@ async def test_a_cancelled_wait_closes_the_connection(
         await peer.gone()
         left.set()
 
-    async with raw_server(silent) as server, asyncio.timeout(10):
+    async with raw_server(silent) as server, asyncio.timeout(30):
         environ = {"GOOGLE_APPLICATION_CREDENTIALS": str(service_account(server))}
         waiting = asyncio.create_task(access_token(environ, http))
         await asked.wait()

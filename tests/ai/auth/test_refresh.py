@@ -195,7 +195,7 @@ async def test_a_stalled_refresh_gives_up_its_lock(desk: Desk, auth_json: Path) 
 async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Path) -> None:
     desk.server.stalled = asyncio.Event()
     waiting = asyncio.create_task(desk.fresh())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await desk.server.visited.wait()
 
         waiting.cancel()

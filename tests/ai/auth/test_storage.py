@@ -123,7 +123,7 @@ async def test_a_file_that_is_being_written_is_waited_for(
         assert not done
         auth_json.write_text('{"p": {"type": "api_key", "key": "sk"}}')
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await reading == KEY
 
 

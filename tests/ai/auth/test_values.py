@@ -75,7 +75,7 @@ async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: 
         await asyncio.sleep(0)
         (tmp_path / "go").touch()
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             assert await running == "closed"
 
 

@@ -277,7 +277,7 @@ async def test_a_connection_is_closed_when_the_rest_of_a_left_stream_is_large(
     async with raw_server(script) as server:
         async with client.stream(HttpRequest(url=server.url)):
             pass
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 30)
 
 
 async def test_an_exception_inside_the_block_closes_the_socket_at_once(client: HttpClient) -> None:
@@ -293,7 +293,7 @@ async def test_an_exception_inside_the_block_closes_the_socket_at_once(client: H
         with pytest.raises(KeyError):
             async with client.stream(HttpRequest(url=server.url)):
                 raise KeyError
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 30)
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200", ok(b"whole")[:-2]])
@@ -313,7 +313,7 @@ async def test_cancelling_closes_the_socket_at_once(client: HttpClient, answer: 
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 30)
 
 
 async def test_reading_after_the_block_is_an_error_even_when_bytes_had_arrived(

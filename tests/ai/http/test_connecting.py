@@ -112,7 +112,7 @@ async def test_cancelling_a_handshake_closes_the_socket(client: HttpClient) -> N
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 30)
 
 
 async def test_a_private_authority_is_trusted_when_it_is_named(

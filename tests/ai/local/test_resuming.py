@@ -35,7 +35,7 @@ class Fetched:
 
     async def fetch(self) -> bytes:
         async with (
-            asyncio.timeout(10),
+            asyncio.timeout(30),
             raw_server(self._script()) as server,
             HttpClient(environ={}) as http,
         ):

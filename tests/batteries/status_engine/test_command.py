@@ -32,7 +32,7 @@ dir=${dir##*/}
 printf '\\033[36m[%s]\\033[0m %s · $%.2f · %s · %s\\n' "$model" "$dir" "$cost" "$lines" "$style"
 echo "a second line"
 """
-PYTHON_SCRIPT = """#!{python}
+PYTHON_SCRIPT = """#!/usr/bin/env -S '{python}'
 import json, os, sys
 
 data = json.load(sys.stdin)

@@ -13,9 +13,11 @@ from typing import Any
 from pi.agent.events import AgentSettled
 from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.session.messages import BashExecution
 from pi.modes.json_lines import Prompt, run_json
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says, thinks
+from tests.base.processes.children import passing_of
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped
 
@@ -130,6 +132,9 @@ async def test_what_a_command_of_the_person_says_tells_when_it_was(tmp_path: Pat
 
     async def drive(client: Client) -> None:
         client.send(type="bash", command="echo two")
+        # The end of the input would end the command, and nobody is told when it has ended.
+        while not any(isinstance(each, BashExecution) for each in session.facts.messages()):
+            await passing_of(0.01)
 
     events = await told_over_rpc(session, drive)
     await session.close()

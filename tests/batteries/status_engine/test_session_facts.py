@@ -7,16 +7,11 @@ from pi.ai.models.model import ModelCost
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.batteries.status_engine.session_facts import SessionFacts
 from pi.batteries.status_engine.state import ContextWindow, GitState, StatusEngineState
-from pi.batteries.status_engine.timing import Stopwatch
 from pi.coding.extension_host.finding import Wanted
 from pi.extension import (
-    Compaction,
     ExtensionAPI,
-    MessageEndEvent,
-    SessionCompactEvent,
     Text,
     Usage,
-    UserMessage,
     replace,
 )
 from pi.testing import Reply, ScriptedProvider
@@ -36,7 +31,7 @@ async def test_the_state_is_what_the_session_and_other_extensions_say(tmp_path: 
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append, apis.append) as play:
         [pi, other] = apis
-        facts = SessionFacts(pi.context, Stopwatch(pi.scope.clock))
+        facts = SessionFacts(pi.context)
         other.context.ui.set_fact("sandbox", "workspace-write")
         other.context.ui.set_fact("approval", "on-request")
         await pi.set_thinking_level("high")
@@ -61,7 +56,7 @@ async def test_without_a_model_and_a_file_little_is_known(tmp_path: Path) -> Non
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append, model=None, persistent=False) as play:
         [pi] = apis
-        facts = SessionFacts(pi.context, Stopwatch(pi.scope.clock))
+        facts = SessionFacts(pi.context)
 
         assert facts.state(GitState()) == StatusEngineState(
             session_id=play.session.session_id, cwd=str(play.stage.cwd)
@@ -77,35 +72,14 @@ async def test_what_a_session_costs_adds_up_from_its_beginning(tmp_path: Path) -
 
     def watch(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        pi.on("message_end", lambda event, ctx: listening[-1].hear(event))
         pi.on("turn_end", lambda event, ctx: listening[-1].hear(event))
 
     async with await stage.open(extensions=Wanted(discover=False, inline=(watch,))) as session:
         await session.start()
         for _ in range(2):
-            listening.append(SessionFacts(apis[0].context, Stopwatch(stage.clock)))
+            listening.append(SessionFacts(apis[0].context))
             await session.prompt("hi")
             states.append(listening[-1].state(GIT))
 
     assert [state.cost_usd for state in states] == [0.25, 0.5]
     assert states[0].context == ContextWindow(size=128_000, used_percent=1000 / 1280)
-
-
-async def test_compactions_count_and_what_costs_nothing_does_not(tmp_path: Path) -> None:
-    apis: list[ExtensionAPI] = []
-    async with playing(tmp_path, apis.append):
-        facts = SessionFacts(apis[0].context, Stopwatch(apis[0].scope.clock))
-
-        facts.hear(MessageEndEvent(message=UserMessage(content="hi")))
-        facts.hear(
-            SessionCompactEvent(
-                compaction_entry=Compaction(
-                    summary="", first_kept_id="", tokens_before=0, usage=ANSWER.usage
-                ),
-                from_extension=False,
-                reason="manual",
-                will_retry=False,
-            )
-        )
-
-        assert facts.state(GIT).cost_usd == 0.25

@@ -9,7 +9,8 @@ import pytest
 from pi.batteries.status_engine.config import StatusEngineConfig
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
 from pi.batteries.status_engine.state import GitState
-from pi.batteries.status_engine.views import TYPESETTING, StatusRows, plain_line, styled_line
+from pi.batteries.status_engine.views import TYPESETTING, StatusRows, styled_line
+from pi.coding.extension_host.drawing import PlainTheme
 from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL, GIT
 
@@ -17,7 +18,7 @@ SNAPSHOTS = Path(__file__).with_name("snapshots")
 WIDTHS = {"narrow": 40, "medium": 80, "wide": 120}
 
 
-class Brackets:
+class Brackets(PlainTheme):
     """A theme that shows where it paints."""
 
     def __init__(self, name: str = "") -> None:
@@ -25,12 +26,6 @@ class Brackets:
 
     def fg(self, name: str, text: str) -> str:
         return f"<{self.name}{name}>{text}"
-
-    def bg(self, name: str, text: str) -> str:
-        return text
-
-    def bold(self, text: str) -> str:
-        return text
 
 
 class Plain(Brackets):
@@ -124,4 +119,4 @@ def test_a_line_keeps_its_colours_and_loses_what_commands_a_terminal() -> None:
     text = "\x1b[1;31mhot\x1b[0m\x1b[2J\x1b]8;;http://x\x07link\x1b]8;;\x07 \u202eend \rmore"
 
     assert styled_line(text) == "\x1b[1;31mhot\x1b[0mlink end"
-    assert plain_line(text) == "hotlink end more"
+    assert TYPESETTING.plain(text) == "hotlink end more"

@@ -133,12 +133,21 @@ def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Cap
 
 
 @pytest.mark.parametrize(
-    "words", [["rename"], ["rename", "b-3"], ["move", "b-3"], ["delete"], ["export"]]
+    ("words", "missing"),
+    [
+        (["rename"], "an id and a name"),
+        (["rename", "b-3"], "an id and a name"),
+        (["move", "b-3"], "an id and a folder"),
+        (["delete"], "an id"),
+        (["export"], "an id"),
+    ],
 )
 def test_what_is_missing_is_said(
-    environ: dict[str, str], capsys: Captured, words: list[str]
+    environ: dict[str, str], capsys: Captured, words: list[str], missing: str
 ) -> None:
-    assert err(capsys, environ, *words).startswith(f"Error: `pi sessions {words[0]}` needs an id\n")
+    said = f"Error: `pi sessions {words[0]}` needs {missing}\nSee `pi sessions -h`.\n"
+
+    assert err(capsys, environ, *words) == said
 
 
 def test_a_blank_name_is_refused(environ: dict[str, str], capsys: Captured) -> None:

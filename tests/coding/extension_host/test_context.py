@@ -59,6 +59,22 @@ async def test_a_context_tells_how_the_session_is(tmp_path: Path) -> None:
         }
 
 
+async def test_a_context_tells_how_long_and_how_dear_the_session_is(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, steps=(says("one"),)) as play:
+        await play.stage.clock.advance(2)
+        await play.session.prompt("hello")
+        await play.session.extensions.reload()  # the session goes on
+        ctx = apis[-1].context
+        stats, milliseconds = ctx.get_session_stats(), ctx.since_session_ms()
+        counted = play.session.facts.stats()
+        await play.session.new_session()
+
+        assert (stats, milliseconds) == (counted, 2000)
+        assert (stats.user_messages, stats.tokens.total > 0) == (1, True)
+        assert apis[-1].context.since_session_ms() == 0
+
+
 async def test_a_command_may_replace_the_session_and_go_on_in_the_new_one(
     tmp_path: Path,
 ) -> None:

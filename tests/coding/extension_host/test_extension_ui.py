@@ -271,3 +271,28 @@ async def test_only_what_is_promised_is_there(tmp_path: Path) -> None:
         play.session.extensions.attach(FakeUI(), "tui")
         await play.session.prompt("/look")
         assert (play.failures, failed) == ([], [])
+
+
+async def test_rows_below_the_footer_are_painted_when_a_fact_changes(tmp_path: Path) -> None:
+    painted: list[str] = []
+
+    class Footer(FakeUI):
+        def set_rows(self, key: str, rows: Any, **how: Any) -> Any:
+            class Shown(NoRows):
+                def invalidate(self) -> None:
+                    painted.append(f"{key}: {rows.render(80)}")
+
+            return Shown()
+
+    class Status:
+        def render(self, width: int) -> list[str]:
+            return [apis[0].context.ui.facts.get("sandbox", "none")]
+
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, apis.append) as play:
+        play.session.extensions.attach(Footer(), "tui")
+        apis[0].context.ui.set_rows("status", Status())
+        apis[1].context.ui.set_fact("sandbox", "strict")
+        apis[1].context.ui.set_fact("sandbox", None)
+
+    assert painted == ["status: ['strict']", "status: ['none']"]

@@ -156,11 +156,14 @@ def _left(host: ExtensionHost) -> dict[str, Any]:
     }
 
 
-async def test_nothing_of_a_project_is_run_before_it_is_trusted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["extensions", "tools"])
+async def test_nothing_of_a_project_is_run_before_it_is_trusted(
+    tmp_path: Path, folder: str
+) -> None:
     stage = Stage(tmp_path)
     mark = stage.home / "mark"
-    code = f"open({str(mark)!r}, 'w').close()\ndef extension(pi): ...\n"
-    stage.write("project/.pi/extensions/evil.py", code)
+    code = f"open({str(mark)!r}, 'w').close()\ndef extension(pi): ...\ntools = lambda pi: []\n"
+    stage.write(f"project/.pi/{folder}/evil.py", code)
 
     session = await stage.open()
     await session.close()

@@ -189,6 +189,29 @@ async def test_another_prompt_holds_for_the_requests_of_one_run(tmp_path: Path) 
     assert (prompts[1].content, kept[0].content) == ("", "")
 
 
+async def test_a_prompt_that_adds_to_the_one_it_is_told_loses_nothing_that_others_change(
+    tmp_path: Path,
+) -> None:
+    def warning(pi: ExtensionAPI) -> None:
+        pi.on(
+            "before_agent_start",
+            lambda event, ctx: {"system_prompt": f"{event.system_prompt}\n\nWrap up."},
+        )
+
+    def rules(pi: ExtensionAPI) -> None:
+        @pi.on("before_agent_start", at="last")
+        def add(event: Any, ctx: Any) -> None:
+            event.system_prompt_options.prompt_guidelines.append("Be kind.")
+
+    async with playing(tmp_path, warning, rules, steps=(says("one"),)) as play:
+        await play.session.prompt("hello")
+        (request,) = play.stage.provider.requests
+
+    prompt = words(request.messages[0])
+    assert "- Be kind." in prompt
+    assert prompt.endswith("\n\nWrap up.")
+
+
 async def test_what_is_injected_follows_what_the_person_said(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("before_agent_start")

@@ -12,11 +12,14 @@ from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.models.model import ModelCost
 from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.ai.request import Call
+from pi.ai.transcript import fold
 from pi.base.records import replace
 from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.model_wraps import ModelRequest
 from pi.coding.extension_host.sub_sessions import SubSession
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
+from pi.coding.runtime.options import ToolWishes
 from tests.coding.extension_host.stage import playing
 
 
@@ -147,3 +150,87 @@ async def test_a_nested_session_that_stays_within_its_budget_comes_to_its_own_en
         assert answer is not None
         assert answer.text == "four"
         assert play.stage.clock.sleeping == 0
+
+
+@pytest.mark.parametrize(
+    ("extensions", "times"), [("guards", 1), ("all", 2), (("counting",), 2), (("caller",), 1)]
+)
+async def test_extensions_are_loaded_in_a_nested_session_as_it_is_wanted_and_guard_it_anyway(
+    tmp_path: Path, extensions: Any, times: int
+) -> None:
+    apis: list[ExtensionAPI] = []
+    story: list[str] = []
+
+    def caller(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+    def counting(pi: ExtensionAPI) -> None:
+        async def note(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
+            story.append("asked")
+            async for event in ask(request):
+                yield event
+
+        pi.wrap_model(note)
+        pi.on("session_start", lambda event, ctx: story.append("begun"))
+        pi.on("tool_call", lambda event, ctx: story.append("called"))
+
+    steps = (calls("bash", command="true"), says("done"))
+    async with playing(tmp_path, caller, counting, steps=steps):
+        spec = SubSession(prompt="go", extensions=extensions)
+        answer = await (await apis[0].sub_session(spec)).result()
+
+    assert answer is not None
+    assert answer.text == "done"
+    happened = ("begun", "asked", "called", "asked")
+    assert story == [each for each in happened for _ in range(times)]
+
+
+async def test_an_extension_that_there_is_not_cannot_be_wanted(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def caller(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+    async with playing(tmp_path, caller):
+        with pytest.raises(ExtensionError, match="no extension called 'other'") as caught:
+            await apis[0].sub_session(SubSession(prompt="go", extensions=("other",)))
+
+    assert caught.value.hint == "It has caller."
+
+
+async def test_whoever_guards_a_session_guards_those_that_work_for_its_helpers(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+
+    def helping(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        @pi.on("agent_before_settle")
+        async def ask(event: Any, ctx: Any) -> None:
+            await (await pi.sub_session(SubSession(prompt="inner"))).result()
+
+    def guard(pi: ExtensionAPI) -> None:
+        pi.on("tool_call", lambda event, ctx: {"block": True, "reason": "not here"})
+
+    steps = (says("first"), calls("bash", command="true"), says("second"))
+    async with playing(tmp_path, helping, guard, steps=steps) as play:
+        await (
+            await apis[0].sub_session(SubSession(prompt="outer", extensions=("helping",)))
+        ).result()
+        request = play.stage.provider.requests[-1]
+
+    assert "not here" in str(request.messages[-1])
+
+
+@pytest.mark.trap(136)
+async def test_a_nested_session_has_no_tools_that_the_person_has_ruled_out(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    tools = ToolWishes(only=("read", "bash"), without=("bash",))
+
+    async with playing(tmp_path, apis.append, steps=(says("a"),), tools=tools) as play:
+        handle = await apis[0].sub_session(SubSession(prompt="go", tools=("read", "bash", "write")))
+        await handle.result()
+        declared, _ = fold(play.stage.provider.requests[0].messages, keep_later=False)
+
+    assert [tool.name for tool in declared.tools] == ["read"]

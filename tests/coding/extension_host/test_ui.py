@@ -22,6 +22,7 @@ async def test_where_nobody_is_there_questions_have_no_answer() -> None:
         {},
     )
     assert [ui.theme.fg("red", "x"), ui.theme.bg("red", "x"), ui.theme.bold("x")] == ["x"] * 3
+    assert (ui.theme.name, ui.theme.italic("x"), ui.theme.dim("x")) == ("", "x", "x")
 
 
 def test_where_nobody_is_there_everything_may_be_shown() -> None:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from pi.coding.packages.store import PackageStore
+
 SKILL = "---\nname: {name}\ndescription: How to {name}.\n---\n\nDo it.\n"
+
+
+async def interrupted(
+    store: PackageStore, source: str, cwd: Path, hangs: Callable[[], object]
+) -> None:
+    """Begin to install, wait for ``hangs`` to return, and give it up."""
+    async with asyncio.timeout(60):
+        task = asyncio.create_task(store.install(source, cwd))
+        await asyncio.to_thread(hangs)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
 
 def make_package(root: Path, *names: str, manifest: object = None) -> Path:

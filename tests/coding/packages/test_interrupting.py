@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,17 +16,7 @@ from pi.base.records import replace
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
-from tests.coding.packages.making import FakeNpm, make_wheel, snapshot
-
-
-async def interrupted(store: PackageStore, source: str, cwd: Path, hangs: Any) -> None:
-    """Begin to install, wait until that hangs, and give it up."""
-    async with asyncio.timeout(60):
-        task = asyncio.create_task(store.install(source, cwd))
-        await asyncio.to_thread(hangs)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+from tests.coding.packages.making import FakeNpm, interrupted, make_wheel, snapshot
 
 
 @pytest.mark.trap(276)

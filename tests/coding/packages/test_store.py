@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -17,7 +16,14 @@ from pi.coding.packages.programs import Programs
 from pi.coding.packages.store import PackageStore
 from pi.coding.settings.file import BadSettings
 from tests.coding.packages.conftest import MakeStore
-from tests.coding.packages.making import FakeNpm, Repository, make_package, make_wheel, snapshot
+from tests.coding.packages.making import (
+    FakeNpm,
+    Repository,
+    interrupted,
+    make_package,
+    make_wheel,
+    snapshot,
+)
 
 
 def listed(store: PackageStore) -> object:
@@ -231,12 +237,7 @@ async def test_whatever_step_is_interrupted_the_state_before_stays(
     path = f"{program.parent}:{programs.environ['PATH']}"
     hanging = make_store(programs=replace(programs, environ={**programs.environ, "PATH": path}))
 
-    async with asyncio.timeout(20):
-        task = asyncio.create_task(hanging.install(repository.source, tmp_path))
-        await asyncio.to_thread(signal.read_text)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+    await interrupted(hanging, repository.source, tmp_path, signal.read_text)
 
     assert snapshot(tmp_path / "agent") == (before or {".packages.lock": ""})
     assert (await store.install(repository.source, tmp_path)).change == "fetched"

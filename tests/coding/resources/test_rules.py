@@ -6,6 +6,7 @@ import pytest
 
 from pi.coding.resources.kinds import load_kind
 from pi.coding.resources.rules import RULES, SOURCES, Rule, parse_rule
+from pi.coding.trust.gated import gated_in
 from tests.coding.resources.test_kinds import place
 
 PATH = Path("/somewhere/tabs.mdc")
@@ -77,3 +78,31 @@ def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
     found = load_kind(RULES, SOURCES, where, print)
 
     assert [item.key for item in found] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".pi/rules/x.md",
+        ".claude/rules/x.md",
+        ".codex/rules/x.md",
+        ".agents/rules/x.md",
+        ".gemini/rules/x.md",
+        ".cursor/rules/x.mdc",
+        ".windsurf/rules/x.md",
+        ".clinerules",
+        ".clinerules/x.md",
+        "../../.clinerules",
+    ],
+)
+def test_whatever_rules_a_project_could_bring_are_asked_about_and_not_read_before(
+    tmp_path: Path, name: str
+) -> None:
+    trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
+    path = trusting.cwd / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+
+    assert len(gated_in(wary.cwd, home=wary.home)) == 1
+    assert len(load_kind(RULES, SOURCES, trusting, print)) == 1
+    assert load_kind(RULES, SOURCES, wary, print) == ()

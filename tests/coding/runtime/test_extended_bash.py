@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
-from pi.ai.messages import ToolResultMessage
+import pytest
+
+from pi.ai.messages import Text, ToolResultMessage
+from pi.coding.extension_host.ui import Mode
+from pi.coding.runtime.assemble import assemble
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.parts import Parts
 from pi.testing import calls, says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.stage import ENVIRON, Stage
 
 PATIENCE = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
@@ -59,6 +66,33 @@ async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
     await session.close()
 
     assert "The command runs on as job bash-1. You will be told when it ends." in told
+
+
+@pytest.mark.parametrize(
+    ("mode", "no_pty", "kind"),
+    [
+        ("tui", "", "terminal"),
+        ("tui", "0", "terminal"),
+        ("tui", "1", "pipe"),
+        ("print", "", "pipe"),
+        ("rpc", "", "pipe"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are those of POSIX")
+async def test_a_command_gets_a_terminal_where_somebody_looks_on_and_nobody_forbids_it(
+    tmp_path: Path, mode: Mode, no_pty: str, kind: str
+) -> None:
+    command = "test -t 1 && echo terminal || echo pipe"
+    environ = {**ENVIRON, "PI_NO_PTY": no_pty}
+    stage = Stage(tmp_path, calls("bash", command=command, pty=True), says("ok"), environ=environ)
+    stage.write(".pi/agent/settings.json", EXTENDED)
+    parts = Parts(registry=stage.registry, bus=stage.bus, mode=mode)
+    built = await assemble(stage.cwd, stage.host, SessionOptions(model="faux/faux"), parts)
+    await built.session.prompts.prompt("go")
+    [told] = [m for m in built.session.facts.messages() if isinstance(m, ToolResultMessage)]
+    await built.session.close()
+
+    assert told.content == (Text(text=f"{kind}\n"),)
 
 
 async def test_rules_of_the_settings_take_the_place_of_those_that_are_built_in(

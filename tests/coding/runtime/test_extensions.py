@@ -207,3 +207,22 @@ async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Pat
         assert heard(session) == ["nap now", "startup"]
     finally:
         await session.close()
+
+
+async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_there(
+    tmp_path: Path,
+) -> None:
+    known = ["themes/mine.json"]
+
+    def extension(pi: ExtensionAPI) -> None:
+        if known:
+            pi.on("resources_discover", lambda event, ctx: {"theme_paths": known})
+
+    async with playing(tmp_path, extension) as play:
+        extensions = play.session.extensions
+        told = [extensions.theme_paths]
+        known.clear()
+        await extensions.reload()
+        told.append(extensions.theme_paths)
+
+    assert told == [(play.stage.cwd / "themes/mine.json",), ()]

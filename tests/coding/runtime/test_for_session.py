@@ -11,3 +11,4 @@ def test_without_a_session_nothing_is_known() -> None:
 
     assert (nobody.variables(), nobody.new_artifact(), nobody.tools()) == ({}, None, ())
     assert nobody.image_limits() == ImageLimits()
+    assert not nobody.has_screen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.runtime.results import ContextUsage, Forked, ForkPoint, Queues
+from pi.coding.runtime.results import Forked, ForkPoint, Queues
 
 
 def test_answers_have_the_names_of_the_protocol() -> None:
@@ -12,12 +12,10 @@ def test_answers_have_the_names_of_the_protocol() -> None:
         Forked(text="t", cancelled=False),
         ForkPoint(entry_id="a", text="t"),
         Queues(steering=("s",)),
-        ContextUsage(tokens=None, context_window=5, percent=None),
     ]
 
     assert [msgspec.to_builtins(answer) for answer in answers] == [
         {"text": "t", "cancelled": False},
         {"entryId": "a", "text": "t"},
         {"steering": ("s",), "followUp": ()},
-        {"tokens": None, "contextWindow": 5, "percent": None},
     ]

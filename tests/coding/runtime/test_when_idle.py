@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.events import TurnEnd
+from pi.agent.events import AgentSettled, AgentStart, TurnEnd
 from pi.testing import says
 from tests.coding.runtime.stage import Stage
 
@@ -37,6 +37,54 @@ async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_p
     assert order.index("act") < starts[1]
 
 
+async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    order: list[str] = []
+    acted = asyncio.Event()
+
+    async def act() -> None:
+        order.append("act")
+        acted.set()
+
+    def hear(event: object) -> None:
+        if isinstance(event, AgentStart | AgentSettled):
+            order.append(type(event).__name__)
+
+    session.subscribe(hear)
+    waiting.add(act, before_next_prompt=False)
+    await session.prompts.prompt("one")
+    await acted.wait()
+    await session.close()
+
+    assert order == ["AgentStart", "AgentSettled", "act"]
+
+
+async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    begun, end = asyncio.Event(), asyncio.Event()
+    order: list[str] = []
+
+    async def act() -> None:
+        begun.set()
+        await end.wait()
+        order.append("act")
+
+    session.subscribe(lambda event: order.append("run") if isinstance(event, AgentStart) else None)
+    waiting.add(act, before_next_prompt=False)
+    await begun.wait()
+    prompt = asyncio.create_task(session.prompts.prompt("one"))
+    await asyncio.sleep(0)
+    end.set()
+    await prompt
+    await session.close()
+
+    assert order == ["act", "run"]
+
+
 async def test_one_that_fails_does_not_keep_the_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -53,7 +101,8 @@ async def test_one_that_fails_does_not_keep_the_others(
 
     waiting.add(fails)
     waiting.add(works)
-    await waiting.done()
+    async with waiting.kept_off():
+        pass
     await session.close()
 
     assert done == ["yes"]
@@ -71,3 +120,27 @@ async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
     session.prompts._when_idle.add(act)
     await asyncio.sleep(0)
     await session.close()
+
+
+async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    session = await stage.open()
+    waiting = session.prompts._when_idle
+    order: list[str] = []
+    acted = asyncio.Event()
+
+    async def act() -> None:
+        order.append("act")
+        acted.set()
+
+    async def accepted() -> None:
+        waiting.add(act)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        order.append("accepted")
+
+    await session.prompts.prompt("one", accepted=accepted)
+    await acted.wait()
+    await session.close()
+
+    assert order == ["accepted", "act"]

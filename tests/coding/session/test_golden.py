@@ -17,7 +17,7 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.forking import clone, fork_before, fork_file
 from pi.coding.session.log import SessionLog
-from pi.coding.session.navigation import navigate, spoken_text
+from pi.coding.session.navigation import Landing, landing, spoken_text
 from pi.coding.session.opening import open_session
 from pi.coding.session.tree_view import tree_json
 from tests.coding.session.sessions import GOLDEN, SESSIONS, ids, make_shelf, on_disk
@@ -133,12 +133,11 @@ def test_entries_that_were_only_told_make_the_same_tree(tmp_path: Path) -> None:
 def test_navigation_leads_where_the_original_went(tmp_path: Path) -> None:
     log = opened("tree-branches-labels", tmp_path)
 
-    to_an_answer = navigate(log, "430361c8")
-    assert (log.leaf_id, to_an_answer.text) == ("430361c8", None)
-    to_a_question = navigate(log, "967ccc3a")
-    assert (log.leaf_id, to_a_question.text) == ("2c65b44b", "q1")
-    to_a_custom_message = navigate(log, "13f3e87b")
-    assert (log.leaf_id, to_a_custom_message.text) == ("ff4c4563", "custom hello")
+    assert {id: landing(log, id) for id in ("430361c8", "967ccc3a", "13f3e87b")} == {
+        "430361c8": Landing(leaf_id="430361c8"),  # an answer
+        "967ccc3a": Landing(leaf_id="2c65b44b", text="q1"),  # a question
+        "13f3e87b": Landing(leaf_id="ff4c4563", text="custom hello"),  # an extension's message
+    }
 
 
 @pytest.mark.parametrize(

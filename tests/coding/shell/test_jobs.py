@@ -24,7 +24,7 @@ async def test_a_job_runs_on_and_its_end_is_told(tmp_path: Path) -> None:
         assert not await job.ended_within(0.05)
         assert (job.state, jobs.running, jobs.get(job.id)) == ("running", [job], job)
         go.touch()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             assert await job.end() == Ended(exit_code=3)
 
         assert (job.state, jobs.running, told) == ("failed", [], [job])

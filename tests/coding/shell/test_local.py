@@ -130,7 +130,7 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
     running = asyncio.create_task(
         room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=told)
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await first.wait()
         assert not running.done()
         go.touch()

@@ -110,7 +110,7 @@ async def test_snapshots_come_while_a_command_runs_and_the_last_is_complete(
 
     script = f"echo one; until [ -e {go} ]; do sleep 0.02; done; echo two; echo three"
     running = asyncio.create_task(use(make(tmp_path, "bash"), Told(), command=script))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await seen.wait()
         go.touch()
         result = await running
@@ -153,7 +153,7 @@ async def test_an_abort_of_the_agent_keeps_what_was_said_and_leaves_nothing_runn
             tools=[bash_tool(room.shell)],
         )
         running = asyncio.create_task(stage.agent.prompt("go"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(room.left()) < 3:
                 await passing_of(0.01)
             stage.agent.abort()

@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.base.processes.terminal import Terminal
 from pi.base.tasks import TaskScope
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.output import Output
-from pi.coding.shell.terminal import Terminal
 from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
 from tests.base.processes.children import passing_of
 from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
 from tests.coding.tools.places import text_of, use
 
 pytestmark = needs_posix_shell
+
+PATIENCE = 60.0
 
 
 class Bench:
@@ -143,7 +145,7 @@ async def test_a_command_that_takes_long_becomes_a_job_and_a_quick_one_does_not(
 async def test_an_abort_ends_the_command_and_keeps_what_was_said(bench: Bench) -> None:
     updates: list[ToolResult] = []
     running = asyncio.create_task(use(bench.tool(), updates, command="echo part; sleep 600"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(updates) < 2:
             await passing_of(0.01)
         running.cancel()
@@ -163,19 +165,56 @@ async def test_a_terminal_is_opened_only_where_it_can_be_shown(bench: Bench) -> 
     assert len(bench.opened) == 1
 
 
+async def test_a_command_in_a_terminal_shows_what_it_writes_while_it_runs(
+    bench: Bench, tmp_path: Path
+) -> None:
+    updates: list[ToolResult] = []
+    go = tmp_path / "go"
+    command = f"echo part; until [ -e {go} ]; do sleep 0.02; done; echo rest"
+    tool = bench.tool(terminals=True)
+    running = asyncio.create_task(use(tool, updates, command=command, pty=True))
+    async with asyncio.timeout(PATIENCE):
+        while len(updates) < 2:
+            await passing_of(0.01)
+        go.touch()
+
+        assert await running == ToolResult.of("part\nrest\n")
+    assert updates[1].content == ToolResult.of("part\n").content
+
+
 async def test_an_abort_ends_a_command_in_a_terminal(bench: Bench) -> None:
-    running = asyncio.create_task(
-        use(bench.tool(terminals=True), command="echo part; sleep 600", pty=True)
-    )
-    async with asyncio.timeout(10):
-        while not bench.opened or not bench.opened[0][1].written().tail.content:
+    updates: list[ToolResult] = []
+    tool = bench.tool(terminals=True)
+    command = "echo part; setsid sleep 600 & sleep 600"
+    running = asyncio.create_task(use(tool, updates, command=command, pty=True))
+    async with asyncio.timeout(PATIENCE):
+        while len(updates) < 2:
             await passing_of(0.01)
         running.cancel()
         with pytest.raises(ToolFailed) as failed:
             await running
 
-    assert failed.value.message == "part\n\n\nCommand aborted"
+    assert failed.value.message.startswith("part\n")
+    assert failed.value.message.endswith("\n\nCommand aborted")
     assert bench.room.left() == []
+
+
+async def test_a_timeout_ends_a_command_in_a_terminal(bench: Bench) -> None:
+    tool = bench.tool(terminals=True)
+
+    failed = await failure(tool, command="setsid sleep 600 & sleep 600", pty=True, timeout=1)
+
+    assert failed.message.endswith("Command timed out after 1 seconds")
+    assert bench.room.left() == []
+
+
+async def test_the_exit_code_of_a_command_in_a_terminal_is_told(bench: Bench) -> None:
+    failed = await failure(bench.tool(terminals=True), command="tty -s && exit 4", pty=True)
+
+    assert (failed.message, failed.details) == (
+        "(no output)\n\nCommand exited with code 4",
+        {"exitCode": 4},
+    )
 
 
 def test_the_model_is_told_of_jobs_only_where_they_are_allowed(tmp_path: Path) -> None:

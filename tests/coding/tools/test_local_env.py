@@ -15,7 +15,7 @@ async def test_files_and_commands_share_a_folder(tmp_path: Path) -> None:
     told: list[str] = []
 
     await env.write_file("f", b"text")
-    result = await env.exec("cat f; echo $X", env={"X": "1"}, timeout=9, on_output=told.append)
+    result = await env.exec("cat f; echo $X", env={"X": "1"}, timeout=30, on_output=told.append)
 
     assert result == ExecResult(exit_code=0, output="text1\n")
     assert "".join(told) == "text1\n"

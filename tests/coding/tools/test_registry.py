@@ -9,7 +9,7 @@ import pytest
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import tool
 from pi.base.records import replace
-from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS, built_in_tools, make_tools
+from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools
 from tests.coding.tools.places import make_place, text_of
 
 STRICT = {"type": "json_schema", "strict": "prefer"}
@@ -54,14 +54,6 @@ def test_models_are_told_of_the_tools_as_the_original_tells_them(tmp_path: Path)
         assert "additionalProperties" not in each.parameters
         assert all("description" in part for part in each.parameters["properties"].values())
         assert each.description.endswith(".")
-
-
-def test_tools_are_made_by_name(tmp_path: Path) -> None:
-    place = make_place(tmp_path)
-
-    assert [each.name for each in make_tools(place)] == [*DEFAULT_TOOLS]
-    assert [each.name for each in make_tools(place, READ_ONLY_TOOLS)] == [*READ_ONLY_TOOLS]
-    assert [each.name for each in make_tools(place, ("ls", "nothing"))] == ["ls"]
 
 
 def test_every_tool_has_a_line_for_the_prompt(tmp_path: Path) -> None:

@@ -23,7 +23,18 @@ def cwd(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "name",
-    [".pi/settings.json", ".pi/extensions/x.py", ".pi/SYSTEM.md", ".env", "AGENTS.md", "CLAUDE.md"],
+    [
+        ".pi/settings.json",
+        ".pi/extensions/x.py",
+        ".pi/tools/x.py",
+        ".pi/rules/x.md",
+        ".pi/SYSTEM.md",
+        ".env",
+        "AGENTS.md",
+        "CLAUDE.md",
+        ".cursor/rules/x.mdc",
+        ".clinerules",
+    ],
 )
 def test_whatever_a_project_could_bring_along_needs_trust(cwd: Path, name: str) -> None:
     put(cwd / name)
@@ -52,6 +63,20 @@ def test_the_persons_own_skills_are_no_projects(cwd: Path) -> None:
 
     assert gated_in(cwd, home=cwd.parent) == ()
     assert gated_in(cwd.parent, home=cwd.parent) == ()
+
+
+def test_rules_of_other_agents_are_the_persons_own_at_home(cwd: Path) -> None:
+    put(cwd.parent / ".claude" / "rules" / "x.md")
+    put(cwd.parent / ".clinerules")
+
+    assert gated_in(cwd, home=cwd.parent) == ()
+    assert gated_in(cwd.parent, home=cwd.parent) == ()
+
+
+def test_rules_above_a_project_count(cwd: Path) -> None:
+    rules = put(cwd.parent.parent / ".clinerules" / "x.md").parent
+
+    assert gated_in(cwd, home=cwd.parent) == (rules,)
 
 
 def test_a_link_that_leads_nowhere_is_something_too(cwd: Path) -> None:

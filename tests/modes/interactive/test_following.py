@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.modes.interactive.theme_choice import BUILT_IN
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 
@@ -26,3 +27,29 @@ async def test_what_comes_after_a_change_is_drawn_by_it(tmp_path: Path) -> None:
         theatre.session.settings.set({"markdown.codeBlockIndent": "| "})
         theatre.send("b")
         await theatre.sees("\n | two")
+
+
+async def test_a_theme_that_only_extensions_know_is_shown_once_they_have_told(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path)
+    light = (BUILT_IN / "light.json").read_text()
+    mine = theatre.stage.write("elsewhere/mine.json", light.replace('"light"', '"mine"', 1))
+    theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
+    known: list[Path] = []
+
+    async def begin() -> None:
+        known.append(mine)
+
+    theatre.themes, theatre.begin = lambda: known, begin
+    async with theatre.playing():
+        assert theatre.commands is not None
+        assert theatre.commands.ui.themes.current == "mine"
+        assert "There is no theme" not in theatre.screen
+
+
+async def test_a_theme_that_nobody_knows_is_told(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
+    async with theatre.playing():
+        await theatre.sees('There is no theme "mine".')

@@ -31,6 +31,38 @@ def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
     assert "ghp_" not in text
 
 
+def test_what_extensions_redact_does_not_get_into_the_log(tmp_path: Path) -> None:
+    def redact(text: str) -> str:
+        logging.getLogger("pi.test").info("redacting")
+        return text.replace("Ada", "somebody")
+
+    stop = start_log(tmp_path, {}, redact=redact)
+    try:
+        logging.getLogger("pi.test").error("Ada was here")
+    finally:
+        stop()
+
+    text = (tmp_path / "pi.log").read_text()
+    assert "pi.test: somebody was here" in text
+    assert "Ada" not in text
+    assert "pi.test: redacting" in text
+
+
+def test_a_line_that_cannot_be_redacted_is_left_out(tmp_path: Path) -> None:
+    def redact(text: str) -> str:
+        raise LookupError("no such name")
+
+    stop = start_log(tmp_path, {}, redact=redact)
+    try:
+        logging.getLogger("pi.test").error("Ada was here")
+    finally:
+        stop()
+
+    assert (tmp_path / "pi.log").read_text() == (
+        "A line is left out: an extension could not redact it (LookupError('no such name')).\n"
+    )
+
+
 def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
     start_log(tmp_path, {})()
 

@@ -44,3 +44,21 @@ async def test_prompts_of_before_are_found_with_up(tmp_path: Path) -> None:
         await theatre.sees("Yes.")
         theatre.type("\x1b[A")
         await theatre.until(lambda: "\nwhat I said\n" in theatre.screen)
+
+
+REDACTING = """\
+def extension(pi):
+    pi.add_redactor(lambda text, sink: text.replace("Ada", f"[{sink}]"))
+    pi.on("agent_settled", lambda event, ctx: pi.log.warning("Ada has said something"))
+"""
+
+
+async def test_extensions_redact_the_log(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    theatre.stage.write(".pi/agent/extensions/hide.py", REDACTING)
+    async with theatre.playing():
+        theatre.send("hello")
+        await theatre.rests()
+
+    log = (theatre.stage.home / ".pi/agent/pi.log").read_text()
+    assert "pi.extensions.hide: [log] has said something" in log

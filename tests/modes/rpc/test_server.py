@@ -51,7 +51,7 @@ async def conversation(session: AgentSession) -> AsyncIterator[Conversation]:
             yield talk
         finally:
             talk.input.put_nowait(b"")
-            await asyncio.wait_for(server, 10)
+            await asyncio.wait_for(server, 30)
             talk.records = await reader.records()
 
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.screen.compositing import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
+from pi.tui.text.wrap import wrap_text
 from tests.tui.parts import numbered
 
 
@@ -16,9 +19,9 @@ def frame(*rows: str, boundary: int | None = None) -> Frame:
 class Shown:
     """A screen and the terminal it is shown on."""
 
-    def __init__(self, columns: int = 20, rows: int = 5) -> None:
+    def __init__(self, columns: int = 20, rows: int = 5, *, in_pane: bool = False) -> None:
         self.terminal = VirtualTerminal(columns, rows)
-        self.screen = Screen(columns, rows, strict=True)
+        self.screen = Screen(columns, rows, strict=True, in_pane=in_pane)
         self.written = ""
 
     def paint(
@@ -205,3 +208,36 @@ def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
     shown.screen.resize_in_place(20, 10)
 
     assert shown.paint(*numbered(30), repaint=Repaint.WINDOW) == numbered(30)
+
+
+@pytest.mark.trap(153, 156)
+@pytest.mark.parametrize(("columns", "rows"), [(20, 6), (9, 10), (9, 6), (30, 7)])
+def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int, rows: int) -> None:
+    shown = Shown(20, 10, in_pane=True)
+    text = [f"{number:03} and more" for number in range(60)]
+    for count in range(25, 31):
+        shown.paint(*text[:count], "editor", "footer", boundary=count)
+        shown.screen.took_frame_at(20, 10)
+
+    shown.terminal.resize(columns, rows)
+    for count in range(31, 45, 3):  # before word of it has come
+        shown.paint(*text[:count], "editor", "footer", boundary=count)
+        shown.screen.took_frame_at(columns, rows)
+    wrapped = [row for line in text for row in wrap_text(line, columns)]
+    shown.screen.resize_in_place(columns, rows, grown=[*text, "editor", "footer"])
+    tape = shown.paint(*wrapped, "editor", repaint=Repaint.WINDOW)
+
+    numbers = re.findall(r"\d{3}", "".join(tape))
+    assert sorted(set(numbers)) == [line[:3] for line in text]
+    assert tape[-1] == "editor"
+
+
+def test_a_pane_is_asked_for_its_size_with_every_frame_that_is_written() -> None:
+    shown = Shown(in_pane=True)
+
+    written = []
+    for rows in (("a",), ("a",), ("b",)):
+        shown.paint(*rows)
+        written.append(shown.written.endswith("\x1b[18t"))
+
+    assert written == [True, False, True]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.tui.stress.operations import CHANGES
 from tests.tui.stress.shadow import Drawn, Shadow
-from tests.tui.stress.tmux_demo import TEXTS, operations
+from tests.tui.stress.tmux_demo import TEXTS, operations, steps_row
 from tests.tui.stress.world import Transcript, World, chrome_rows
 
 COLUMNS, ROWS = 60, 15
@@ -75,11 +75,11 @@ def start(program: Callable[[str, str], str], root: Path) -> Iterator[Callable[[
         tmux.close()
 
 
-def drawn(world: World, columns: int) -> Drawn:
+def drawn(world: World, columns: int, *, steps: int) -> Drawn:
     transcript = Transcript(world)
     rows = transcript.render(columns)
     return Drawn(
-        rows=[*rows, *chrome_rows(world, columns)],
+        rows=[*rows, *chrome_rows(world, columns), steps_row(steps)],
         live=transcript.live_region_start,
         safe=transcript.commit_safe_end,
         overlay=None,
@@ -100,10 +100,10 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
 ) -> None:
     tmux, world, shadow = start(seed), World(seed, TEXTS), Shadow([])
     shadow.height = ROWS
-    shadow.draw(drawn(world, COLUMNS), columns=COLUMNS, wipe=False)
+    shadow.draw(drawn(world, COLUMNS, steps=0), columns=COLUMNS, wipe=False)
     wait_for(tmux, shadow.tape(), "the first frame")
 
-    for step in operations(seed):
+    for taken, step in enumerate(operations(seed), 1):
         if step.name in CHANGES:
             CHANGES[step.name][0](world, step.amount)
         else:
@@ -111,5 +111,5 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
             tmux.resize(height)
             shadow.lower(height)
         tmux.run("send-keys", "n")
-        shadow.draw(drawn(world, COLUMNS), columns=COLUMNS, wipe=False)
+        shadow.draw(drawn(world, COLUMNS, steps=taken), columns=COLUMNS, wipe=False)
         wait_for(tmux, shadow.tape(), step)

@@ -32,18 +32,25 @@ def operations(seed: int) -> list[Operation]:
     ]
 
 
+def steps_row(taken: int) -> str:
+    """What the screen says about how many operations it shows: most of them change nothing else
+    that can be seen, and whoever watches must not go on before they are painted."""
+    return f"step {taken}"
+
+
 class Driver:
     """Takes the keys."""
 
     def __init__(self, world: World, tui: TUI, seed: int) -> None:
         self.focused = False
         self.ended = asyncio.Event()
+        self._taken = 0
         self._world = world
         self._tui = tui
         self._operations = iter(operations(seed))
 
     def render(self, width: int) -> list[str]:
-        return []
+        return [steps_row(self._taken)]
 
     def invalidate(self) -> None:
         pass
@@ -53,9 +60,10 @@ class Driver:
             self.ended.set()
             return
         operation = next(self._operations)
+        self._taken += 1
         if operation.name in CHANGES:
             CHANGES[operation.name][0](self._world, operation.amount)
-            self._tui.request_render()
+        self._tui.request_render()
 
 
 async def main(seed: int) -> None:

@@ -101,7 +101,7 @@ class Trial:
         self.terminal.resize(columns, rows)
         self.wipe = not self.shape.pane
         written = len(self.terminal.output)
-        self.timers.advance(0.2)
+        self.timers.advance(0.4)
         self.check_bytes("".join(self.terminal.output[written:]))
         if self.shape.pane:
             self.accept_pane(same_width=columns == before)

@@ -69,7 +69,7 @@ class Tree:
         if ours:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(root, number)
-        for pid in members:
+        for pid in sorted(members):  # shells first, or they tell what became of their children
             with suppress(ProcessLookupError, PermissionError):
                 if not ours or os.getpgid(pid) != root:
                     os.kill(pid, number)

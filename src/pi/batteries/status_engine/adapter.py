@@ -7,7 +7,6 @@ from pi.batteries.status_engine.display import Display
 from pi.batteries.status_engine.git.watch import GitWatch
 from pi.batteries.status_engine.line_source import THROTTLE
 from pi.batteries.status_engine.session_facts import SessionFacts
-from pi.batteries.status_engine.timing import Stopwatch, stopwatch_of
 from pi.extension import ExtensionAPI, ExtensionContext, SessionStartEvent
 
 HAPPENINGS = (
@@ -37,11 +36,10 @@ def extension(pi: ExtensionAPI) -> None:
         for lines in shown:
             lines.hear(event)
 
-    async def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
+    def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
         if ctx.mode != "tui":
             return
-        stopwatch = await stopwatch_of(pi, ctx.session_manager.get_session_id(), event)
-        lines = StatusLines(pi, ctx, stopwatch)
+        lines = StatusLines(pi, ctx)
         lines.configure()
         shown.append(lines)
         pi.settings.on_change(lines.configure)
@@ -55,10 +53,10 @@ def extension(pi: ExtensionAPI) -> None:
 class StatusLines:
     """The status of one session: knows what is so, and has it shown as the person wants it."""
 
-    def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext, stopwatch: Stopwatch) -> None:
+    def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext) -> None:
         self._pi = pi
         self._ctx = ctx
-        self._facts = SessionFacts(ctx, stopwatch)
+        self._facts = SessionFacts(ctx)
         self._git = GitWatch(
             ctx.files,
             pi.exec,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pi import __version__
 from pi.batteries.status_engine.command import asking_command
 from pi.batteries.status_engine.config import StatusEngineConfig
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
@@ -36,7 +35,7 @@ class Display:
         self._ctx = ctx
         self._state = state
         self._engine = StatusEngine(
-            config, self._sources(config), text=TYPESETTING, version=__version__
+            config, self._sources(config), text=TYPESETTING, version=pi.version
         )
         self._rows = StatusRows(self._output, lambda: ctx.ui.theme)
         self._shown = ctx.ui.add_footer_line(NAME, self._rows)

@@ -6,25 +6,19 @@ from collections.abc import Callable
 
 from pi.batteries.status_engine.engine import StatusOutput
 from pi.batteries.status_engine.typesetting import ELLIPSIS, Typesetting
-from pi.extension import Theme
-from pi.tui.text.ansi import has_sequences, strip_sequences
+from pi.extension import Theme, one_line, sanitise_keeping_style
+from pi.tui.text.ansi import has_sequences
 from pi.tui.text.slicing import slice_columns, truncate_to_width
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.text import Text
 
 
 def styled_line(text: str) -> str:
     """The first line of ``text``; colours survive, nothing else can command the terminal."""
-    return Text(text).text.partition("\n")[0].rstrip()
-
-
-def plain_line(text: str) -> str:
-    """``text`` as one line without any style."""
-    return " ".join(strip_sequences(Text(text).text).split())
+    return sanitise_keeping_style(text).partition("\n")[0].rstrip()
 
 
 TYPESETTING = Typesetting(
-    width=visible_width, cut=slice_columns, plain=plain_line, styled=styled_line
+    width=visible_width, cut=slice_columns, plain=one_line, styled=styled_line
 )
 
 

@@ -27,6 +27,8 @@ from pi.coding.session.search import search_sessions, search_texts
 from pi.coding.session.stamps import Stamps
 from pi.coding.session.trash import Trash
 
+NEEDED = {"rename": "an id and a name", "move": "an id and a folder"}
+"""What actions need beside their own name; the others need an id."""
 SHOWN_ID = 13
 """Characters of an id that are shown: they tell the millisecond in which it was made."""
 SHOWN_TITLE = 60
@@ -65,7 +67,10 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
             target = Path(rest[0]).expanduser() if rest else None
             write_export(_only(id, catalog).path, target, host)
         case ("rename" | "move" | "delete" | "export" as action, *_):
-            raise BadArguments(f"`pi sessions {action}` needs an id", hint="See `pi sessions -h`.")
+            raise BadArguments(
+                f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
+                hint="See `pi sessions -h`.",
+            )
         case words:
             _list(" ".join(words), arguments, catalog, cwd)
     return 0

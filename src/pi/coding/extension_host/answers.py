@@ -156,7 +156,8 @@ def as_answer(kind: type[R], given: object) -> R:
 def as_draft(given: Draft | Json) -> Draft:
     """An entry for the log; a dict is one in the form of session files."""
     if isinstance(given, dict):
-        return msgspec.convert(given, Draft)  # type: ignore[no-any-return]
+        draft: Draft = msgspec.convert(given, Draft)
+        return draft
     return given
 
 

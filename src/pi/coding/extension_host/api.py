@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack, overload
 
+from pi import __version__
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import ToolOptions
@@ -83,6 +84,8 @@ class ExtensionAPI:
         self._sending = Sending(instance.link, instance.shelves.next_turn)
         self._processes = Processes(instance.link, instance.scope)
         self.name = instance.owner.name
+        self.version = __version__
+        """Of pi, for what extensions tell others."""
         self.scope: Scope = instance.scope
         """Tasks, timers and what is to be closed with the session."""
         self.context: ExtensionContext = instance.context
@@ -333,7 +336,7 @@ class ExtensionAPI:
         return self._instance.add_name(self._registries.strategies, name, strategy)
 
     def add_redactor(self, redact: Redactor) -> Registration:
-        """Change texts before they reach an export or a share."""
+        """Change texts before they reach the log, an export or a share: ``redact(text, sink)``."""
         return self._instance.add_row(self._registries.redactors, redact)
 
     # Providers -----------------------------------------------------------------------------------
@@ -447,6 +450,14 @@ class ExtensionAPI:
         """Small JSON values that are kept for this extension: ``get``, ``set``, ``delete``."""
         return open_store(place, self.name, self._link.session, self._shelves.agent_dir)
 
-    def when_idle(self, act: Callable[[SessionControl], Awaitable[None]]) -> Registration:
-        """Have ``act`` replace or move the session as soon as the agent rests."""
-        return registering.when_idle(self._instance, act)
+    def when_idle(
+        self,
+        act: Callable[[SessionControl], Awaitable[None]],
+        *,
+        before_next_prompt: bool = True,
+    ) -> Registration:
+        """Have ``act`` replace or move the session as soon as the agent rests.
+
+        The next prompt waits for it, unless it need not come ``before_next_prompt``.
+        """
+        return registering.when_idle(self._instance, act, before_next_prompt=before_next_prompt)

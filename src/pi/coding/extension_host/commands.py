@@ -60,7 +60,7 @@ class ExtensionCommand(Record):
     completions: Completions | None = None
     source: SourceInfo
     context: Any
-    owner: Any
+    owner: Owner
 
 
 class Commands:

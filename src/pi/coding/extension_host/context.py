@@ -25,6 +25,7 @@ from pi.coding.extension_host.session_reader import SessionReader
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.session.numbers import ContextUsage, SessionStats
 
 
 class _Done(Protocol):
@@ -149,9 +150,17 @@ class ExtensionContext:
         """Ask the program to end, when the agent rests."""
         self._link.session.control.shutdown()
 
-    def get_context_usage(self) -> Any:
-        """How full the model's window is."""
+    def get_context_usage(self) -> ContextUsage | None:
+        """How full the model's window is; ``None`` without a model."""
         return self._link.session.facts.context_usage()
+
+    def get_session_stats(self) -> SessionStats:
+        """Messages, tokens and money of the session so far; counted anew at every call."""
+        return self._link.session.facts.stats()
+
+    def since_session_ms(self) -> int:
+        """Milliseconds since the session began, by a clock that never jumps."""
+        return self._link.session.facts.since_session_ms()
 
     def get_system_prompt(self) -> str:
         """The system prompt, as it would be now."""

@@ -72,8 +72,10 @@ class SessionControl(Protocol):
         """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
         ...
 
-    def when_idle(self, act: Callable[[], Awaitable[None]]) -> None:
-        """Have ``act`` carried out at the next rest."""
+    def when_idle(
+        self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True
+    ) -> None:
+        """Have ``act`` carried out at the next rest; prompts wait for it, or may come first."""
         ...
 
     def shutdown(self) -> None:

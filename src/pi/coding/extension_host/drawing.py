@@ -54,7 +54,12 @@ class NoRows:
 
 
 class Theme(Protocol):
-    """Colours by meaning."""
+    """Colours by meaning, and what else can be done to a text."""
+
+    @property
+    def name(self) -> str:
+        """What the theme is called; empty where there are no colours."""
+        ...
 
     def fg(self, name: str, text: str) -> str:
         """``text`` in a colour of the theme."""
@@ -68,19 +73,42 @@ class Theme(Protocol):
         """``text``, heavier."""
         ...
 
+    def italic(self, text: str) -> str:
+        """``text``, slanted."""
+        ...
+
+    def underline(self, text: str) -> str:
+        """``text`` with a line below it."""
+        ...
+
+    def dim(self, text: str) -> str:
+        """``text``, fainter."""
+        ...
+
+    def inverse(self, text: str) -> str:
+        """``text`` with its colours exchanged."""
+        ...
+
+    def strikethrough(self, text: str) -> str:
+        """``text``, crossed out."""
+        ...
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
 
 class PlainTheme:
-    """No colours."""
+    """No colours: every text stays as it is."""
+
+    name = ""
+    bold = italic = underline = dim = inverse = strikethrough = staticmethod(_as_it_is)
 
     def fg(self, name: str, text: str) -> str:
         """``text`` as it is."""
         return text
 
     def bg(self, name: str, text: str) -> str:
-        """``text`` as it is."""
-        return text
-
-    def bold(self, text: str) -> str:
         """``text`` as it is."""
         return text
 

@@ -82,5 +82,8 @@ class ExtensionModels:
         else:
             found = self.resolve(model) if isinstance(model, str) else model
         if found is None:
-            raise ExtensionError(f"There is no model to ask: {model or 'none is chosen'}.")
+            raise ExtensionError(
+                f"There is no model to ask: {model or 'none is chosen'}.",
+                hint="pi.models.available() gives those that can be asked.",
+            )
         return found

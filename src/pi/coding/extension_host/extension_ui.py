@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pi.coding.extension_host.drawing import Drawable, Drawn, Lines, Make, Rows, made
+from pi.coding.extension_host.facts import Facts
 from pi.coding.extension_host.failures import StaleSession
 from pi.coding.extension_host.hooks import Failed, Hooks
 from pi.coding.extension_host.open_dialogs import OpenDialogs
-from pi.coding.extension_host.order import Names, Owner
+from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.session_events import UiPromptEndEvent, UiPromptStartEvent
+from pi.coding.extension_host.session_events import (
+    DialogKind,
+    UiPromptEndEvent,
+    UiPromptStartEvent,
+)
 from pi.coding.extension_host.ui import ExtensionUI, Option, Placement
 from pi.coding.extension_host.watchdog import Watchdog
 
 T = TypeVar("T")
-
-Kind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
 
 
 class OwnedUI:
@@ -36,7 +39,7 @@ class OwnedUI:
         scope: Scope,
         hooks: Hooks,
         watchdog: Watchdog,
-        facts: Names[str],
+        facts: Facts,
         failed: Failed,
     ) -> None:
         self._current = current
@@ -101,7 +104,11 @@ class OwnedUI:
         return await self._ask("custom", "", lambda ui: ui.custom(make, **options), None)
 
     async def _ask(
-        self, kind: Kind, title: str, ask: Callable[[ExtensionUI], Coroutine[Any, Any, T]], left: T
+        self,
+        kind: DialogKind,
+        title: str,
+        ask: Callable[[ExtensionUI], Coroutine[Any, Any, T]],
+        left: T,
     ) -> T:
         screen = self._screen
         await self._hooks.tell(UiPromptStartEvent(kind=kind, title=title))
@@ -128,7 +135,7 @@ class OwnedUI:
     @property
     def facts(self) -> Mapping[str, str]:
         """What all extensions have said of the session."""
-        return {name: row.value[1] for name, row in self._facts.winners().items()}
+        return self._facts.texts
 
     def set_title(self, title: str) -> None:
         """Call the window something else."""
@@ -151,7 +158,7 @@ class OwnedUI:
         """Show rows below the footer."""
         drawn = self._drawn(f"rows {key}", rows)
         shown = self._screen.set_rows(key, drawn, where=where, order=order)
-        self._owe("rows", key, rows, shown.remove)
+        self._owe("rows", key, rows, self._facts.show_in((self._owner.path, key), shown))
         return shown
 
     def add_footer_line(self, key: str, component: Drawable) -> Rows:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pi.base.records import Record, field
 from pi.coding.extension_host.failures import ExtensionError
@@ -12,6 +12,9 @@ from pi.coding.extension_host.manifest import Manifest, read_manifest
 from pi.coding.extension_host.order import Rank
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place, SourceInfo, Warn
+
+Factory: TypeAlias = Callable[[Any], Any]
+"""``extension(pi)``, sync or async."""
 
 FOREIGN = (".ts", ".js", ".mjs")
 """Extensions of the original, which only that can run."""
@@ -32,7 +35,7 @@ class Candidate(Record):
     """``package.module:function`` of an installed distribution; beside a path, ``:function``."""
     import_root: Path | None = None
     """The folder that it is imported from, with what else it needs."""
-    factory: Any = None
+    factory: Factory | None = None
     """The function itself, of a program that embeds pi."""
     manifest: Manifest | None = None
     """What it says of itself, if that is known already."""
@@ -67,13 +70,15 @@ class Wanted(Record):
     discover: bool = True
     """Whether they are looked for; explicit ones are always taken."""
     paths: tuple[str, ...] = ()
-    inline: tuple[Any, ...] = ()
-    """Functions ``extension(pi)`` of a program that embeds pi."""
+    inline: tuple[Factory, ...] = ()
+    """Functions of a program that embeds pi."""
+    given: tuple[Candidate, ...] = ()
+    """Those of the session that this one works for."""
     flags: dict[str, bool | str] = field(default_factory=dict)
     """Options that only extensions know."""
 
 
-def inline(factories: Sequence[Any]) -> Iterator[Candidate]:
+def inline(factories: Sequence[Factory]) -> Iterator[Candidate]:
     """Those that a program which embeds pi brings along."""
     for number, factory in enumerate(factories, 1):
         name = getattr(factory, "__name__", "extension")

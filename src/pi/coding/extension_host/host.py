@@ -195,7 +195,7 @@ class ExtensionHost:
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """Who is asked in a run, in order: ``core`` before extensions that want to be last."""
         at = self.registries.policies_at
-        guards = () if self._parent is None else (Guarding(self._parent.policy),)
+        guards = () if self._parent is None else self._parent._guards()
         return (*at("first"), *guards, self.policy, *at("normal"), *core, *at("last"))
 
     def failed(self, owner: Owner, event: str, problem: BaseException) -> None:
@@ -210,6 +210,11 @@ class ExtensionHost:
     def _model_wraps(self) -> tuple[Wrapped, ...]:
         inherited = () if self._parent is None else self._parent._model_wraps()
         return inherited + self.registries.model_wraps.values
+
+    def _guards(self) -> tuple[Policy, ...]:
+        """Who is asked about the calls of a session that works for this one."""
+        inherited = () if self._parent is None else self._parent._guards()
+        return (*inherited, Guarding(self.policy))
 
     def _resolved(self, name: str) -> Model | str | None:
         """What extensions mean by the name of a model; one that fails is passed over."""

@@ -21,6 +21,7 @@ from pi.coding.extension_host.references import (
     ResourceRef,
     ResourceWindow,
     scheme_form,
+    writer_of,
 )
 
 Activate: TypeAlias = Callable[[], Awaitable[None]]
@@ -87,7 +88,10 @@ def _command(instance: Instance, name: str, description: str, activate: Activate
         await activate()
         found = commands.find(f"/{name} {arguments}")
         if found is None or found[0].handler is run:
-            raise ExtensionError(f"{instance.owner.path} has no command /{name}.")
+            raise ExtensionError(
+                f"{instance.owner.path} has no command /{name}.",
+                hint="Its manifest says so: register the command, or correct the manifest.",
+            )
         waiting = found[0].handler(found[1], found[0].context)
         if isawaitable(waiting):
             await waiting
@@ -124,7 +128,7 @@ def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate)
 def _scheme(instance: Instance, scheme: str, activate: Activate) -> None:
     rows = instance.shelves.registries.references
     reference = Reference(parse=scheme_form(scheme), handler=_Waiting(instance, activate))
-    instance.keep(rows.add(reference, instance.owner))
+    instance.add_row(rows, reference)
 
 
 class _Waiting:
@@ -139,10 +143,7 @@ class _Waiting:
         return found
 
     async def write(self, ref: ResourceRef, text: str) -> Any:
-        write = getattr(await self._real(ref), "write", None)
-        if write is None:
-            raise ToolFailed(f"{ref.text} can only be read.")
-        return await write(ref, text)
+        return await writer_of(await self._real(ref), ref)(ref, text)
 
     async def _real(self, ref: ResourceRef) -> Any:
         await self._activate()

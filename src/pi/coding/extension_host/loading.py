@@ -84,6 +84,16 @@ class Loading:
         self._waiting: dict[str, _Waiting] = {}
         self._instances: dict[str, Instance] = {}
         self._infos: dict[str, ExtensionInfo] = {}
+        self._candidates: dict[str, Candidate] = {}
+
+    @property
+    def usable(self) -> list[Candidate]:
+        """Every extension that was found and has not failed."""
+        return [
+            candidate
+            for where, candidate in self._candidates.items()
+            if self._infos[where].state != "failed"
+        ]
 
     @property
     def infos(self) -> list[ExtensionInfo]:
@@ -112,6 +122,7 @@ class Loading:
         for where in reversed([*self._instances]):
             await self._unload_one(where)
         self._infos.clear()
+        self._candidates.clear()
         self._waiting.clear()
         self._numbers.clear()
 
@@ -132,6 +143,7 @@ class Loading:
         if manifest.name:
             candidate = replace(candidate, name=manifest.name)
             self._infos[candidate.where] = _info(candidate)
+        self._candidates[candidate.where] = candidate
         if not is_for(manifest, self._around.mode()):
             return None
         return _Waiting(candidate=candidate, manifest=manifest, loading=asyncio.Lock())

@@ -14,6 +14,7 @@ from pi.ai.request import Access
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.records import Record
+from pi.coding.extension_host.descriptions import described
 from pi.coding.extension_host.failures import ExtensionError
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -105,10 +106,7 @@ def oauth_from(given: OAuthConfig | Mapping[str, Any], owner: str) -> OAuthConfi
     """A login as such, or from a dict of its fields."""
     if isinstance(given, OAuthConfig):
         return given
-    try:
-        return OAuthConfig(**given)
-    except TypeError as problem:
-        raise ExtensionError(f"The login of {owner} cannot be understood: {problem}") from problem
+    return described(OAuthConfig, given, f"The login of {owner}")
 
 
 def _credential(given: Tokens) -> OAuthCredential:

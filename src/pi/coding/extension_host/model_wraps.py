@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pi.ai import events
 from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
@@ -41,7 +41,7 @@ ModelWrap: TypeAlias = Callable[[ModelRequest, Ask], AsyncIterator[StreamEvent]]
 class Wrapped(Record):
     """A wrap, and the purposes that it is for."""
 
-    wrap: Any
+    wrap: ModelWrap
     purposes: frozenset[Purpose] | None = None
 
     def concerns(self, purpose: Purpose) -> bool:
@@ -89,7 +89,10 @@ class _Wrapping:
                 await self._innermost.aclose()
             raise
         if builder.final is None:
-            raise ProviderError("A model wrap ended without the end of an answer.")
+            raise ProviderError(
+                "A model wrap ended without the end of an answer.",
+                hint="It must give the last event of the answer, too: Done or Failed.",
+            )
 
     def _send(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         self._innermost = self._ask(request)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
 from zlib import crc32
 
 from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.finding import IMPORT_ROOTS, Candidate
-
-Factory: TypeAlias = Callable[[Any], Any]
-"""``extension(pi)``, sync or async."""
+from pi.coding.extension_host.finding import IMPORT_ROOTS, Candidate, Factory
 
 PREFIX = "pi_extension_"
 ENTRY = "extension"
@@ -27,19 +22,19 @@ def factory_of(candidate: Candidate) -> Factory:
     Whatever importing raises is raised, and nothing of it is left behind.
     """
     if candidate.factory is not None:
-        return candidate.factory  # type: ignore[no-any-return]
+        return candidate.factory
     name, _, function = candidate.target.partition(":")
     if candidate.path is None:
         module = importlib.import_module(name)
     else:
         module = module_at(candidate.path, candidate.import_root)
-    factory = getattr(module, function or ENTRY, None)
+    factory: Factory | None = getattr(module, function or ENTRY, None)
     if not callable(factory):
         raise ExtensionError(
             f"{candidate.where} has no function {function or ENTRY}(pi).",
             hint="Write `def extension(pi): ...` in it.",
         )
-    return factory  # type: ignore[no-any-return]
+    return factory
 
 
 def forget(candidate: Candidate) -> None:
@@ -94,7 +89,7 @@ def _module(path: Path) -> ModuleType:
     file, inside = (path / "__init__.py", [str(path)]) if path.is_dir() else (path, None)
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     if spec is None or spec.loader is None:
-        raise ExtensionError(f"{path} is no Python file.")
+        raise ExtensionError(f"{path} is no Python file.", hint="Its name must end with .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -20,6 +20,7 @@ from pi.ai.providers.provider import Provider
 from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.base.records import Record, field, replace
+from pi.coding.extension_host.descriptions import described
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.logins import ExtensionLogin, OAuthConfig, oauth_from
 from pi.coding.extension_host.order import Owner
@@ -205,11 +206,9 @@ def provider_from(
     if not isinstance(given, str):
         return given
     if config is None:
-        raise ExtensionError(f"What the provider {given} is like is missing.")
-    fields = dict(config)
-    if isinstance(fields.get("models"), list):
-        fields["models"] = tuple(fields["models"])
-    try:
-        return ConfiguredProvider(given, ProviderConfig(**fields), environ, credential)
-    except TypeError as problem:
-        raise ExtensionError(f"The provider {given} cannot be understood: {problem}") from problem
+        raise ExtensionError(
+            f"What the provider {given} is like is missing.",
+            hint="Give a dict with its base_url, api and models.",
+        )
+    told = described(ProviderConfig, config, f"The provider {given}")
+    return ConfiguredProvider(given, told, environ, credential)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
@@ -44,13 +44,16 @@ class ResourceHandler(Protocol):
 
 ParseReference: TypeAlias = Callable[[str], ResourceRef | None]
 """What a path means; ``None`` if it is somebody else's."""
+WriteReference: TypeAlias = Callable[[ResourceRef, str], Awaitable[Any]]
+"""``write(ref, text)`` of a handler."""
 
 
 class Reference(Record):
     """One way to write references, and who answers them."""
 
-    parse: Any
+    parse: ParseReference
     handler: Any
+    """A ``ResourceHandler``, perhaps one that writes."""
 
 
 def scheme_form(scheme: str) -> ParseReference:
@@ -97,10 +100,15 @@ async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     return ToolResult.of(f"{cut.content}\n\n{notice}")
 
 
-async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
-    write = getattr(handler, "write", None)
+def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:
+    """What writes to a reference; ``ToolFailed`` if its handler only reads."""
+    write: WriteReference | None = getattr(handler, "write", None)
     if write is None:
         raise ToolFailed(f"{ref.text} can only be read.")
-    written = await write(ref, params.content)
+    return write
+
+
+async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    written = await writer_of(handler, ref)(ref, params.content)
     notes = written.notes if isinstance(written, FileWritten) else ()
     return ToolResult.of("\n".join((f"Successfully wrote to {ref.text}", *notes)))

@@ -57,11 +57,14 @@ def add_command(
     completions: Completions | None,
 ) -> Registration:
     """Have one more command."""
+    name = name.removeprefix("/")
     if not name or any(letter.isspace() for letter in name):
-        raise ExtensionError(f"A command cannot be called {name!r}.")
+        raise ExtensionError(
+            f"A command cannot be called {name!r}.", hint="Its name is one word, like `weather`."
+        )
     must_take(handler, 2, f"The command /{name} takes its arguments and a context")
     command = ExtensionCommand(
-        name=name.removeprefix("/"),
+        name=name,
         handler=handler,
         description=description,
         completions=completions,
@@ -86,11 +89,15 @@ def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registra
 
 def add_flag(instance: Instance, flag: ExtensionFlag) -> Registration:
     """Have one more option of the command line."""
-    flags = instance.shelves.registries.flags
-    return instance.keep(flags.add(flag.name, checked_flag(flag), instance.owner))
+    return instance.add_name(instance.shelves.registries.flags, flag.name, checked_flag(flag))
 
 
-def when_idle(instance: Instance, act: Callable[[SessionControl], Awaitable[None]]) -> Registration:
+def when_idle(
+    instance: Instance,
+    act: Callable[[SessionControl], Awaitable[None]],
+    *,
+    before_next_prompt: bool,
+) -> Registration:
     """Have ``act`` carried out at the next rest, unless it is taken back or the session ends."""
     registration = instance.keep(lambda: None)
     session = instance.link.session
@@ -100,7 +107,7 @@ def when_idle(instance: Instance, act: Callable[[SessionControl], Awaitable[None
             registration.remove()
             await act(instance.link.session.control)
 
-    session.control.when_idle(later)
+    session.control.when_idle(later, before_next_prompt=before_next_prompt)
     return registration
 
 

@@ -9,6 +9,7 @@ from pi.agent.policy import Policy
 from pi.base.records import Record
 from pi.coding.extension_host.commands import Commands
 from pi.coding.extension_host.credentials import AuthSource
+from pi.coding.extension_host.facts import Facts
 from pi.coding.extension_host.flags import ExtensionFlag
 from pi.coding.extension_host.input_modes import OwnedMode
 from pi.coding.extension_host.model_wraps import Wrapped
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # every start loads this, few compact
     from pi.coding.compaction.strategies.strategy import Strategy
 
 Section: TypeAlias = Callable[[], str | None]
-Sink: TypeAlias = Literal["export", "share"]
+Sink: TypeAlias = Literal["log", "export", "share"]
 Redactor: TypeAlias = Callable[[str, Sink], str]
 
 
@@ -35,13 +36,13 @@ class Shortcut(Record):
     handler: Callable[[Any], Any]
     description: str = ""
     context: Any
-    owner: Any
+    owner: Owner
 
 
 class RankedPolicy(Record):
     """A policy, and where it stands."""
 
-    policy: Any
+    policy: Policy
     at: At
 
 
@@ -71,7 +72,7 @@ class Registries:
         self.resource_kinds: Names[ResourceKind] = Names()
         self.resource_sources: Rows[ResourceSource] = Rows()
         self.input_modes: Names[OwnedMode] = Names()
-        self.facts: Names[str] = Names()
+        self.facts = Facts()
 
     def policies_at(self, at: At) -> list[Policy]:
         """The policies of one rank, in order."""
@@ -85,8 +86,9 @@ class Registries:
 
     def hidden_names(self) -> list[tuple[str, str, Owner, Owner]]:
         """What was registered under a name that counts for somebody else."""
-        found: list[tuple[str, str, Owner, Owner]] = []
-        kinds = {"tool": self.tools, "flag": self.flags, "shortcut": self.shortcuts}
-        for kind, names in kinds.items():
-            found += [(kind, *row) for row in names.hidden()]  # type: ignore[attr-defined]
-        return found
+        kinds: dict[str, Names[Any]] = {
+            "tool": self.tools,
+            "flag": self.flags,
+            "shortcut": self.shortcuts,
+        }
+        return [(kind, *row) for kind, names in kinds.items() for row in names.hidden()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeAlias
 
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Question
@@ -24,6 +24,8 @@ from pi.coding.extension_host.answers import (
 )
 from pi.coding.shell.user_commands import BashResult
 from pi.coding.trust.trust import TrustAnswer
+
+DialogKind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
 
 
 class ProjectTrustEvent(Question):
@@ -208,7 +210,7 @@ class UserBashEvent(Question):
 class UiPromptStartEvent(Event):
     """The person is about to be asked something."""
 
-    kind: Literal["select", "confirm", "input", "editor", "custom"]
+    kind: DialogKind
     title: str = ""
     reason: Literal["ui_prompt"] = "ui_prompt"
 
@@ -216,7 +218,7 @@ class UiPromptStartEvent(Event):
 class UiPromptEndEvent(Event):
     """The person is no longer asked."""
 
-    kind: Literal["select", "confirm", "input", "editor", "custom"]
+    kind: DialogKind
     title: str = ""
     reason: Literal["ui_prompt"] = "ui_prompt"
 

@@ -26,6 +26,7 @@ from pi.coding.resources.kinds import Where
 from pi.coding.session.entries import KnownEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.messages import CustomMessage, SessionMessage
+from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -258,8 +259,16 @@ class SessionFacts(Protocol):
         """What the session is at this moment."""
         ...
 
-    def context_usage(self) -> Any:
+    def context_usage(self) -> ContextUsage | None:
         """How full the window is."""
+        ...
+
+    def stats(self) -> SessionStats:
+        """The session in numbers: tokens and money so far."""
+        ...
+
+    def since_session_ms(self) -> int:
+        """How long the session has been going on."""
         ...
 
     def system_prompt(self) -> str:

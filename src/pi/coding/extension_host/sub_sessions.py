@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pi.agent.events import TurnEnd
 from pi.agent.policy import Policy
@@ -13,6 +13,8 @@ from pi.agent.tool import AgentTool, ToolResult
 from pi.ai.messages import AssistantMessage, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.finding import Candidate
 from pi.coding.extension_host.scope import Scope
 
 
@@ -35,6 +37,11 @@ class SubSession(Record):
     cost: float | None = None
     """Dollars after which it is aborted."""
     cwd: Path | None = None
+    extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
+    """Those of the session that are loaded in it as well: none, all, or the ones of these names.
+
+    All of them guard it in any case, so one that is loaded there too is asked there and here.
+    """
 
 
 class NestedSession(Protocol):
@@ -145,3 +152,20 @@ class Guarding(Policy):
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result, as the parent's extensions want it."""
         return await self._guard.after_tool(call, result)
+
+
+def inherited(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Those extensions of a session that are loaded in one that works for it."""
+    match spec.extensions:
+        case "guards":
+            return ()
+        case "all":
+            return tuple(found)
+        case names:
+            known = {candidate.name for candidate in found}
+            if missing := [name for name in names if name not in known]:
+                raise ExtensionError(
+                    f"There is no extension called {missing[0]!r} in this session.",
+                    hint=f"It has {', '.join(sorted(known)) or 'none'}.",
+                )
+            return tuple(each for each in found if each.name in names)

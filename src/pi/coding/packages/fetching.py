@@ -24,7 +24,7 @@ async def fetch_missing(
     """
     if stores.programs.offline:
         return
-    for configured in configured_packages(layers, lambda text: None):
+    for configured in configured_packages(layers, _ignore):
         if not configured.installed and not isinstance(configured.source, LocalSource):
             await _fetch(configured, stores, report)
 
@@ -55,14 +55,16 @@ def is_package(text: str, cwd: Path) -> bool:
     if not isinstance(source, LocalSource):
         return True
     folder = source.path
-    return folder.is_dir() and not (folder / "__init__.py").exists() and bool(_offered(folder))
-
-
-def _offered(folder: Path) -> object:
-    return contents_of(folder, lambda text: None)
+    if not folder.is_dir() or (folder / "__init__.py").exists():
+        return False
+    return bool(contents_of(folder, _ignore))
 
 
 def _absolute(text: str, cwd: Path) -> str:
     """A source that means the same wherever its shelf is."""
     source = parse_source(text, cwd)
     return str(source.path) if isinstance(source, LocalSource) else text
+
+
+def _ignore(text: str) -> None:
+    """What is wrong with a package is told when it is used."""

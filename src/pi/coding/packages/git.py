@@ -65,8 +65,13 @@ async def _resolve(source: GitSource, programs: Programs, cwd: Path) -> Resolved
             return Resolved(commit=heard[name], moves=name in ("HEAD", branch))
     if _COMMIT.fullmatch(source.ref):
         return Resolved(commit=source.ref.lower(), moves=False)
-    what = f'no branch, tag or commit "{source.ref}"' if source.ref else "nothing in it yet"
-    raise InstallFailed(f"{without_password(source.url)} has {what}.")
+    where = without_password(source.url)
+    if not source.ref:
+        raise InstallFailed(f"{where} has nothing in it yet.")
+    raise InstallFailed(
+        f'{where} has no branch, tag or commit "{source.ref}".',
+        hint="Name another one behind the @, or none for the newest.",
+    )
 
 
 async def _clone(source: GitSource, commit: str, folder: Path, programs: Programs) -> None:
@@ -97,7 +102,10 @@ def _must_be_free(shelf: Shelf, target: Path) -> None:
     above = [folder for folder in target.parents if folder.is_relative_to(shelf.git)]
     for folder in above:
         if (folder / ".git").exists():
-            raise InstallFailed(f"{target} would lie inside the package {folder}.")
+            raise InstallFailed(
+                f"{target} would lie inside the package {folder}.",
+                hint="Remove that package first with `pi remove`.",
+            )
     if target.exists() and not (target / ".git").exists():
         raise InstallFailed(
             f"{target} is there and is not a checkout.", hint="Move it away and try again."

@@ -69,7 +69,10 @@ async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
         versions = None
     found = versions[-1] if isinstance(versions, list) and versions else versions
     if not isinstance(found, str):
-        raise InstallFailed(f"npm knows no version {source.spec}.")
+        raise InstallFailed(
+            f"npm knows no version {source.spec}.",
+            hint=f"`npm view {source.name} versions` lists those that there are.",
+        )
     return found
 
 

@@ -117,7 +117,10 @@ def _output(program: str, doing: str, finished: Finished) -> str:
     if finished.ok:
         return finished.output.decode("utf-8", "replace")
     if finished.timed_out:
-        raise InstallFailed(f"{program} {doing} took longer than {SECONDS / 60:.0f} minutes.")
+        raise InstallFailed(
+            f"{program} {doing} took longer than {SECONDS / 60:.0f} minutes.",
+            hint="Nothing was changed: try again when the network is better.",
+        )
     said = (finished.errors or finished.output).decode("utf-8", "replace")
     raise InstallFailed(f"{program} {doing} failed: {_last_words(said)}")
 

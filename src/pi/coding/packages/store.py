@@ -150,12 +150,7 @@ class PackageStore:
             with staging(shelf.base) as work:
                 done = await bring(shelf, self._programs, work, update=update, force=force)
             if shelf.scope == "project":
-                _keep_out_of_history(
-                    shelf,
-                    shelf.needs(source)
-                    if isinstance(source, LocalSource)
-                    else shelf.target(source),
-                )
+                _keep_out_of_history(shelf, _brought(source, shelf))
         except OSError as problem:
             raise InstallFailed(f"Cannot install below {shelf.base}: {problem}") from problem
         return done
@@ -198,6 +193,11 @@ async def _in_place(
     else:
         remove_tree(target)
     return Outcome(change="in place")
+
+
+def _brought(source: Source, shelf: Shelf) -> Path:
+    """What is on the shelf for a source: the package, or what a local one needs."""
+    return shelf.needs(source) if isinstance(source, LocalSource) else shelf.target(source)
 
 
 def _keep_out_of_history(shelf: Shelf, target: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pi.agent.skills import Skill
 from pi.base.records import Record, replace
 from pi.coding.resources.context_files import ContextFile, ContextFiles, find_context_files
+from pi.coding.resources.kinds import is_repository
 from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
 from pi.coding.resources.prompts import PromptTemplate, find_prompts
 from pi.coding.resources.selection import Selection
@@ -182,5 +183,5 @@ def _up_to_repository(cwd: Path) -> Iterator[Path]:
     """Directories from ``cwd`` to the root of its repository; without one, of the file system."""
     for directory in (cwd, *cwd.parents):
         yield directory
-        if (directory / ".git").exists():
+        if is_repository(directory):
             return

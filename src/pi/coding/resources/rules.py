@@ -9,10 +9,10 @@ from typing import Any
 from pi.base.records import Record
 from pi.coding.resources.frontmatter import BadResource, parse_document
 from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where
+from pi.coding.trust.gated import CLINE_RULES
 
 KIND = "rules"
 GLOBAL_RULES = "global_rules.md"
-CLINE = ".clinerules"
 
 
 class Rule(Record):
@@ -81,9 +81,11 @@ def _windsurf(where: Where) -> Iterator[Path]:
 def _cline(where: Where) -> Iterator[Path]:
     """The nearest one here or above: a folder of rules, or a single file."""
     for directory in (where.cwd, *where.cwd.parents):
-        found = directory / CLINE
+        found = directory / CLINE_RULES
         if found.exists():
-            yield from _files(found) if found.is_dir() else (found,)
+            # One above the project may be anybody's, and counts by its own directory.
+            if directory == where.home or where.trusts(directory):
+                yield from _files(found) if found.is_dir() else (found,)
             return
 
 

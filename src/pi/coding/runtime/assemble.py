@@ -268,14 +268,20 @@ class _Build:
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
         """A session in memory that works for this one, with what guards this one."""
+        from pi.coding.extension_host.sub_sessions import inherited
+
         core = self._core
         named = isinstance(spec.model, str)
         options = SessionOptions(
             model=spec.model if named else None,  # type: ignore[arg-type]
             thinking=spec.thinking or core.agent.thinking_level,
-            tools=ToolWishes(only=spec.tools),
+            tools=ToolWishes(only=spec.tools).within(self._options.tools),
             approve=core.workspace.trust.trusted,
-            extensions=WantedExtensions(discover=False),
+            extensions=WantedExtensions(
+                discover=False,
+                given=inherited(spec, self._extensions.host.loading.usable),
+                flags=self._options.extensions.flags,
+            ),
         )
         parts = Parts(
             registry=core.registry,
@@ -287,7 +293,9 @@ class _Build:
             parent=self._extensions.host,
         )
         cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
-        return (await assemble(cwd, self._host, options, parts)).session
+        nested = (await assemble(cwd, self._host, options, parts)).session
+        await nested.start()
+        return nested
 
     async def _reload(self) -> None:
         """Leave the session as it is, and have everything around it anew."""

@@ -21,6 +21,9 @@ from pi.coding.shell.local import LocalShell
 if TYPE_CHECKING:
     from pi.coding.shell.jobs import Job
 
+NO_TERMINAL = "PI_NO_PTY"
+"""Variable with which a person keeps commands from having a terminal: ``1``."""
+
 
 class AutoBackground(Record):
     """``bash.autoBackground`` of the settings; needs ``async.enabled``."""
@@ -68,6 +71,7 @@ def extended_bash(
     if not values.extended:
         return None
     # Here, not above: few people use it.
+    from pi.base.processes.terminal import has_terminals
     from pi.coding.shell.jobs import ShellJobs
     from pi.coding.tools.bash_extended import (
         ExtendedOptions,
@@ -88,6 +92,7 @@ def extended_bash(
         tools=session.tools,
         variables=lambda: {**automated(environment.values), **session.variables()},
     )
+    may_have_terminal = session.has_screen and environment.values.get(NO_TERMINAL) != "1"
     interceptor = settings.section(("bashInterceptor",), InterceptorValues)
     later = values.auto_background
     options = ExtendedOptions(
@@ -96,6 +101,7 @@ def extended_bash(
         rules=DEFAULT_RULES if interceptor.rules is None else interceptor.rules,
         jobs=settings.section(("async",), AsyncValues).enabled,
         background_after=later.threshold_ms / 1000 if later.enabled else None,
+        terminals=may_have_terminal and has_terminals(),
     )
     return partial(extended_bash_tool, around, options)
 

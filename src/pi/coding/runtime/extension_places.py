@@ -47,6 +47,7 @@ class ExtensionPlaces:
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
         yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
         yield from finding.inline(self._wanted.inline)
+        yield from self._wanted.given
 
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
         """Those of packages, and of the project if it is trusted."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.finding import Candidate
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.extension_host.loading import ExtensionInfo
+    from pi.coding.extension_host.registries import Sink
     from pi.coding.extension_host.ui import ExtensionUI, Mode
     from pi.coding.runtime.extension_bridge import ExtensionBridge
 
@@ -59,6 +60,8 @@ class Extensions(ExtensionCalls):
         self._session: ServedSession | None = None
         self._bridge: ExtensionBridge | None = None
         self._discovered: Callable[[ResourcesAnswer], None]
+        self.theme_paths: tuple[Path, ...] = ()
+        """Files and folders of themes that extensions know of."""
         self._served = asyncio.Event()
         """Set once there are extensions that belong to a session."""
 
@@ -111,11 +114,14 @@ class Extensions(ExtensionCalls):
         from pi.coding.runtime.extension_bridge import ExtensionBridge
 
         self._session = serve()
-        self._bridge = ExtensionBridge(
-            self.host, self._core, load=self.load, discovered=self._discovered
-        )
+        self._bridge = ExtensionBridge(self.host, self._core, load=self.load, discovered=self._take)
         self._bridge.connect(self._bus)
         self._served.set()
+
+    def _take(self, found: ResourcesAnswer) -> None:
+        """Have the resources that extensions know of."""
+        self.theme_paths = tuple(self._core.workspace.cwd / path for path in found.theme_paths)
+        self._discovered(found)
 
     async def _arrived(self, event: Switched) -> None:
         """Look for extensions where there were none."""
@@ -154,6 +160,7 @@ class Extensions(ExtensionCalls):
     async def load(self) -> None:
         """Load everything for the session that is there now."""
         self._sleeping.clear()
+        self.theme_paths = ()
         await self.load_own(self._core.workspace.cwd)
         await self.load_project(self._core.workspace)
 
@@ -209,6 +216,10 @@ class Extensions(ExtensionCalls):
     def foreign(self) -> Sequence[str]:
         """Files that only the original can run."""
         return self._places.foreign
+
+    def redacted(self, text: str, sink: Sink) -> str:
+        """``text`` as extensions let it leave the program."""
+        return self._lender.redacted(text, sink)
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
         """Have ``moved`` called when another session or branch is to be shown than before.

@@ -31,5 +31,7 @@ class ForSession(Record):
     """What stands around every write."""
     tools: Callable[[], Collection[str]] = tuple
     """Names of the tools that are on."""
+    has_screen: bool = False
+    """Whether a person looks on, at a terminal of their own."""
     job_ended: Callable[[Job], Awaitable[None]] = _tell_nobody
     """Tells the model of a command that ran on."""

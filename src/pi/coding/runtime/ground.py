@@ -174,6 +174,7 @@ class Ground:
             image_limits=lambda: known(image_limits, ImageLimits()),
             file_layers=self.lender.file_layers,
             tools=lambda: known(lambda core: core.toolbox.active_names, ()),
+            has_screen=self.parts.mode == "tui",
             job_ended=self._job_ended,
         )
 

@@ -40,7 +40,7 @@ class Hosted:
         self.runs = HostedRuns(core, session, refresh_policies)
         self.models = HostedModels(core, session, stream)
         self.tools = HostedTools(core)
-        self.facts = HostedFacts(session)
+        self.facts = HostedFacts(core, session)
         self.events = HostedEvents(core)
         self.control = HostedControl(
             core, session, when_idle=when_idle, reload=reload, open_nested=open_nested

@@ -84,9 +84,11 @@ class HostedControl:
         self._core.agent.must_be_idle()
         await self._reload()
 
-    def when_idle(self, act: Callable[[], Awaitable[None]]) -> None:
+    def when_idle(
+        self, act: Callable[[], Awaitable[None]], *, before_next_prompt: bool = True
+    ) -> None:
         """Have ``act`` carried out at the next rest."""
-        self._when_idle.add(act)
+        self._when_idle.add(act, before_next_prompt=before_next_prompt)
 
     def shutdown(self) -> None:
         """Ask the program to end."""

@@ -32,6 +32,7 @@ from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import KnownEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.messages import CustomMessage, SessionMessage
+from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -251,16 +252,25 @@ class HostedTools:
 class HostedFacts:
     """Implements ``SessionFacts``."""
 
-    def __init__(self, session: AgentSession) -> None:
+    def __init__(self, core: Core, session: AgentSession) -> None:
+        self._core = core
         self._parts = session
 
     def state(self) -> SessionState:
         """What the session is at this moment."""
         return self._parts.facts.state()
 
-    def context_usage(self) -> Any:
+    def context_usage(self) -> ContextUsage | None:
         """How full the window is."""
         return self._parts.facts.context_usage()
+
+    def stats(self) -> SessionStats:
+        """The session in numbers: tokens and money so far."""
+        return self._parts.facts.stats()
+
+    def since_session_ms(self) -> int:
+        """How long the session has been going on."""
+        return self._core.since_session_ms()
 
     def system_prompt(self) -> str:
         """The prompt, as it would be now."""

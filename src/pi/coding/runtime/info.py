@@ -13,7 +13,7 @@ from pi.base.records import UNSET
 from pi.coding.runtime.commands import Command, listed_commands
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionInfoChanged
-from pi.coding.runtime.results import ContextUsage, ForkPoint, SessionState, SessionStats
+from pi.coding.runtime.results import ForkPoint, SessionState
 from pi.coding.runtime.stats import (
     context_usage,
     last_answer_text,
@@ -24,6 +24,7 @@ from pi.coding.session.entries import Label, MessageEntry, SessionHeader, Sessio
 from pi.coding.session.messages import SessionMessage
 from pi.coding.session.naming import clean_name
 from pi.coding.session.navigation import spoken_text
+from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.session.tree_view import TreeNode, session_tree, tree_json
 
 

@@ -21,6 +21,18 @@ class ToolWishes(Record):
     any: bool = True
     """``--no-tools`` says no."""
 
+    def within(self, limits: ToolWishes) -> ToolWishes:
+        """These wishes as far as ``limits`` allow them."""
+        only = self.only
+        if limits.only is not None:
+            only = limits.only if only is None else tuple(n for n in only if n in limits.only)
+        return ToolWishes(
+            only=only,
+            without=(*limits.without, *self.without),
+            built_in=self.built_in and limits.built_in,
+            any=self.any and limits.any,
+        )
+
 
 class SessionOptions(Record):
     """Everything that may be said; what is left out is discovered or has its default."""

@@ -112,11 +112,11 @@ class Prompting:
             await queue(message)
             await _call(accepted)
             return None
-        await self._when_idle.done()
-        self._check()
-        await self.prepare()
-        more = await self._instructed(text, given.images)
-        await _call(accepted)
+        async with self._when_idle.kept_off():
+            self._check()
+            await self.prepare()
+            more = await self._instructed(text, given.images)
+            await _call(accepted)
         return await core.agent.prompt((message, *more))
 
     async def steer(

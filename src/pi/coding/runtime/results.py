@@ -23,39 +23,6 @@ class SessionState(Record):
     pending_message_count: int
 
 
-class TokenTotals(Record):
-    """Tokens of everything that was ever asked in a session."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    total: int = 0
-
-
-class ContextUsage(Record):
-    """How full the window is; unknown after a compaction until the next answer."""
-
-    tokens: int | None
-    context_window: int
-    percent: float | None
-
-
-class SessionStats(Record):
-    """A session in numbers."""
-
-    session_file: str | UnsetType = UNSET
-    session_id: str
-    user_messages: int
-    assistant_messages: int
-    tool_calls: int
-    tool_results: int
-    total_messages: int
-    tokens: TokenTotals
-    cost: float
-    context_usage: ContextUsage | UnsetType = UNSET
-
-
 class CycledModel(Record):
     """The model after cycling to it."""
 

@@ -18,10 +18,11 @@ from pi.ai.messages import Image, Json
 from pi.ai.models.model import Model
 from pi.base.records import replace
 from pi.coding.runtime.events import Streaming
-from pi.coding.runtime.results import SessionState, SessionStats
+from pi.coding.runtime.results import SessionState
 from pi.coding.runtime.rpc_process import RpcProcess, rpc_process
 from pi.coding.runtime.watching import AgentSessionEvent, EventFeed, events_during
 from pi.coding.session.messages import SessionMessage
+from pi.coding.session.numbers import SessionStats
 from pi.coding.shell.user_commands import BashResult
 
 log = logging.getLogger(__name__)

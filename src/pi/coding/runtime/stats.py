@@ -8,7 +8,7 @@ from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessa
 from pi.base.records import UNSET
 from pi.coding.compaction.measuring import tokens_in_use
 from pi.coding.runtime.core import Core
-from pi.coding.runtime.results import ContextUsage, SessionState, SessionStats, TokenTotals
+from pi.coding.runtime.results import SessionState
 from pi.coding.session.context import message_of
 from pi.coding.session.entries import (
     BranchSummary,
@@ -17,6 +17,7 @@ from pi.coding.session.entries import (
     MessageEntry,
     UsageEntry,
 )
+from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
 
 
 def session_stats(core: Core) -> SessionStats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import TypeAlias
 
@@ -17,26 +18,41 @@ log = logging.getLogger(__name__)
 
 
 class WhenIdle:
-    """Carries out acts one after another, each when no run is under way."""
+    """Carries out acts one after another, each when no run is under way or about to begin."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._acts: deque[Act] = deque()
+        self._acts: deque[tuple[Act, bool]] = deque()
+        """Those that wait, and whether prompts wait for them."""
         self._worker: asyncio.Task[None] | None = None
+        self._acting = False
+        self._preparing = 0
+        """Prompts of which the run is about to begin."""
+        self._changed = asyncio.Event()
 
-    def add(self, act: Act) -> None:
-        """Have ``act`` carried out at the next rest, behind those that wait already."""
-        self._acts.append(act)
+    def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
+        """Have ``act`` carried out at the next rest, behind those that wait already.
+
+        The next prompt waits for it, unless it need not come ``before_next_prompt``.
+        """
+        self._acts.append((act, before_next_prompt))
         if self._worker is None:
             # A context of its own: whoever adds it may be inside the run that is waited for.
             self._worker = asyncio.get_running_loop().create_task(
                 self._work(), name="when idle", context=Context()
             )
 
-    async def done(self) -> None:
-        """Until nothing waits any more; the next prompt comes after that."""
-        if self._worker is not None and self._worker is not asyncio.current_task():
-            await asyncio.wait({self._worker})
+    @asynccontextmanager
+    async def kept_off(self) -> AsyncIterator[None]:
+        """While a prompt is prepared: first come the acts it waits for, then no other begins."""
+        while self._holds_prompts and self._worker is not asyncio.current_task():
+            await self._changed.wait()
+        self._preparing += 1
+        try:
+            yield
+        finally:
+            self._preparing -= 1
+            self._tell()
 
     async def close(self) -> None:
         """Give up what still waits."""
@@ -48,11 +64,31 @@ class WhenIdle:
     async def _work(self) -> None:
         try:
             while self._acts:
-                await self._agent.wait_for_idle()
-                act = self._acts.popleft()
+                await self._rest()
+                act, _ = self._acts.popleft()
+                self._acting = True
                 try:
                     await act()
                 except Exception:
                     log.exception("what waited for the agent's rest failed")
+                finally:
+                    self._acting = False
+                    self._tell()
         finally:
             self._worker = None
+            self._tell()
+
+    async def _rest(self) -> None:
+        await self._agent.wait_for_idle()
+        while self._preparing:
+            await self._changed.wait()
+            await self._agent.wait_for_idle()
+
+    @property
+    def _holds_prompts(self) -> bool:
+        return self._acting or any(first for _, first in self._acts)
+
+    def _tell(self) -> None:
+        """Have everybody who waits look again."""
+        self._changed.set()
+        self._changed = asyncio.Event()

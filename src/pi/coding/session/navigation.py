@@ -1,4 +1,4 @@
-"""Going to another entry of the tree, to go on from there. Nothing is written."""
+"""Where going to another entry of the tree leads, to go on from there. Nothing is moved."""
 
 from __future__ import annotations
 
@@ -24,13 +24,6 @@ def landing(log: SessionLog, id: str) -> Landing:
         return Landing(leaf_id=id)
     before = log.tree.parent(log.tree.place(id))
     return Landing(leaf_id=None if before is None else log.tree.outlines[before].id, text=text)
-
-
-def navigate(log: SessionLog, id: str) -> Landing:
-    """Go to an entry."""
-    there = landing(log, id)
-    log.move_to(there.leaf_id)
-    return there
 
 
 def spoken_text(entry: Entry) -> str | None:

@@ -25,7 +25,7 @@ from pi.coding.shell.output import Output
 from pi.coding.shell.spill import SpillFolder
 
 if TYPE_CHECKING:
-    from pi.coding.shell.terminal import Terminal
+    from pi.base.processes.terminal import Terminal
 
 READ_SIZE = 65536
 GRACE = 1.0
@@ -103,8 +103,6 @@ class LocalShell:
         try:
             async with child:
                 try:
-                    if terminal is not None:
-                        await terminal.attach(child)
                     async with asyncio.timeout(timeout):
                         end = await _listen(child, output, on_text)
                 except TimeoutError:
@@ -132,12 +130,8 @@ class LocalShell:
         shell = find_shell(options.path, environ=variables, platform=self._platform)
         lineage = f"{variables[MARKER]}.{self._lineage}" if MARKER in variables else self._lineage
         words = [shell, *(["-l"] if options.login else []), "-c", _line(command, options, shell)]
-        child = await spawn(
-            [*terminal.relay, *words] if terminal else words,
-            cwd=cwd or self._cwd(),
-            env={**variables, MARKER: lineage},
-            stdin="pipe" if terminal else "null",
-        )
+        start = terminal.spawn if terminal else spawn
+        child = await start(words, cwd=cwd or self._cwd(), env={**variables, MARKER: lineage})
         self._started.append(child)
         return child
 

@@ -13,6 +13,7 @@ from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
 from pi.ai.messages import Json
 from pi.base.processes import SpawnFailed
+from pi.base.processes.terminal import Terminal
 from pi.base.records import UNSET, Meta, Record, UnsetType, field
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.fixups import Fixed, fixed, without_limits
@@ -21,7 +22,6 @@ from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import Output
-from pi.coding.shell.terminal import Terminal
 from pi.coding.tools.bash import Progress, cannot_start, checked_timeout, result_of, with_remark
 from pi.coding.tools.descriptions import PREFER_STRICT, description
 
@@ -67,7 +67,7 @@ class ExtendedOptions(Record):
     background_after: float | None = None
     """Seconds after which a command that still runs becomes a job."""
     terminals: bool = False
-    """Whether there is a screen to show one on, and ``PI_NO_PTY`` does not forbid it."""
+    """Whether ``pty`` has an effect: there is somebody to show it to, and nobody forbids it."""
 
 
 class Surroundings(Record):
@@ -156,20 +156,21 @@ async def _as_job(
 async def _in_terminal(call: Call, around: Surroundings, ctx: ToolContext) -> ToolResult:
     terminal, output = Terminal(), around.shell.new_output(harmless=True)
     around.open_terminal(terminal, output)
-    ctx.update(ToolResult())
-    try:
-        end = await around.shell.run(
-            call.command,
-            output=output,
-            cwd=call.cwd,
-            env={**call.env, "TERM": "xterm-256color"},
-            timeout=call.timeout,
-            terminal=terminal,
-        )
-    except (NoShell, SpawnFailed) as problem:
-        raise cannot_start(problem) from problem
-    except asyncio.CancelledError:
-        raise ToolFailed(with_remark(output.written(), "Command aborted")) from None
+    async with Progress(ctx.update, output) as progress:
+        try:
+            end = await around.shell.run(
+                call.command,
+                output=output,
+                cwd=call.cwd,
+                env=call.env,
+                timeout=call.timeout,
+                terminal=terminal,
+                on_text=progress.changed,
+            )
+        except (NoShell, SpawnFailed) as problem:
+            raise cannot_start(problem) from problem
+        except asyncio.CancelledError:
+            raise ToolFailed(with_remark(output.written(), "Command aborted")) from None
     return _result(end, output, call)
 
 

@@ -27,7 +27,6 @@ class Passages:
     """A text in which passages are looked for."""
 
     def __init__(self, text: str) -> None:
-        self._original = text
         self.text = text.replace("\r\n", "\n")
         """With line feeds only."""
         self._returns = _returns(text)

@@ -80,12 +80,6 @@ def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
     }
 
 
-def make_tools(place: Workplace, names: tuple[str, ...] = DEFAULT_TOOLS) -> list[AgentTool]:
-    """The tools called ``names``, in that order; names that are not built in are left out."""
-    tools = built_in_tools(place)
-    return [tools[name].make() for name in names if name in tools]
-
-
 # These are off unless somebody wants them, so that a start does not import them. ----------------
 
 

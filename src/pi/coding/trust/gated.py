@@ -10,13 +10,19 @@ PROJECT_FOLDER = ".pi"
 GATED = (
     "settings.json",
     "extensions",
+    "tools",
     "skills",
     "prompts",
+    "rules",
     "themes",
     "SYSTEM.md",
     "APPEND_SYSTEM.md",
 )
 """Names below ``.pi``."""
+OTHER_AGENTS = (".claude", ".codex", ".agents", ".gemini", ".cursor", ".windsurf")
+"""Folders of other agents, below which ``rules`` are instructions as well."""
+CLINE_RULES = ".clinerules"
+"""Those of another one: a folder or a file, of which the nearest here or above counts."""
 CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """Instructions for the agent; in every directory the first one that is there counts."""
 
@@ -25,8 +31,10 @@ def gated_in(cwd: Path, *, home: Path) -> tuple[Path, ...]:
     """What is there that only a trusted project may bring along."""
     folder = cwd / PROJECT_FOLDER
     own = [folder / name for name in GATED]
-    if cwd != home:  # whose .env is the person's own
+    if cwd != home:  # where these are the person's own
         own.append(cwd / ".env")
+        own += (cwd / agent / "rules" for agent in OTHER_AGENTS)
+    own += (each / CLINE_RULES for each in (cwd, *cwd.parents) if each != home)
     found = [path for path in own if os.path.lexists(path)]
     found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))
     found += (path for directory in (cwd, *cwd.parents) for path in context_file(directory))

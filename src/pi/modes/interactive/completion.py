@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.base.records import UnsetType
 from pi.coding.runtime.host import Host
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
@@ -40,7 +39,7 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
     return own + [
         Command(
             name=command.name,
-            description="" if isinstance(command.description, UnsetType) else command.description,
+            description=command.description or "",
             complete=_completing(port, command.name) if command.source == "extension" else None,
         )
         for command in port.facts.commands()

@@ -31,6 +31,9 @@ class SettingsFollower:
         self._settings: Settings | None = None
         self._theme: tuple[str | None] | None = None
         """What the settings said of the theme when they were last looked at."""
+        self._has_begun = False
+        self._missing: str | None = None
+        """A theme that was not found before extensions could say which ones they know."""
 
     def follow(self, settings: Settings) -> None:
         """Do what they say; another folder has others."""
@@ -38,6 +41,12 @@ class SettingsFollower:
             self._settings = settings
             settings.on_change(self._apply)
         self._apply()
+
+    def begun(self) -> None:
+        """Look once more for a theme that was not found: all that there are are known now."""
+        self._has_begun = True
+        if self._missing is not None:
+            self._use(self._missing)
 
     def image_limits(self) -> ImageLimits:
         """What pictures have to fit that go with a message."""
@@ -66,8 +75,15 @@ class SettingsFollower:
             return
         first = self._wanted_theme if self._theme is None else None
         self._theme = (values.theme,)
+        self._use(first or values.theme)
+
+    def _use(self, theme: str | None) -> None:
+        self._missing = None
         try:
-            self._frame.themes.use(first or values.theme)
+            self._frame.themes.use(theme)
         except BadTheme as problem:
+            if not self._has_begun:
+                self._missing = theme
+                return
             self._transcript.notice(problem.explain(), "warning")
             self._frame.tui.request_render()

@@ -62,30 +62,11 @@ class Frame:
             follow_scheme=follows_terminal(start.theme or values.theme),
             on_gone=on_gone,
         )
-        appearance = self.tui.appearance
-        self.theme = Theme(built_in(appearance.scheme), capabilities.colours)
-        self.themes = ThemeChoice(
-            self.theme,
-            files=lambda: themes_in(start.agent_dir / "themes"),
-            scheme=lambda: appearance.scheme,
-            redraw=self.tui.reset_display,
-        )
-        with suppress(BadTheme):  # the session knows of more themes, and tells what is wrong
-            self.themes.use(start.theme or values.theme)
-        appearance.on_change(self.themes.scheme_changed)
+        self.theme = Theme(built_in(self.tui.appearance.scheme), capabilities.colours)
+        self.themes = self._new_themes(start, values)
         self.keymap = Keymap(platform=platform_of(start.system, start.environ))
         self.problems += load_keys(self.keymap, start.agent_dir)
-        self.composer = Composer(
-            self.theme,
-            self.keymap,
-            tasks=tasks,
-            screen_rows=lambda: terminal.size.rows,
-            request_render=self.tui.request_render,
-        )
-        self.composer.arrange(
-            padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
-        )
-        self.composer.show_level(values.default_thinking_level)
+        self.composer = self._new_composer(tasks, values)
         self.header = Container()
         """For what stands above the conversation."""
         self.above = Container(self.header)
@@ -100,6 +81,38 @@ class Frame:
         self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
         self.fullscreen: Fullscreen | None = None
         """Only when the whole screen is ours."""
+        self._put_together(values)
+        self.tui.set_focus(self.composer.prompt)
+
+    def _new_themes(self, start: Start, values: EarlySettings) -> ThemeChoice:
+        appearance = self.tui.appearance
+        themes = ThemeChoice(
+            self.theme,
+            files=lambda: themes_in(start.agent_dir / "themes"),
+            scheme=lambda: appearance.scheme,
+            redraw=self.tui.reset_display,
+        )
+        with suppress(BadTheme):  # the session knows of more themes, and tells what is wrong
+            themes.use(start.theme or values.theme)
+        appearance.on_change(themes.scheme_changed)
+        return themes
+
+    def _new_composer(self, tasks: TaskScope, values: EarlySettings) -> Composer:
+        composer = Composer(
+            self.theme,
+            self.keymap,
+            tasks=tasks,
+            screen_rows=lambda: self.tui.terminal.size.rows,
+            request_render=self.tui.request_render,
+        )
+        composer.arrange(
+            padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
+        )
+        composer.show_level(values.default_thinking_level)
+        return composer
+
+    def _put_together(self, values: EarlySettings) -> None:
+        """Put every part on the screen, from top to bottom."""
         for part in (
             self._top(values),
             self.passing,
@@ -110,7 +123,6 @@ class Frame:
             self.bottom,
         ):
             self.tui.add_child(part)
-        self.tui.set_focus(self.composer.prompt)
 
     def _top(self, values: EarlySettings) -> Component:
         if values.tui_mode == "regular":

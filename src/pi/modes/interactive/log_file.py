@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pi.base.files import private_directory
-from pi.coding.export.redaction import Redactor
+from pi.coding.export.redaction import Redact, Redactor
 
 NAME = "pi.log"
 MOST_BYTES = 2_000_000
 BACKUPS = 3
 
 
-def start_log(agent_dir: Path, environ: Mapping[str, str]) -> Callable[[], None]:
+def start_log(
+    agent_dir: Path, environ: Mapping[str, str], *, redact: Redact | None = None
+) -> Callable[[], None]:
     """Write what modules log into a file; gives what ends that.
 
-    Keys of providers in ``environ`` never get into it, nor whatever has the shape of a key.
+    Keys of providers in ``environ`` never get into it, nor whatever has the shape of a key, nor
+    what extensions ``redact``.
     """
     # Not at the top: these load modules that nothing before the first frame needs.
     from logging.handlers import RotatingFileHandler
@@ -29,7 +32,7 @@ def start_log(agent_dir: Path, environ: Mapping[str, str]) -> Callable[[], None]
         folder / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
     secrets = [environ[name] for name in credential_variables() if environ.get(name)]
-    handler.setFormatter(_Masking(Redactor(secrets)))
+    handler.setFormatter(_Masking(Redactor(secrets), redact))
     root = logging.getLogger()
     root.addHandler(handler)
     if root.level > logging.INFO or root.level == logging.NOTSET:
@@ -45,10 +48,22 @@ def start_log(agent_dir: Path, environ: Mapping[str, str]) -> Callable[[], None]
 class _Masking(logging.Formatter):
     """A line per record, with the traceback below it, all masked."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, redact: Redact | None) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
         self._redactor = redactor
+        self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text without secrets."""
-        return self._redactor.text(super().format(record))
+        return self._redactor.text(self._redacted(super().format(record)))
+
+    def _redacted(self, text: str) -> str:
+        if self._redact is None:
+            return text
+        redact, self._redact = self._redact, None  # what a redactor logs itself must not call it
+        try:
+            return redact(text)
+        except Exception as problem:
+            return f"A line is left out: an extension could not redact it ({problem!r})."
+        finally:
+            self._redact = redact

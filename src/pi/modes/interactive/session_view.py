@@ -81,7 +81,7 @@ class SessionView:
 
     async def open(self, early: list[str]) -> None:
         """Open the session, show it, and deliver what was said meanwhile."""
-        self._end_log = start_log(self._start.agent_dir, self._start.environ)
+        self._end_log = start_log(self._start.agent_dir, self._start.environ, redact=self._redacted)
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
         for text in early:
@@ -110,6 +110,7 @@ class SessionView:
         self._extensions.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
         if opened.begin is not None:
             await opened.begin()
+        self._follower.begun()
         self._extensions.tell_problems()
         if opened.news is not None:
             self._tasks.start(self._tell_news(opened.news), name="looking for news")
@@ -271,6 +272,12 @@ class SessionView:
         self._status.refresh()
 
     # The world ------------------------------------------------------------------------------------
+
+    def _redacted(self, text: str) -> str:
+        """``text`` as the log may have it."""
+        if self._opened is None:
+            return text
+        return self._opened.port.extensions.redacted(text, "log")
 
     def _cwd(self) -> Path:
         if self._opened is None:

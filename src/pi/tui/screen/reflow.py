@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pi.base.records import Record
 from pi.tui.screen.rows import Caret
 from pi.tui.text.ansi import strip_sequences
-from pi.tui.text.width import visible_width
+from pi.tui.text.width import grapheme_width, graphemes, visible_width
 
 _NEAR = 100
 """Rows around the counted place in which the seam is looked for."""
@@ -38,19 +38,43 @@ def reflow(
 
     ``below`` counts the empty rows of the screen under them. What no longer fits into the height
     is first given up at the bottom, as far as the cursor; then everything is wrapped, and what is
-    too much leaves at the top. It may be more than is told: tmux also wraps cells that were erased.
+    too much leaves at the top. This is what tmux does, if the rows were written as
+    ``RowPrinter(erases_first=True)`` writes them.
     """
     rows = [*painted, *[""] * below]
     too_many = max(0, len(rows) - height)
     kept = max(cursor.row + 1, len(rows) - too_many)
-    heights = [max(1, -(-visible_width(row) // width)) for row in rows[:kept]]
-    above = sum(heights[: cursor.row]) + cursor.column // width
+    heights = [len(_pieces(row, width)) for row in rows[:kept]]
+    above = sum(heights[: cursor.row]) + _piece_of(cursor.column, rows[cursor.row], width)
     lost, pushed = max(0, sum(heights) - height), 0
     while pushed < cursor.row and lost > 0:
         lost -= heights[pushed]
         pushed += 1
     gone = sum(heights[:pushed])
     return Reflowed(max(above - gone, 0), pushed, rest=max(-lost, 0))
+
+
+def _pieces(row: str, width: int) -> list[int]:
+    """How many columns each line has that a row is wrapped into; a wide character is never cut."""
+    columns = visible_width(row)
+    if columns <= width:
+        return [columns]
+    pieces = [0]
+    for grapheme in graphemes(strip_sequences(row)):
+        taken = grapheme_width(grapheme)
+        if pieces[-1] + taken > width:
+            pieces.append(0)
+        pieces[-1] += taken
+    return pieces
+
+
+def _piece_of(column: int, row: str, width: int) -> int:
+    """Which line of a wrapped row has a column; the last one what is behind its end."""
+    pieces, place = _pieces(row, width), 0
+    while place < len(pieces) - 1 and column >= pieces[place]:
+        column -= pieces[place]
+        place += 1
+    return place
 
 
 def same_place(history: Sequence[str], rest: Sequence[str], frame: Sequence[str]) -> int:

@@ -59,12 +59,15 @@ class Caret(NamedTuple):
 class RowPrinter:
     """Turns rows into bytes for a window of ``width`` columns.
 
-    A row that is too wide is cut and logged, or raises ``LineTooWide`` if ``strict``.
+    A row that is too wide is cut and logged, or raises ``LineTooWide`` if ``strict``. With
+    ``erases_first`` nothing is erased behind a row: cells that were written once and then erased
+    still count for tmux when it wraps its rows, unless the whole row was erased.
     """
 
-    def __init__(self, width: int, *, strict: bool = False) -> None:
+    def __init__(self, width: int, *, strict: bool = False, erases_first: bool = False) -> None:
         self._width = width
         self._strict = strict
+        self._erases_first = erases_first
 
     def whole(self, row: str, *, fresh: bool = False) -> str:
         """A complete row for the beginning of a line, which is blank already if ``fresh``."""
@@ -72,7 +75,8 @@ class RowPrinter:
         text = row + END_OF_STYLES
         if fresh:
             return text
-        if is_image(row) or self._may_fall_short(row, columns):
+        is_short = self._erases_first and columns < self._width
+        if is_short or is_image(row) or self._may_fall_short(row, columns):
             return ERASE_ROW + text
         return text + ERASE_REST if columns < self._width else text
 
@@ -80,13 +84,14 @@ class RowPrinter:
         """The least to write over ``old`` so that ``new`` stands there."""
         new, columns = self._fitted(new)
         start, state = _where_they_part(old, new)
-        if start == 0 or is_image(old) or is_image(new):
+        is_shorter = columns < min(visible_width(old), self._width)
+        if start == 0 or is_image(old) or is_image(new) or (is_shorter and self._erases_first):
             return Change(0, self.whole(new))
         opening, rest = state.opening(), new[start:]
         text = opening + rest + (END_OF_STYLES if opening or "\x1b" in rest else "")
         if self._may_fall_short(rest, columns):
             text = ERASE_REST + text
-        elif columns < min(visible_width(old), self._width):
+        elif is_shorter:
             text += ERASE_REST
         return Change(visible_width(new[:start]), text)
 

@@ -13,6 +13,7 @@ from enum import Enum
 from pi.base.records import Record
 from pi.tui.screen import emitters
 from pi.tui.screen.audit import first_row_to_commit_again
+from pi.tui.screen.checkpoints import ASK_SIZE, Checkpoint, Checkpoints
 from pi.tui.screen.compositing import Layer, composite
 from pi.tui.screen.emitters import Pen
 from pi.tui.screen.ledger import Ledger, advance
@@ -60,6 +61,8 @@ class _Window:
     def __init__(self, rows: int = 1) -> None:
         self.rows = [""] * rows
         self.cursor = Caret(rows - 1, 0)
+        self.way = ""
+        """What brings the cursor where it is said to be, if that is not known."""
         self.cursor_is_shown = False
         self.is_covered = False
         """Whether an overlay lies over the rows."""
@@ -72,18 +75,23 @@ class Screen:
 
     ``synchronized`` brackets every write so that the terminal shows it at once; ``show_cursor``
     lets the terminal's own cursor be seen where the focused component wants it. The window begins
-    where the cursor stands when the first frame is painted.
+    where the cursor stands when the first frame is painted. ``in_pane`` writes rows so that a
+    multiplexer wraps exactly what is seen of them, and asks it at which size it took each frame.
     """
 
-    def __init__(self, width: int, height: int, *, strict: bool = False) -> None:
+    def __init__(
+        self, width: int, height: int, *, strict: bool = False, in_pane: bool = False
+    ) -> None:
         self.synchronized = False
         self.show_cursor = False
         self.ledger = Ledger()
         self._strict = strict
+        self._in_pane = in_pane
         self._set_size(width, height)
         self._history: list[str] = []
         self._frame = Frame((), 0)
         self._window = _Window()
+        self._checkpoints = Checkpoints()
         self._unplaced: list[str] | None = None
         """Rows that were not history yet when the width changed; the next frame has them too."""
 
@@ -103,12 +111,26 @@ class Screen:
             self._audit(frame)
         is_new = repaint is Repaint.EVERYTHING
         paint = self._prepared(frame, layers, frozen=bool(layers) and not is_new)
-        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
+        pen = self._pen()
         self._emit(pen, paint, repaint)
         pen.row -= len(paint.chunk)
         self._place_cursor(pen, paint)
         self._keep(frame, paint, is_covered=bool(layers))
-        return self._bracketed(pen.text())
+        text = self._bracketed(pen.text())
+        if not (text and self._in_pane):
+            return text
+        self._checkpoints.ask(self._checkpoint())
+        return text + ASK_SIZE
+
+    def took_frame_at(self, width: int, height: int) -> None:
+        """The terminal says which size it had when it took the oldest frame not yet spoken of.
+
+        If it was higher nothing is wrong: a frame depends only on the rows above the cursor.
+        """
+        # tmux before 3.4 tells the width where the height belongs.
+        sizes = ((width, height), (height, width))
+        fits = any(w == self._width and h >= self._height for w, h in sizes)
+        self._checkpoints.answer(fits=fits)
 
     def resize(self, width: int, height: int) -> None:
         """Take another size; the next paint must write everything anew."""
@@ -121,44 +143,62 @@ class Screen:
 
         Rows that the resize has moved into history are history now, as far as they were final.
         ``grown`` is the frame as it is by now, at the old width: more than was painted may have
-        been said since the size began to change.
+        been said since the size began to change. If frames were written for a size that the
+        terminal no longer had, what stands there is what the last one before them left, and they
+        have disturbed it: it is written again, maybe twice.
         """
+        good = self._checkpoints.last_good()
+        if good is not None:
+            self._go_back(good)
         window, ledger = self._window, self.ledger
         # Once there is history, the window begins at the top of the screen.
         below = self._height - len(window.rows) if self._history else 0
         after = reflow(window.rows, window.cursor, below=below, width=width, height=height)
         rest = after.rest
-        if after.pushed and not window.is_covered and ledger.top == ledger.committed:
-            end = min(ledger.top + after.pushed, self._frame.boundary)
+        # A row that has left only in part may be disturbed in the other one.
+        pushed = after.pushed - (1 if good is not None and rest else 0)
+        if pushed and not window.is_covered and ledger.top == ledger.committed:
+            end = min(ledger.top + pushed, self._frame.boundary)
             self._history += map(without_markers, self._frame.rows[ledger.committed : end])
             self.ledger = Ledger(committed=len(self._history), top=len(self._history))
             if end == ledger.top + after.pushed:
                 rest = 0  # it stays where it is and follows the beginning of its row
-        if width != self._width:
+        if width != self._width and self._unplaced is None:
             rows = self._frame.rows if grown is None else grown
             self._unplaced = list(rows[self.ledger.committed :])
+        if good is not None and len(window.rows) == self._height:
+            self._window = _disturbed(window, before=self._height, height=height)
+        else:
+            self._window = _Window(rest + after.cursor_row + 1)
         self._set_size(width, height)
-        self._window = _Window(rest + after.cursor_row + 1)
         self._window.cursor_is_shown = window.cursor_is_shown
+        self._checkpoints.begin(self._checkpoint())
 
     def leave(self) -> str:
         """Bytes that put the cursor below the window, which then belongs to the terminal."""
-        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
+        pen = self._pen()
         pen.move(len(self._window.rows) - 1)
         if self._window.rows != [""]:
             pen.put("\r\n")
         self._window = _Window()
+        self._checkpoints.begin()  # others write now, and its answers may be lost
         return pen.text()
+
+    def _pen(self) -> Pen:
+        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
+        if self._window.way:
+            pen.put(self._window.way)
+        return pen
 
     def _set_size(self, width: int, height: int) -> None:
         self._width, self._height = max(width, 1), max(height, 1)
-        self._printer = RowPrinter(self._width, strict=self._strict)
+        self._printer = RowPrinter(self._width, strict=self._strict, erases_first=self._in_pane)
 
     def _audit(self, frame: Frame) -> None:
         restart = first_row_to_commit_again(self._history, self._frame.rows, frame.rows)
         if restart is not None:
             log.info("rows from %d of %d in history changed", restart, len(self._history))
-            del self._history[restart:]
+            self._cut_history(restart)
             self.ledger = Ledger(committed=restart, top=self.ledger.top)
 
     def _place_history(self, frame: Frame, unplaced: Sequence[str]) -> None:
@@ -166,6 +206,32 @@ class Screen:
         committed = same_place(self._history, unplaced, frame.rows)
         self._history = [without_markers(row) for row in frame.rows[:committed]]
         self.ledger = Ledger(committed=committed, top=committed)
+        self._frame = frame
+        self._checkpoints.begin(self._checkpoint())
+
+    def _cut_history(self, rows: int) -> None:
+        if rows < len(self._history):
+            del self._history[rows:]
+            self._checkpoints.cut(rows)
+
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            ledger=self.ledger,
+            rows=self._frame.rows,
+            boundary=self._frame.boundary,
+            window=self._window.rows,
+            cursor=self._window.cursor,
+            is_covered=self._window.is_covered,
+        )
+
+    def _go_back(self, checkpoint: Checkpoint) -> None:
+        """Take what was painted since then as never written."""
+        log.info("frames were taken at another size; back to %s", checkpoint.ledger)
+        self.ledger = checkpoint.ledger
+        self._frame = Frame(checkpoint.rows, checkpoint.boundary)
+        del self._history[self.ledger.committed :]
+        self._window.rows, self._window.cursor = list(checkpoint.window), checkpoint.cursor
+        self._window.is_covered = checkpoint.is_covered
 
     def _prepared(self, frame: Frame, layers: Sequence[Layer], *, frozen: bool) -> _Paint:
         rows, height = frame.rows, self._height
@@ -217,10 +283,10 @@ class Screen:
 
     def _keep(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
         """Take note of what stands on the terminal now."""
-        del self._history[paint.ledger.committed :]
+        self._cut_history(paint.ledger.committed)
         self._history += paint.chunk
         self._frame, self.ledger, self._unplaced = frame, paint.ledger, None
-        self._window.rows = paint.window
+        self._window.rows, self._window.way = paint.window, ""
         self._window.is_covered, self._window.is_trusted = is_covered, True
 
     def _bracketed(self, text: str) -> str:
@@ -228,3 +294,18 @@ class Screen:
             return ""
         text = f"{WRAP_OFF}{text}{WRAP_ON}"
         return f"{BEGIN_SYNC}{text}{END_SYNC}" if self.synchronized else text
+
+
+def _disturbed(window: _Window, *, before: int, height: int) -> _Window:
+    """A window that filled the screen until frames were written that did not fit any more.
+
+    They left the cursor anywhere. Rows that history may have given back are left alone: those by
+    which the screen is higher, and as many as a screen that gets lower and higher gives up at its
+    end, below the cursor.
+    """
+    kept = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
+    kept = min(kept, height - 1)
+    found = _Window(height - kept)
+    found.cursor = Caret(0, 0)
+    found.way = f"\x1b[{height}A" + (f"\x1b[{kept}B" if kept else "")
+    return found

@@ -140,7 +140,7 @@ async def test_who_gives_up_ends_the_login(http: HttpClient, settings: LoginSett
 async def test_a_login_ends_when_nobody_comes(http: HttpClient, settings: LoginSettings) -> None:
     clock, ui = FakeClock(), ScriptedUI()
     waiting = asyncio.create_task(browser_login(ui, http, clock, settings))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await ui.asked.wait()
 
     await clock.advance(LOGIN_SECONDS)
@@ -152,7 +152,7 @@ async def test_a_login_ends_when_nobody_comes(http: HttpClient, settings: LoginS
 async def test_cancelling_closes_the_listener(http: HttpClient, settings: LoginSettings) -> None:
     ui = ScriptedUI()
     waiting = asyncio.create_task(browser_login(ui, http, CLOCK, settings))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await ui.asked.wait()
     (shown,) = (notice for notice in ui.notices if isinstance(notice, AuthUrl))
     port = urlsplit(parse_qs(urlsplit(shown.url).query)["redirect_uri"][0]).port

@@ -60,7 +60,7 @@ class Asked:
         clock = FakeClock(now_ms=7)
         builder = MessageBuilder(target, now_ms=0)
         async with (
-            asyncio.timeout(10),
+            asyncio.timeout(30),
             raw_server(self.serve) as server,
             HttpClient(environ={}) as http,
         ):

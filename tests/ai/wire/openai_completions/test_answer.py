@@ -64,7 +64,7 @@ async def server(answers: Sequence[bytes]) -> AsyncIterator[Server]:
 
 async def asked(call: Call) -> tuple[AssistantMessage, EventStream]:
     clock = FakeClock()
-    async with asyncio.timeout(10), HttpClient(environ={}) as client:
+    async with asyncio.timeout(30), HttpClient(environ={}) as client:
         services = Services(http=client, clock=clock, environ={})
         builder = MessageBuilder(call.model, now_ms=clock.now_ms())
         stream = EventStream(builder, lambda filled, flush: answer(call, filled, flush, services))

@@ -43,7 +43,7 @@ class Talk:
         )
 
     async def ask(self, *messages: Message, **options: object) -> AssistantMessage:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             return await self.stream(*messages, **options).result()
 
 

@@ -131,7 +131,7 @@ async def test_a_socket_that_ended_while_it_rested_is_replaced() -> None:
 
     async with connected(script, replying(says("b", "resp_2"))) as (server, led):
         first = await led.ask(user("hi"))
-        await asyncio.wait_for(server.ended[0].wait(), 5)
+        await asyncio.wait_for(server.ended[0].wait(), 30)
         second = await led.ask(user("hi"), first, user("go"))
 
     assert (second.text, len(server.connections)) == ("b", 2)
@@ -210,7 +210,7 @@ async def test_aborting_closes_the_socket_at_once() -> None:
             if stream.partial.text:
                 break
         await stream.aclose()
-        await asyncio.wait_for(server.ended[0].wait(), 5)
+        await asyncio.wait_for(server.ended[0].wait(), 30)
 
     assert stream.partial.stop_reason == "aborted"
     assert stream.partial.text == "part"

@@ -59,7 +59,7 @@ async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
         second = await led.ask(user("hi"), first, user("go"))
         await led.clock.advance(2 * 60)
         await led.ask(user("hi"), first, user("go"), second, user("on"))
-        await asyncio.wait_for(server.ended[0].wait(), 5)
+        await asyncio.wait_for(server.ended[0].wait(), 30)
 
     assert sent(server) == [
         (0, None, ["user"]),
@@ -128,7 +128,7 @@ async def test_closing_the_services_closes_the_sockets() -> None:
         async with talking(server.url) as led:
             await led.ask(user("hi"))
             assert not server.ended[0].is_set()
-        await asyncio.wait_for(server.ended[0].wait(), 5)
+        await asyncio.wait_for(server.ended[0].wait(), 30)
 
 
 async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:

@@ -5,15 +5,19 @@ from dataclasses import replace
 from pi.ai.messages import Cost
 from pi.batteries.timebox.adapters.pi_session import Totals, records
 from pi.batteries.timebox.core.persist import Active, Off, budget_to_json
-from pi.coding.session.entries import (
+from pi.coding.session.entries import ModelChange
+from pi.extension import (
+    AssistantMessage,
     BranchSummary,
     Compaction,
+    Custom,
     Entry,
     MessageEntry,
-    ModelChange,
+    ToolResultMessage,
+    Usage,
     UsageEntry,
+    UserMessage,
 )
-from pi.extension import AssistantMessage, Custom, ToolResultMessage, Usage, UserMessage
 from tests.batteries.timebox.core.budgets import START, budget
 
 COST = Usage(input=1, output=2, cache_read=3, cache_write=4, cost=Cost(total=0.25))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pi.coding.runtime.results import ContextUsage, SessionState, SessionStats, TokenTotals
+from pi.coding.runtime.results import SessionState
+from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
 from pi.modes.interactive.dialogs.session_info import session_info
 
 STATE = SessionState(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pi.ai.messages import AssistantMessage, Cost, Usage
-from pi.coding.runtime.results import ContextUsage
 from pi.coding.session.entries import Entry, MessageEntry
+from pi.coding.session.numbers import ContextUsage
 from pi.modes.interactive.dialogs.usage import ChartsView, UsageView, tokens, usage_of
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme

@@ -105,6 +105,19 @@ async def test_a_provider_that_fails_is_told_and_asked_no_more() -> None:
     assert (answers, told) == ([FOUND, FOUND], ["no idea"])
 
 
+def test_a_provider_that_cannot_say_whether_tab_completes_prevents_nothing() -> None:
+    def decide(lines: Sequence[str], row: int, col: int) -> bool:
+        raise ValueError("no idea")
+
+    told: list[str] = []
+    made = Completing(lambda problem: told.append(str(problem)))
+    made.add(SimpleNamespace(should_trigger_file_completion=decide))
+
+    answers = [made.should_trigger_file_completion([""], 0, 0) for _ in range(2)]
+
+    assert (answers, told) == ([True, True], ["no idea"])
+
+
 async def test_a_provider_applies_what_it_suggests() -> None:
     class Own(Words):
         def apply_completion(self, *given: Any) -> Any:

@@ -82,3 +82,20 @@ def test_what_was_written_survives_an_editor_that_fails() -> None:
 
     assert desk.editor.get_expanded_text() == "kept"
     assert desk.problems == ["what text?"]
+
+
+def test_what_is_written_survives_an_editor_that_does_not_take_it() -> None:
+    class Stubborn(Editor):
+        def set_text(self, text: str) -> None:
+            raise ValueError("never")
+
+        def add_to_history(self, text: str) -> None:
+            raise ValueError("nor that")
+
+    desk = Desk(Stubborn())
+
+    desk.editor.set_text("kept")
+    desk.editor.add_to_history("x")
+
+    assert desk.editor.get_text() == "kept"
+    assert (desk.changes, desk.problems) == (["kept"], ["never", "nor that"])

@@ -6,7 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from pi.batteries.timebox.core.budget import Reading
 from pi.batteries.timebox.core.persist import Active, Off, TimeboxRecord, budget_from_json
-from pi.extension import Custom, Entry, Usage, UserMessage
+from pi.extension import (
+    AssistantMessage,
+    BranchSummary,
+    Compaction,
+    Custom,
+    Entry,
+    MessageEntry,
+    ToolResultMessage,
+    Usage,
+    UsageEntry,
+    UserMessage,
+)
 
 ACTIVE, OFF = "timebox-active", "timebox-off"
 """Types of the entries that records are kept in."""
@@ -24,11 +35,21 @@ class Totals:
         """Begin with what ``entries`` hold: messages, summaries, and what else has a price."""
         self._turns, self._tokens, self._cost = 0, 0, 0.0
         for entry in entries:
-            said = getattr(entry, "message", entry)
-            if isinstance(said, UserMessage):
-                self.add_turn()
-            elif isinstance(usage := getattr(said, "usage", None), Usage):
-                self.add_usage(usage)
+            match entry:
+                case MessageEntry(message=UserMessage()):
+                    self.add_turn()
+                case (
+                    MessageEntry(
+                        message=AssistantMessage(usage=Usage() as usage)
+                        | ToolResultMessage(usage=Usage() as usage)
+                    )
+                    | Compaction(usage=Usage() as usage)
+                    | BranchSummary(usage=Usage() as usage)
+                    | UsageEntry(usage=usage)
+                ):
+                    self.add_usage(usage)
+                case _:
+                    pass
 
     def add_turn(self) -> None:
         """The person has said something."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi.base.records import UNSET
-from pi.coding.runtime.results import SessionState, SessionStats
+from pi.coding.runtime.results import SessionState
+from pi.coding.session.numbers import SessionStats
 from pi.modes.interactive.dialogs.usage import tokens
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pi.ai.messages import AssistantMessage, Usage
 from pi.base.records import Record
 from pi.coding.export.totals import Spent, Totals, add_up, dollars
-from pi.coding.runtime.results import ContextUsage
 from pi.coding.session.entries import Entry, MessageEntry
+from pi.coding.session.numbers import ContextUsage
 from pi.modes.interactive.dialogs.charts import bar, sparkline
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.slicing import truncate_to_width

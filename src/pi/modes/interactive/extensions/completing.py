@@ -109,7 +109,11 @@ class _Foreign:
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
         decide = getattr(self._provider, "should_trigger_file_completion", None)
-        return decide is None or bool(decide(lines, row, col))
+        try:
+            return decide is None or bool(decide(lines, row, col))
+        except Exception as problem:
+            self._broken(self, problem)
+            return True
 
 
 def as_suggestions(found: Any) -> Suggestions | None:

@@ -26,7 +26,10 @@ class ForeignEditor:
     def __init__(self, component: Drawable, failed: Failed) -> None:
         missing = [name for name in _NEEDED if not hasattr(component, name)]
         if missing:
-            raise ExtensionError(f"{component!r} is no editor: it has no {', '.join(missing)}.")
+            raise ExtensionError(
+                f"{component!r} is no editor: it has no {', '.join(missing)}.",
+                hint=f"An editor needs {', '.join(_NEEDED)}.",
+            )
         self.on_submit: Callable[[str], None] = lambda text: None
         self.on_change: Callable[[str], None] = lambda text: None
         self.label = ""
@@ -34,8 +37,9 @@ class ForeignEditor:
         self._any.on_submit = self._submitted
         self._player = Player(component, failed)
         self._failed = failed
+        self._has_failed = False
         self._text = ""
-        """What was written when it last told."""
+        """What was written when it was last known."""
 
     @property
     def component(self) -> Drawable:
@@ -73,17 +77,17 @@ class ForeignEditor:
 
     def set_text(self, text: str) -> None:
         """Replace the text."""
-        self._any.set_text(text)
+        self._text = text
+        self._tell("set_text", text)
         self.on_change(text)
 
     def insert_text_at_cursor(self, text: str) -> None:
         """Insert text, at the end if the component does not say where its cursor is."""
-        insert = getattr(self._any, "insert_text_at_cursor", None)
-        if insert is None:
-            self.set_text(self.get_text() + text)
-        else:
-            insert(text)
+        if hasattr(self._any, "insert_text_at_cursor"):
+            self._tell("insert_text_at_cursor", text)
             self.on_change(self.get_text())
+        else:
+            self.set_text(self.get_text() + text)
 
     def add_to_history(self, text: str) -> None:
         """Make a prompt one that can be found again."""
@@ -122,11 +126,12 @@ class ForeignEditor:
         return [*fitting([self.label], width), *rows] if self.label else rows
 
     def _asked(self, tell: Callable[[], str]) -> str:
-        """What it tells; what it told last if it fails."""
-        try:
-            self._text = tell()
-        except Exception as problem:
-            self._failed(problem)
+        """What it tells; what was written last, once it has failed."""
+        if not self._has_failed:
+            try:
+                self._text = tell()
+            except Exception as problem:
+                self._fail(problem)
         return self._text
 
     def _submitted(self, text: str) -> None:
@@ -135,5 +140,13 @@ class ForeignEditor:
 
     def _tell(self, name: str, value: object) -> None:
         tell = getattr(self._any, name, None)
-        if tell is not None:
+        if tell is None:
+            return
+        try:
             tell(value)
+        except Exception as problem:
+            self._fail(problem)
+
+    def _fail(self, problem: Exception) -> None:
+        self._has_failed = True
+        self._failed(problem)

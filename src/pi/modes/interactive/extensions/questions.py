@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pi.base.errors import PiError
+from pi.coding.extension_host.descriptions import described
 from pi.coding.extension_host.drawing import Make, made
 from pi.coding.extension_host.ui import Option
 from pi.modes.interactive.dialogs import questions
@@ -100,15 +100,9 @@ class _Broken:
 
 
 def overlay_placement(wanted: Mapping[str, Any]) -> OverlayOptions:
-    """Where an overlay stands, by the names of ``OverlayOptions``; ``PiError`` for other names."""
+    """Where an overlay stands, by the names of ``OverlayOptions``."""
     options = dict(wanted)
     margin = options.get("margin")
     if isinstance(margin, Mapping):
-        options["margin"] = Margin(**margin)
-    try:
-        return OverlayOptions(**options)
-    except TypeError as problem:
-        raise PiError(
-            f"An overlay cannot be placed so: {problem}",
-            hint=f"It knows {', '.join(OverlayOptions.__struct_fields__)}.",
-        ) from problem
+        options["margin"] = described(Margin, margin, "The margin of an overlay")
+    return described(OverlayOptions, options, "The place of an overlay")

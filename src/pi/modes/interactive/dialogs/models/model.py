@@ -57,7 +57,6 @@ class ModelChoice:
 
     def __init__(self, ui: Ui, known: Known, done: Callable[[PickedModel | None], None]) -> None:
         self._theme = ui.theme
-        self._keymap = ui.keymap
         self._known = known
         self._tabs = known.tabs()
         self._tab = ALL

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.shell import pty_relay
-from pi.coding.shell.pty_relay import FRAME, SIZE
+from pi.base.processes import pty_relay
+from pi.base.processes.pty_relay import FRAME, SIZE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals are those of POSIX")
 
@@ -18,7 +18,7 @@ def relay(*command: str, keys: bytes = b"") -> subprocess.CompletedProcess[bytes
         [sys.executable, "-I", "-S", script, "80", "24", *command],
         input=keys,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
 
@@ -40,3 +40,29 @@ def test_frames_may_come_in_one_piece() -> None:
 
 def test_a_command_that_does_not_exist_fails() -> None:
     assert relay("/no/such/program").returncode != 0
+
+
+def test_without_a_terminal_the_command_runs_and_has_nothing_to_read() -> None:
+    script = """
+import sys
+from pi.base.processes.pty_relay import main
+
+def none_left():
+    raise OSError(2, "out of pty devices")
+
+sys.exit(main(sys.argv[1:], open_terminal=none_left))
+"""
+    command = ["bash", "-c", "cat; test -t 1 || echo pipe; exit 5"]
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, "80", "24", *command],
+        input=FRAME.pack(b"i", 2) + b"x\n",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.decode()) == (
+        5,
+        "PTY error: out of pty devices; the command runs without a terminal.\npipe\n",
+    )

@@ -1,0 +1,129 @@
+"""A process between a program on a terminal and us, who have pipes.
+
+Started as a script with the size and the program as arguments, with nothing but the standard
+library: it makes a terminal, runs the program in it, hands on what it writes, and ends as it ends.
+On its input come frames of one letter and a length: ``i`` for keys, ``r`` for a new size.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+FRAME = struct.Struct("!cI")
+SIZE = struct.Struct("!HH")
+READ_SIZE = 65536
+PAUSE = 0.05
+QUIET_AFTER_EXIT = 0.1
+"""Seconds of silence after the end of a program in which its background processes may write."""
+LONGEST_DRAIN = 1.0
+"""Seconds after which even a talkative one is no longer listened to."""
+
+
+def main(
+    arguments: list[str], *, open_terminal: Callable[[], tuple[int, int]] | None = None
+) -> int:
+    """Run ``COLUMNS ROWS PROGRAM ARGS…`` in a terminal; the exit code is the program's.
+
+    Where the system gives no terminal, that is said and the program runs without one.
+    """
+    columns, rows, *command = arguments
+    try:
+        ours, theirs = (open_terminal or os.openpty)()
+    except OSError as problem:
+        _run_without(command, problem)
+    resize(theirs, int(columns), int(rows))
+    pid = os.fork()
+    if pid == 0:
+        os.close(ours)
+        os.login_tty(theirs)
+        os.execvp(command[0], command)
+    os.close(theirs)
+    # Whoever ends us ends the program too: its last words are handed on, then we end with it.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return Relay(pid, ours).run()
+
+
+def _run_without(command: list[str], problem: OSError) -> NoReturn:
+    reason = problem.strerror or problem
+    os.write(1, f"PTY error: {reason}; the command runs without a terminal.\n".encode())
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the frames on our input are not for it
+    os.execvp(command[0], command)
+
+
+def resize(terminal: int, columns: int, rows: int) -> None:
+    """Tell a terminal how large it is; the program in it hears of that by a signal."""
+    import fcntl  # neither of them on Windows
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+class Relay:
+    """Carries bytes both ways until the program has ended and is quiet."""
+
+    def __init__(self, pid: int, terminal: int) -> None:
+        self._pid = pid
+        self._terminal = terminal
+        self._is_open = True
+        self._input = bytearray()
+        self._sources = [0, terminal]
+
+    def run(self) -> int:
+        """Carry on to the end; the exit code, 128 + n for a signal."""
+        ended = status = 0
+        while self._is_open and not ended:
+            self._carry(PAUSE)
+            ended, status = os.waitpid(self._pid, os.WNOHANG)
+        if not ended:
+            status = os.waitpid(self._pid, 0)[1]
+        self._sources = [self._terminal]
+        deadline = time.monotonic() + LONGEST_DRAIN
+        while self._is_open and self._carry(QUIET_AFTER_EXIT) and time.monotonic() < deadline:
+            pass
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+    def _carry(self, seconds: float) -> bool:
+        """Hand on what comes next, if it comes in time; whether there was output."""
+        ready = select.select(self._sources, [], [], seconds)[0]
+        if 0 in ready:
+            self._take_input()
+        if self._terminal in ready:
+            self._hand_on_output()
+        return self._terminal in ready
+
+    def _hand_on_output(self) -> None:
+        try:
+            data = os.read(self._terminal, READ_SIZE)
+        except OSError:  # how Linux says that nobody has the terminal open any more
+            data = b""
+        self._is_open = bool(data)
+        while data:
+            data = data[os.write(1, data) :]
+
+    def _take_input(self) -> None:
+        data = os.read(0, READ_SIZE)
+        if not data:
+            self._sources.remove(0)
+        self._input += data
+        while len(self._input) >= FRAME.size:
+            kind, length = FRAME.unpack_from(self._input)
+            frame = bytes(self._input[FRAME.size : FRAME.size + length])
+            if len(frame) < length:
+                return
+            del self._input[: FRAME.size + length]
+            if kind == b"r":
+                resize(self._terminal, *SIZE.unpack(frame))
+            else:
+                os.write(self._terminal, frame)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

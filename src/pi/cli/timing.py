@@ -1,0 +1,150 @@
+"""Where the time of a start goes: ``PI_TIMING`` and ``PI_DEBUG_STARTUP``. Loaded for them only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import TypeAlias
+
+from pi.modes.phases import watched_by
+
+MARKERS = "PI_DEBUG_STARTUP"
+TIMING = "PI_TIMING"
+EVERY_MODULE = "full"
+"""Value of ``PI_TIMING`` that wants more than the slowest modules."""
+SLOWEST = 10
+
+Say: TypeAlias = Callable[[str], None]
+Clock: TypeAlias = Callable[[], float]
+
+
+def measured(run: Callable[[], int], environ: Mapping[str, str]) -> int:
+    """What ``run`` gives, and meanwhile on standard error what the variables ask for."""
+    with ExitStack() as watching:
+        if environ.get(MARKERS):
+            watching.enter_context(watched_by(Markers(_say)))
+        if wish := environ.get(TIMING):
+            timings = Timings(_say, time.perf_counter, every_module=wish == EVERY_MODULE)
+            watching.enter_context(timings.of_modules())
+            watching.enter_context(watched_by(timings))
+            watching.callback(timings.ready)
+        return run()
+
+
+class Markers:
+    """Says at once that a phase begins or ends: the last line names the one that hangs."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def began(self, name: str) -> None:
+        """Said before anything else happens."""
+        self._say(f"[startup] {name}:start\n")
+
+    def ended(self, name: str) -> None:
+        """Said when all of it has happened."""
+        self._say(f"[startup] {name}:done\n")
+
+    def ready(self) -> None:
+        """Everything was said in time."""
+
+
+class Timings:
+    """Measures phases and the loading of modules, and says it all once, when everything is ready.
+
+    Of modules only the slowest are told, unless every one is wanted.
+    """
+
+    def __init__(self, say: Say, clock: Clock, *, every_module: bool) -> None:
+        self._say = say
+        self._clock = clock
+        self._most_modules = None if every_module else SLOWEST
+        self._spans = [_Span("start", 0, clock())]
+        self._open = [self._spans[0]]
+        self._modules: dict[str, float] = {}
+        self._told = False
+
+    def began(self, name: str) -> None:
+        """Measure from now."""
+        span = _Span(name, len(self._open), self._clock())
+        self._spans.append(span)
+        self._open.append(span)
+
+    def ended(self, name: str) -> None:
+        """Measure until now."""
+        span = next(each for each in reversed(self._open) if each.name == name)
+        span.end = self._clock()
+        self._open.remove(span)
+
+    def ready(self) -> None:
+        """Say what was measured so far, the first time; what still goes on lasts until now."""
+        if self._told:
+            return
+        self._told = True
+        now = self._clock()
+        lines = ["Timing, in milliseconds:"]
+        lines += [_line(span.seconds(now), span.name, span.depth) for span in self._spans]
+        slowest = sorted(self._modules.items(), key=lambda each: -each[1])[: self._most_modules]
+        lines.append("Modules, with what they load in turn:")
+        lines += [_line(seconds, name) for name, seconds in slowest]
+        self._say("\n".join(lines) + "\n")
+
+    @contextmanager
+    def of_modules(self) -> Iterator[None]:
+        """Measure how long modules take to load while inside."""
+        finder = _TimedFinder(self._clock, self._modules)
+        sys.meta_path.insert(0, finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)
+
+
+class _Span:
+    def __init__(self, name: str, depth: int, begin: float) -> None:
+        self.name = name
+        self.depth = depth
+        self.begin = begin
+        self.end: float | None = None
+
+    def seconds(self, now: float) -> float:
+        return (now if self.end is None else self.end) - self.begin
+
+
+class _TimedFinder:
+    """Finds modules where Python does, and notes how long each of them takes to execute."""
+
+    def __init__(self, clock: Clock, found: dict[str, float]) -> None:
+        self._clock = clock
+        self._found = found
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader | ExtensionFileLoader):
+            execute = spec.loader.exec_module
+
+            def timed(module: ModuleType) -> None:
+                begin = self._clock()
+                try:
+                    execute(module)
+                finally:
+                    self._found[name] = self._clock() - begin
+
+            # These belong to one module; whoever reads resources through it finds what it had.
+            setattr(spec.loader, "exec_module", timed)  # noqa: B010
+        return spec
+
+
+def _line(seconds: float, name: str, depth: int = 0) -> str:
+    return f"{seconds * 1000:9.1f}  {'  ' * depth}{name}"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,38 @@
+"""A session in numbers, in the JSON names of RPC."""
+
+from __future__ import annotations
+
+from pi.base.records import UNSET, Record, UnsetType
+
+
+class TokenTotals(Record):
+    """Tokens of everything that was ever asked in a session."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int = 0
+
+
+class ContextUsage(Record):
+    """How full the window is; unknown after a compaction until the next answer."""
+
+    tokens: int | None
+    context_window: int
+    percent: float | None
+
+
+class SessionStats(Record):
+    """Counts of the branch, and what the whole session has cost, compacted parts included."""
+
+    session_file: str | UnsetType = UNSET
+    session_id: str
+    user_messages: int
+    assistant_messages: int
+    tool_calls: int
+    tool_results: int
+    total_messages: int
+    tokens: TokenTotals
+    cost: float
+    context_usage: ContextUsage | UnsetType = UNSET

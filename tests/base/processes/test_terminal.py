@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pi.base.processes import MARKER, Child, Exit, SpawnFailed
+from pi.base.processes.terminal import Terminal, has_terminals
+from pi.base.processes.tree import processes
+from tests.base.processes.children import ENV, HERE, needs_posix_shell
+
+pytestmark = needs_posix_shell
+
+PATIENCE = 60.0
+
+
+async def bash(
+    script: str, terminal: Terminal | None = None, env: Mapping[str, str] = ENV
+) -> Child:
+    return await (terminal or Terminal()).spawn(["bash", "-c", script], cwd=HERE, env=env)
+
+
+async def heard(child: Child) -> tuple[Exit, str]:
+    """How a program ended, and what it wrote to its terminal."""
+    async with asyncio.timeout(PATIENCE), child:
+        text = (await child.output.read()).decode()
+        return await child.wait(), text
+
+
+async def run(script: str, **options: Any) -> tuple[Exit, str]:
+    return await heard(await bash(script, **options))
+
+
+async def begun(child: Child) -> None:
+    """The program says that it is ready, in a line."""
+    async with asyncio.timeout(PATIENCE):
+        assert await child.output.readline() == b"begun\r\n"
+
+
+def test_every_system_but_windows_has_terminals() -> None:
+    assert has_terminals()
+
+
+async def test_all_three_streams_are_a_terminal_of_the_given_size_and_kind() -> None:
+    script = 'test -t 0 && test -t 1 && test -t 2 && stty size && echo "$TERM"; exit 3'
+
+    assert await run(
+        script, terminal=Terminal(columns=100, rows=30), env={**ENV, "TERM": "dumb"}
+    ) == (
+        Exit(exit_code=3),
+        "30 100\r\nxterm-256color\r\n",
+    )
+
+
+async def test_the_program_leads_a_session_that_owns_the_terminal() -> None:
+    script = 'test "$(ps -o sid= -p $$ | tr -d " ")" = $$ && echo leads; echo owns > /dev/tty'
+
+    assert await run(script) == (Exit(exit_code=0), "leads\r\nowns\r\n")
+
+
+async def test_output_and_errors_come_together_in_the_order_of_writing() -> None:
+    assert await run("echo a; echo b >&2; echo c") == (Exit(exit_code=0), "a\r\nb\r\nc\r\n")
+
+
+async def test_a_signal_is_told_by_the_exit_code() -> None:
+    assert (await run("kill -9 $$"))[0] == Exit(exit_code=137)
+
+
+async def test_what_is_typed_reaches_the_program_also_before_it_has_started() -> None:
+    terminal = Terminal()
+    await terminal.send(b"Ada\n")
+
+    _, text = await run("stty -echo; read name; echo hello $name", terminal=terminal)
+
+    assert text.splitlines()[-1] == "hello Ada"
+
+
+async def test_the_window_can_be_resized_while_a_program_runs() -> None:
+    terminal = Terminal()
+    script = "trap 'stty size; exit' WINCH; echo begun; while :; do sleep 0.02; done"
+    child = await bash(script, terminal)
+    await begun(child)
+
+    await terminal.resize(120, 40)
+
+    assert (await heard(child))[1] == "40 120\r\n"
+
+
+async def test_typing_into_a_program_that_has_ended_is_no_problem() -> None:
+    terminal = Terminal()
+    await run("true", terminal=terminal)
+
+    await terminal.send(b"x")
+
+
+async def test_the_last_words_of_a_program_that_is_ended_are_heard() -> None:
+    child = await bash("trap 'echo bye; exit' TERM; echo begun; while :; do sleep 0.02; done")
+    async with child:
+        await begun(child)
+        await child.terminate(grace=PATIENCE)
+
+        assert (await child.output.read()).endswith(b"bye\r\n")
+
+
+async def test_ending_it_ends_what_it_has_started_in_other_sessions_too() -> None:
+    name = os.urandom(8).hex()
+    script = "trap '' TERM HUP; (setsid sleep 600 & sleep 600) & echo begun; sleep 600"
+    child = await bash(script, env={**ENV, MARKER: name})
+    async with child:
+        await begun(child)
+        await child.terminate(grace=0)
+
+    assert [each.pid for each in processes(name).values() if each.marked] == []
+
+
+async def test_a_background_process_with_the_terminal_does_not_hold_the_end_up() -> None:
+    name = os.urandom(8).hex()
+    child = await bash("trap '' HUP; sleep 600 & echo done", env={**ENV, MARKER: name})
+    try:
+        assert await heard(child) == (Exit(exit_code=0), "done\r\n")
+    finally:
+        await child.terminate(grace=0)
+
+
+async def test_a_background_process_that_never_stops_talking_does_not_hold_the_end_up() -> None:
+    name = os.urandom(8).hex()
+    script = "trap '' HUP; while :; do echo more; sleep 0.01; done & echo done"
+    child = await bash(script, env={**ENV, MARKER: name})
+    try:
+        end, text = await heard(child)
+        assert (end, "done" in text) == (Exit(exit_code=0), True)
+    finally:
+        await child.terminate(grace=0)
+
+
+async def test_a_folder_that_is_gone_is_told_before_anything_runs() -> None:
+    with pytest.raises(SpawnFailed, match="the working directory /no/such does not exist"):
+        await Terminal().spawn(["true"], cwd=HERE / "no" / "such", env=ENV)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from pi.cli.main import main
+from pi.cli.timing import SLOWEST, Markers, Timings, measured
+from pi.modes.phases import phase, watched_by
+from tests.cli.program import PATIENCE, Program
+from tests.screens.person import person
+
+TOUR = ("-p", "--no-session", "--model", "demo/tour")
+
+
+def timings(said: list[str], *, every_module: bool = False) -> Timings:
+    """With a clock that is a second later whenever it is asked."""
+    return Timings(said.append, count().__next__, every_module=every_module)
+
+
+def test_a_marker_says_at_once_what_begins_and_ends() -> None:
+    said: list[str] = []
+
+    with watched_by(Markers(said.append)), phase("a"):
+        assert said == ["[startup] a:start\n"]
+
+    assert said == ["[startup] a:start\n", "[startup] a:done\n"]
+
+
+def test_phases_are_told_once_as_a_tree_and_what_goes_on_lasts_until_now() -> None:
+    said: list[str] = []
+    watcher = timings(said)
+
+    with watched_by(watcher), phase("outer"):
+        with phase("inner"):
+            pass
+        watcher.ready()
+    watcher.ready()
+
+    assert said == [
+        "Timing, in milliseconds:\n"
+        "   4000.0  start\n"
+        "   3000.0    outer\n"
+        "   1000.0      inner\n"
+        "Modules, with what they load in turn:\n"
+    ]
+
+
+@pytest.mark.parametrize(("every_module", "told"), [(False, SLOWEST), (True, SLOWEST + 2)])
+def test_the_slowest_modules_are_told_or_every_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_module: bool, told: int
+) -> None:
+    names = [f"timed_{os.urandom(8).hex()}" for _ in range(SLOWEST + 2)]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    said: list[str] = []
+    watcher = timings(said, every_module=every_module)
+    finders = list(sys.meta_path)
+
+    with watcher.of_modules():
+        assert [importlib.import_module(name).x for name in names] == [1] * len(names)
+    watcher.ready()
+
+    rows = said[0].split("in turn:\n")[1].splitlines()
+    assert rows == [f"   1000.0  {name}" for name in names[:told]]
+    assert sys.meta_path == finders
+    for name in names:
+        del sys.modules[name]
+
+
+def test_without_the_variables_nobody_is_told_anything(capsys: pytest.CaptureFixture[str]) -> None:
+    def run() -> int:
+        with phase("a"):
+            return 3
+
+    assert measured(run, {"PI_TIMING": "", "PI_DEBUG_STARTUP": ""}) == 3
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_start_that_fails_is_measured_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--bogus"], {"PI_TIMING": "1", "PI_DEBUG_STARTUP": "1"}) == 1
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == [
+        "[startup] cli:load:dispatch:start",
+        "[startup] cli:load:dispatch:done",
+    ]
+    assert "Timing, in milliseconds:" in lines
+    assert "Error: Unknown option: --bogus" in lines
+
+
+def test_a_command_is_named_when_it_is_loaded(tmp_path: Path) -> None:
+    ended = Program.below(tmp_path, PI_DEBUG_STARTUP="1").run("models", "zzz")
+
+    assert "[startup] cli:load:models:start\n[startup] cli:load:models:done\n" in ended.err
+
+
+def test_prompts_of_the_print_mode_are_phases_and_the_answer_stays_clean(tmp_path: Path) -> None:
+    plain = Program.below(tmp_path).run(*TOUR, "one", "two")
+    cli = Program(tmp_path / "home", tmp_path / "work", {"PI_TIMING": "1"})
+
+    ended = cli.run(*TOUR, "one", "two")
+
+    assert (ended.code, ended.out) == (plain.code, plain.out)
+    phases, _ = ended.err.removeprefix(plain.err).split("Modules")
+    assert [line.split()[1] for line in phases.splitlines()[1:]] == [
+        "start",
+        "cli:load:dispatch",
+        "cli:load:print",
+        "session:open",
+        "print:prompt:initial",
+        "print:prompt:next",
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
+def test_on_the_screen_x_ends_the_program_once_it_is_ready(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path, PI_TIMING="x")) as ada:
+        ada.sees("Timing, in milliseconds:")
+        ada.sees("session:open")
+
+        assert ada.program.wait(PATIENCE) == 0

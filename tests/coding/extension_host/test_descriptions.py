@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi.base.records import Record
+from pi.coding.extension_host.descriptions import described
+from pi.coding.extension_host.failures import ExtensionError
+
+
+class Shape(Record):
+    name: str
+    corners: tuple[int, ...] = ()
+
+
+def test_a_record_is_described_by_its_fields() -> None:
+    made = described(Shape, {"name": "line", "corners": [1, 2]}, "A shape")
+
+    assert made == Shape(name="line", corners=(1, 2))
+
+
+@pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
+def test_who_names_other_fields_is_told_which_there_are(fields: dict[str, Any]) -> None:
+    with pytest.raises(ExtensionError, match="A shape cannot be understood: ") as problem:
+        described(Shape, fields, "A shape")
+
+    assert problem.value.hint == "Describe it by these names: name, corners."

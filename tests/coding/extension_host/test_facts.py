@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pi.coding.extension_host.facts import Facts
+from pi.coding.extension_host.order import Owner
+
+ADA, BOB = Owner(name="ada", path="ada"), Owner(name="bob", path="bob", number=1)
+
+
+class Painted:
+    """Rows that count how often they are painted."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.removed = False
+
+    def invalidate(self) -> None:
+        """Once more."""
+        self.times += 1
+
+    def remove(self) -> None:
+        """No longer there."""
+        self.removed = True
+
+
+def test_the_last_text_of_a_name_counts_until_it_is_taken_back() -> None:
+    facts = Facts()
+    facts.add("sandbox", "on", ADA)
+    take_back = facts.add("sandbox", "strict", BOB)
+
+    told = [facts.texts]
+    take_back()
+
+    assert [*told, facts.texts] == [{"sandbox": "strict"}, {"sandbox": "on"}]
+
+
+def test_rows_are_painted_at_every_change_as_long_as_they_are_there() -> None:
+    facts, replaced, rows = Facts(), Painted(), Painted()
+    facts.show_in("status", replaced)
+    remove = facts.show_in("status", rows)
+
+    facts.add("sandbox", "on", ADA)()
+    remove()
+    facts.add("sandbox", "off", ADA)
+
+    assert (replaced.times, rows.times, rows.removed) == (0, 2, True)

@@ -1,0 +1,69 @@
+"""A command of the shell in a terminal: its output is text, and nothing of it is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi.base.processes.terminal import Terminal
+from pi.coding.shell.local import Ended
+from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+
+pytestmark = needs_posix_shell
+
+PATIENCE = 60.0
+
+
+async def run(room: Room, command: str, timeout: float = PATIENCE) -> tuple[Ended, str]:
+    output = room.shell.new_output(harmless=True)
+    end = await room.shell.run(command, output=output, terminal=Terminal(), timeout=timeout)
+    return end, output.written().tail.content
+
+
+async def test_sequences_and_carriage_returns_are_made_harmless(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        _, text = await run(room, r"printf '\033[2Ja\033[31mb\033]0;title\007\n50%%\r100%%\n'")
+
+        assert text == "ab\n50%\n100%\n"
+
+
+async def test_a_background_process_ends_with_the_room_and_not_with_its_command(
+    tmp_path: Path,
+) -> None:
+    async with empty_room(tmp_path) as room:
+        command = "trap '' HUP; sleep 600 & echo done"  # or the terminal takes it along
+
+        assert await run(room, command) == (Ended(exit_code=0), "done\n")
+        assert len(room.left()) == 1
+
+
+@pytest.mark.trap(95)
+async def test_a_timeout_ends_the_command_and_its_terminal(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        end, _ = await run(room, "setsid sleep 600 & sleep 600", timeout=0.6)
+
+        assert end.timed_out
+        assert room.left() == []
+
+
+async def test_an_abort_ends_the_command_and_keeps_what_was_said(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        output, begun = room.shell.new_output(harmless=True), asyncio.Event()
+        running = asyncio.create_task(
+            room.shell.run(
+                "echo begun; setsid sleep 600 & sleep 600",
+                output=output,
+                terminal=Terminal(),
+                on_text=lambda _: begun.set(),
+            )
+        )
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+        assert output.written().tail.content.startswith("begun\n")
+        assert room.left() == []

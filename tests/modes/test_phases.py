@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.modes.phases import phase, ready, watched_by
+
+
+class Diary:
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def began(self, name: str) -> None:
+        self.lines.append(f"{name} began")
+
+    def ended(self, name: str) -> None:
+        self.lines.append(f"{name} ended")
+
+    def ready(self) -> None:
+        self.lines.append("ready")
+
+
+def test_who_watches_is_told_of_phases_inside_phases() -> None:
+    diary = Diary()
+
+    with watched_by(diary), phase("a"):
+        with phase("a:b"):
+            pass
+        ready()
+
+    assert diary.lines == ["a began", "a:b began", "a:b ended", "ready", "a ended"]
+
+
+def test_a_phase_that_fails_has_ended_too() -> None:
+    diary = Diary()
+
+    with watched_by(diary), pytest.raises(ZeroDivisionError), phase("a"):
+        raise ZeroDivisionError
+
+    assert diary.lines == ["a began", "a ended"]
+
+
+def test_afterwards_and_without_anybody_nothing_is_told() -> None:
+    diary = Diary()
+    with watched_by(diary):
+        pass
+
+    with phase("a"):
+        ready()
+
+    assert diary.lines == []
