@@ -189,8 +189,8 @@ def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
 
     numbers = NUMBER.findall(pane.tape)
     assert list(dict.fromkeys(numbers)) == [f"{number:04}" for number in range(3000)]
-    # tmux wraps cells that were erased, too, so it may have moved a few rows more than we know.
-    assert len(numbers) - 3000 <= 4
+    # The line that history ends with in the middle is written again from its new row's beginning.
+    assert len(numbers) - 3000 <= (0 if columns == 60 else 1)
     assert pane.history.startswith(before)
 
 

@@ -154,7 +154,8 @@ class RegularDisplay:
         return None
 
     def _resize_in_place(self, size: Size) -> Repaint:
-        grown = self.root.render(self._width) if size.columns != self._width else None
+        before = self._screen.frame_width
+        grown = self.root.render(before) if size.columns != before else None
         self._screen.resize_in_place(size.columns, size.rows, grown=grown)
         self._width = size.columns
         return Repaint.WINDOW

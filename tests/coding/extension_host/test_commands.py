@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.coding.extension_host.commands import BUILT_IN, Commands, ExtensionCommand
-from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.order import Owner, Rank
 from pi.coding.resources.source import SourceInfo
 from pi.modes.interactive.commands.built_in import BUILT_IN as SCREEN_COMMANDS
 
@@ -18,10 +18,10 @@ def command(name: str, owner: Owner) -> ExtensionCommand:
     )
 
 
-def registered(*names: tuple[str, str]) -> Commands:
+def registered(*names: tuple[str, Rank]) -> Commands:
     commands = Commands()
     for number, (name, rank) in enumerate(names):
-        owner = Owner(name=f"o{number}", path=f"/{number}.py", rank=rank, number=number)  # type: ignore[arg-type]
+        owner = Owner(name=f"o{number}", path=f"/{number}.py", rank=rank, number=number)
         commands.add(command(name, owner), owner)
     return commands
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.order import Names, Owner, Rows
+from pi.coding.extension_host.order import Names, Owner, Rank, Rows
 
 
-def owner(name: str, rank: str = "user", number: int = 0) -> Owner:
-    return Owner(name=name, path=name, rank=rank, number=number)  # type: ignore[arg-type]
+def owner(name: str, rank: Rank = "user", number: int = 0) -> Owner:
+    return Owner(name=name, path=name, rank=rank, number=number)
 
 
 def test_at_comes_before_rank_before_loading_before_registration() -> None:

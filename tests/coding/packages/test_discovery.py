@@ -8,12 +8,12 @@ from pi.coding.packages.discovery import Layer, find_packages
 from pi.coding.packages.entries import read_entries
 from pi.coding.packages.places import Shelf
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
-from pi.coding.resources.source import Place
+from pi.coding.resources.source import Place, Scope
 from tests.coding.packages.making import make_package
 
 
-def layer(scope: str, base: Path, *entries: object) -> Layer:
-    shelf = Shelf(scope=scope, base=base)  # type: ignore[arg-type]
+def layer(scope: Scope, base: Path, *entries: object) -> Layer:
+    shelf = Shelf(scope=scope, base=base)
     return Layer(shelf=shelf, entries=tuple(read_entries(list(entries))))
 
 

@@ -62,15 +62,19 @@ class Holding(SimpleHTTPRequestHandler):
 @contextmanager
 def index(folder: Path, hold: int) -> Iterator[tuple[str, threading.Event]]:
     """Its address, and what is set once it hangs."""
-    state = {"wheels": 0, "hangs": threading.Event(), "over": threading.Event()}
+    state: dict[str, Any] = {
+        "wheels": 0,
+        "hangs": threading.Event(),
+        "over": threading.Event(),
+    }
     handler = partial(Holding, directory=str(folder), hold=hold, state=state)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/simple/", state["hangs"]  # type: ignore[misc]
+        yield f"http://127.0.0.1:{server.server_port}/simple/", state["hangs"]
     finally:
-        state["over"].set()  # type: ignore[attr-defined]
+        state["over"].set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.packages.outcome import Outcome, settled
+from pi.coding.packages.outcome import Change, Outcome, settled
 
 
-def here(change: str, version: str) -> Outcome:
-    return Outcome(change=change, before=version, after=version)  # type: ignore[arg-type]
+def here(change: Change, version: str) -> Outcome:
+    return Outcome(change=change, before=version, after=version)
 
 
 @pytest.mark.trap(276)

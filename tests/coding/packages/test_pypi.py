@@ -13,7 +13,7 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.outcome import Change, Outcome
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import RECORD, bring
@@ -36,8 +36,8 @@ async def brought(
         return await bring(source, shelf, programs, work, update=update, force=force)
 
 
-def same(change: str, version: str) -> Outcome:
-    return Outcome(change=change, before=version, after=version)  # type: ignore[arg-type]
+def same(change: Change, version: str) -> Outcome:
+    return Outcome(change=change, before=version, after=version)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,9 @@ from pi.coding.tools.searching import Match, Search, rooted_glob, search
 pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 
 
-async def found(bundled: bool, place: Path, pattern: str, **options: object) -> list[Match]:
+async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
     programs = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=bundled)
-    wanted = Search(pattern=pattern, place=place, **options)  # type: ignore[arg-type]
+    wanted = Search(pattern=pattern, place=place, **options)
     return await search(wanted, programs, home=place)
 
 

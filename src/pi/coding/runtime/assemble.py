@@ -294,7 +294,11 @@ class _Build:
         )
         cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
         nested = (await assemble(cwd, self._host, options, parts)).session
-        await nested.start()
+        try:
+            await nested.start()
+        except BaseException:
+            await nested.close()
+            raise
         return nested
 
     async def _reload(self) -> None:

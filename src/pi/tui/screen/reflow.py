@@ -89,10 +89,11 @@ def same_place(history: Sequence[str], rest: Sequence[str], frame: Sequence[str]
     first = max(guess - _NEAR, 0)
     rows = [_letters(row) for row in frame[first : guess + _NEAR]]
     text = "".join(rows)
+    seam = sum(map(len, map(_letters, frame[first:]))) - sum(map(len, map(_letters, rest)))
     before = "".join(map(_letters, history[-_ENOUGH:]))[-_ENOUGH:]
     after = "".join(map(_letters, rest[:_ENOUGH]))[:_ENOUGH]
     for left, right in ((before, after), (before, ""), ("", after)):
-        found = _nearest(left + right, text, sum(map(len, rows[: guess - first])) - len(left))
+        found = _nearest(left + right, text, seam - len(left))
         if found is not None:
             is_blank = bool(history) and not _letters(history[-1])
             return first + _row_of(found + len(left), rows, behind_blank=is_blank)

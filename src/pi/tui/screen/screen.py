@@ -88,6 +88,8 @@ class Screen:
         self._strict = strict
         self._in_pane = in_pane
         self._set_size(width, height)
+        self.frame_width = self._width
+        """The width of the last frame, whose rows the ledger counts."""
         self._history: list[str] = []
         self._frame = Frame((), 0)
         self._window = _Window()
@@ -142,7 +144,7 @@ class Screen:
         """Take another size where history cannot be written again; the next paint finds its place.
 
         Rows that the resize has moved into history are history now, as far as they were final.
-        ``grown`` is the frame as it is by now, at the old width: more than was painted may have
+        ``grown`` is the frame as it is by now, at ``frame_width``: more than was painted may have
         been said since the size began to change. If frames were written for a size that the
         terminal no longer had, what stands there is what the last one before them left, and they
         have disturbed it: it is written again, maybe twice.
@@ -163,9 +165,9 @@ class Screen:
             self.ledger = Ledger(committed=len(self._history), top=len(self._history))
             if end == ledger.top + after.pushed:
                 rest = 0  # it stays where it is and follows the beginning of its row
-        if width != self._width and self._unplaced is None:
-            rows = self._frame.rows if grown is None else grown
-            self._unplaced = list(rows[self.ledger.committed :])
+        rows = self._frame.rows if grown is None else grown
+        is_wrapped_anew = width != self.frame_width
+        self._unplaced = list(rows[self.ledger.committed :]) if is_wrapped_anew else None
         if good is not None and len(window.rows) == self._height:
             self._window = _disturbed(window, before=self._height, height=height)
         else:
@@ -286,6 +288,7 @@ class Screen:
         self._cut_history(paint.ledger.committed)
         self._history += paint.chunk
         self._frame, self.ledger, self._unplaced = frame, paint.ledger, None
+        self.frame_width = self._width
         self._window.rows, self._window.way = paint.window, ""
         self._window.is_covered, self._window.is_trusted = is_covered, True
 

@@ -61,8 +61,10 @@ def test_an_extension_speaks_under_its_name() -> None:
 
 def test_thoughts_and_words_alternate_with_space_between() -> None:
     block = AnswerBlock(look())
-    for kind, text in (("thinking", "hm"), ("thinking", "m"), ("text", "Yes."), ("text", " No.")):
-        block.append(kind, text)  # type: ignore[arg-type]
+    block.append("thinking", "hm")
+    block.append("thinking", "m")
+    block.append("text", "Yes.")
+    block.append("text", " No.")
 
     assert plain(block, 20) == ["", " hmm", "", " Yes. No."]
 

@@ -20,10 +20,9 @@ def node(name: str, parent: int, kind: Kind = "user", **more: Any) -> Node:
 
 def tree(*rows: tuple[str, int], leaf: int = ROOT) -> Tree:
     """Nodes from ``(name, parent)``; the first letter of a name tells its kind."""
-    letters = {kind[0]: kind for kind in ("user", "assistant", "other", "bookkeeping")}
-    letters["t"] = "tool"
-    letters["c"] = "tools only"
-    return Tree(tuple(node(n, p, letters.get(n[0], "user")) for n, p in rows), leaf)  # type: ignore[arg-type]
+    letters: dict[str, Kind] = {kind[0]: kind for kind in KINDS}
+    letters |= {"t": "tool", "c": "tools only"}
+    return Tree(tuple(node(n, p, letters.get(n[0], "user")) for n, p in rows), leaf)
 
 
 @st.composite
