@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # nothing of this is loaded before the first frame
     from pi.coding.runtime.host import Host
     from pi.coding.trust.trust import Choice
     from pi.modes.interactive.ui import Commands, Ui
+    from pi.modes.json_lines import Prompt
 
 HINT = "To resume this session: pi --session {id}"
 
@@ -83,41 +85,24 @@ async def _open(
     when_ready: Callable[[], None],
 ) -> Opened:
     # Not at the top: see _load.
-    from pi.cli.configured import named_session_dir
     from pi.cli.first_message import assembled_prompts
-    from pi.cli.session_choice import SessionChoice
-    from pi.cli.wishes import session_options, warnings
-    from pi.coding.runtime.assemble import assemble
+    from pi.cli.wishes import warnings
     from pi.coding.runtime.host import Host
-    from pi.coding.runtime.parts import Parts
 
     cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
+
+    def prompts_of(arguments: Arguments) -> Sequence[Prompt]:
+        return assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
+
     for warning in warnings(arguments):
         opening.report(warning)
-    prompts = assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
-
-    async def assembled(answers: Sequence[bool]) -> tuple[Assembled, SessionChoice]:
-        choice = SessionChoice(
-            arguments,
-            host.environ,
-            agent_dir=host.agent_dir,
-            confirm=_confirming(answers),
-            report=opening.report,
-        )
-        parts = Parts(
-            open_log=choice.open,
-            session_dir=named_session_dir(arguments, host, cwd),
-            persistent=not arguments.switch("no_session"),
-            ask_trust=opening.ask_trust,
-            mode="tui",
-        )
-        return await assemble(cwd, host, session_options(arguments), parts), choice
-
+    prompts = prompts_of(arguments)
     with phase("session:open"):
+        assembled = partial(_assembled, arguments, host, cwd, opening)
         built, choice = await _confirmed(assembled, opening)
     if arguments.undecided:
         arguments = await _decided(arguments, built)
-        prompts = assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
+        prompts = prompts_of(arguments)
     when_ready()
     if environ.get("PI_TIMING") == "x":
         opening.ui.quit()  # only the start was wanted
@@ -134,6 +119,33 @@ async def _open(
         news=lambda: _news(host),
         leave=lambda: _leave(built, choice, host),
     )
+
+
+async def _assembled(
+    arguments: Arguments, host: Host, cwd: Path, opening: Opening, answers: Sequence[bool]
+) -> tuple[Assembled, SessionChoice]:
+    """The session, with the answers to what the choice of its file asks."""
+    from pi.cli.configured import named_session_dir
+    from pi.cli.session_choice import SessionChoice
+    from pi.cli.wishes import session_options
+    from pi.coding.runtime.assemble import assemble
+    from pi.coding.runtime.parts import Parts
+
+    choice = SessionChoice(
+        arguments,
+        host.environ,
+        agent_dir=host.agent_dir,
+        confirm=_confirming(answers),
+        report=opening.report,
+    )
+    parts = Parts(
+        open_log=choice.open,
+        session_dir=named_session_dir(arguments, host, cwd),
+        persistent=not arguments.switch("no_session"),
+        ask_trust=opening.ask_trust,
+        mode="tui",
+    )
+    return await assemble(cwd, host, session_options(arguments), parts), choice
 
 
 async def _decided(arguments: Arguments, built: Assembled) -> Arguments:

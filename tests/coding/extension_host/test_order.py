@@ -44,7 +44,7 @@ def test_of_two_with_one_name_the_later_rank_counts_and_the_other_is_known() -> 
     remove = names.add("x", 1, user)
     names.add("x", 2, bundled)
 
-    assert names.get("x") == 1
+    assert (names.get("x"), names.values) == (1, {"x": 1})
     assert names.hidden() == [("x", bundled, user)]
 
     remove()

@@ -18,7 +18,7 @@ class Facts:
     @property
     def texts(self) -> Mapping[str, str]:
         """What counts, by name."""
-        return {name: row.value[1] for name, row in self._texts.winners().items()}
+        return self._texts.values
 
     def add(self, name: str, text: str, owner: Owner) -> Callable[[], None]:
         """Have ``text`` count; gives what takes it back."""

@@ -63,7 +63,6 @@ class ExtensionHost:
     ) -> None:
         self._parent = parent
         """Of the session that this one works for."""
-        self._clock = clock
         self._mode: Mode = mode
         self._ui = ExtensionUI()
         self._session: HostedSession | None = None
@@ -163,8 +162,7 @@ class ExtensionHost:
 
     def tools(self) -> dict[str, ExtensionTool]:
         """The tools of extensions, by name."""
-        winners = self.registries.tools.winners()
-        return {name: row.value[1] for name, row in winners.items()}
+        return self.registries.tools.values
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name; one that fails is left out."""

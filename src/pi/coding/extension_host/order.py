@@ -103,6 +103,11 @@ class Names(Generic[T]):
             found[row.value[0]] = row
         return found
 
+    @property
+    def values(self) -> dict[str, T]:
+        """What counts, by name, without whose it is."""
+        return {name: row.value[1] for name, row in self.winners().items()}
+
     def all(self) -> Iterator[Row[tuple[str, T]]]:
         """Everything that is registered, in order."""
         return iter(self._rows)

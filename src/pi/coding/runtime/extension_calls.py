@@ -41,8 +41,8 @@ class ExtensionCalls(ABC):
 
     def shortcuts(self) -> Mapping[str, str]:
         """Keys that extensions want, with what they do."""
-        found = self.host.registries.shortcuts.winners()
-        return {key: row.value[1].description for key, row in found.items()}
+        found = self.host.registries.shortcuts.values
+        return {key: shortcut.description for key, shortcut in found.items()}
 
     async def press(self, key: str) -> bool:
         """Do what a key of an extension does; False if no extension wants it."""

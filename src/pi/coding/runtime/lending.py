@@ -49,10 +49,7 @@ class Lender:
 
     def strategies(self) -> Mapping[str, Strategy]:
         """Ways to make a conversation shorter, by name."""
-        if self.host is None:
-            return {}
-        winners = self.host.registries.strategies.winners()
-        return {name: row.value[1] for name, row in winners.items()}
+        return {} if self.host is None else self.host.registries.strategies.values
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """Who is asked in a run, in order: ``core`` among theirs."""
