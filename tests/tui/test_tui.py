@@ -265,6 +265,35 @@ def test_a_resize_inside_a_pane_replays_nothing() -> None:
     assert program.terminal.tape == numbered(20)
 
 
+@pytest.mark.trap(156)
+def test_a_pane_is_painted_only_when_tmux_has_told_of_every_size() -> None:
+    program = Program(Rows(*numbered(20)), env={"TMUX": "1"})
+    program.timers.advance(1)
+    before = len(program.terminal.output)
+
+    program.terminal.resize(20, 4)
+    program.timers.advance(0.25)  # as long as tmux keeps the next size to itself
+
+    assert program.terminal.output[before:] == []
+    assert len(program.writes()) == 1
+
+
+@pytest.mark.trap(153, 156)
+def test_what_a_pane_took_at_a_size_of_which_it_had_not_told_is_written_again() -> None:
+    rows = Rows(*numbered(20))
+    program = Program(rows, env={"TMUX": "1"})
+    program.terminal.type("\x1b[8;6;20t")
+
+    rows.rows = numbered(24)
+    program.tui.request_render()
+    program.timers.advance(0.02)
+    program.terminal.type("\x1b[8;4;20t")
+    program.terminal.resize(20, 4)
+
+    (written,) = program.writes()
+    assert [f"row {number}" in written for number in (15, 16, 23)] == [False, True, True]
+
+
 def test_another_session_erases_history_outside_of_panes() -> None:
     rows = Rows(*numbered(20))
     program = Program(rows)

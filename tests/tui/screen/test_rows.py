@@ -102,3 +102,11 @@ def test_a_change_leaves_what_the_whole_row_would(old: str, new: str) -> None:
 
     assert changed.screen == whole.screen
     assert [changed.style(x, 0) for x in range(20)] == [whole.style(x, 0) for x in range(20)]
+
+
+def test_in_a_pane_a_row_that_gets_shorter_is_erased_before_it_is_written() -> None:
+    printer = RowPrinter(20, erases_first=True)
+
+    assert printer.whole("ab").startswith("\x1b[2Kab")
+    assert printer.change("a long row", "a row") == Change(0, printer.whole("a row"))
+    assert printer.change("a row", "a row and more") == Change(5, " and more")

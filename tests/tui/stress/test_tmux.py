@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.tui.stress.operations import CHANGES
 from tests.tui.stress.shadow import Drawn, Shadow
 from tests.tui.stress.tmux_demo import TEXTS, operations, steps_row
+from tests.tui.stress.tmux_stream import ENDED, LINES
 from tests.tui.stress.world import Transcript, World, chrome_rows
 
 COLUMNS, ROWS = 60, 15
@@ -20,19 +23,19 @@ SECONDS = 60.0
 
 
 class Tmux:
-    """A tmux server of our own with one window."""
+    """A tmux server of our own with one window, in which a module runs."""
 
-    def __init__(self, tmux: str, root: Path, seed: int) -> None:
+    def __init__(self, tmux: str, root: Path, words: str) -> None:
         self._command = [tmux, "-L", f"pi-{uuid.uuid4().hex}", "-f", os.devnull]
-        program = f"'{sys.executable}' -m tests.tui.stress.tmux_demo {seed}"
-        environment = {**os.environ, "PYTHONPATH": str(root)}
+        program = f"'{sys.executable}' -m tests.tui.stress.{words}"
+        keep = ("set-option", "-g", "history-limit", "20000", ";")
+        size = ("-x", str(COLUMNS), "-y", str(ROWS))
         subprocess.run(
-            [*self._command, "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), program],
+            [*self._command, *keep, "new-session", "-d", *size, program],
             check=True,
             cwd=root,
-            env=environment,
+            env={**os.environ, "PYTHONPATH": str(root)},
         )
-        self.run("set-option", "-g", "history-limit", "20000")
 
     def run(self, *words: str) -> str:
         done = subprocess.run(
@@ -63,11 +66,11 @@ class Tmux:
 
 
 @pytest.fixture
-def start(program: Callable[[str, str], str], root: Path) -> Iterator[Callable[[int], Tmux]]:
+def start(program: Callable[[str, str], str], root: Path) -> Iterator[Callable[[str], Tmux]]:
     started: list[Tmux] = []
 
-    def make(seed: int) -> Tmux:
-        started.append(Tmux(program("tmux", "the screen in a real multiplexer"), root, seed))
+    def make(words: str) -> Tmux:
+        started.append(Tmux(program("tmux", "the screen in a real multiplexer"), root, words))
         return started[-1]
 
     yield make
@@ -96,9 +99,9 @@ def wait_for(tmux: Tmux, wanted: list[str], step: object) -> None:
 @pytest.mark.trap(152, 153, 156)
 @pytest.mark.parametrize("seed", range(12))
 def test_in_tmux_every_row_is_there_once_and_in_order(
-    seed: int, start: Callable[[int], Tmux]
+    seed: int, start: Callable[[str], Tmux]
 ) -> None:
-    tmux, world, shadow = start(seed), World(seed, TEXTS), Shadow([])
+    tmux, world, shadow = start(f"tmux_demo {seed}"), World(seed, TEXTS), Shadow([])
     shadow.height = ROWS
     shadow.draw(drawn(world, COLUMNS, steps=0), columns=COLUMNS, wipe=False)
     wait_for(tmux, shadow.tape(), "the first frame")
@@ -113,3 +116,22 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
         tmux.run("send-keys", "n")
         shadow.draw(drawn(world, COLUMNS, steps=taken), columns=COLUMNS, wipe=False)
         wait_for(tmux, shadow.tape(), step)
+
+
+@pytest.mark.slow
+@pytest.mark.trap(153, 156)
+@pytest.mark.parametrize("seed", range(3))
+def test_in_tmux_no_row_is_lost_when_its_size_changes_while_rows_come(
+    seed: int, start: Callable[[str], Tmux]
+) -> None:
+    tmux, random = start("tmux_stream"), Random(seed)
+    for seen in ("#0020", "#0080", "#0140", ENDED):
+        end = time.monotonic() + SECONDS
+        while seen not in (tape := "\n".join(tmux.tape())):
+            assert time.monotonic() < end, tape
+        for _ in range(random.randrange(1, 4)):  # tmux tells of the first at once
+            columns, rows = random.choice((45, 50, 60, 75)), random.choice((10, 14, 20, 25))
+            tmux.run("resize-window", "-x", str(columns), "-y", str(rows))
+
+    said = set(re.findall(r"#\d{4}", tape))
+    assert said == {f"#{number:04}" for number in range(LINES)}

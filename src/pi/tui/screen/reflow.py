@@ -92,7 +92,7 @@ def same_place(history: Sequence[str], rest: Sequence[str], frame: Sequence[str]
     seam = sum(map(len, map(_letters, frame[first:]))) - sum(map(len, map(_letters, rest)))
     before = "".join(map(_letters, history[-_ENOUGH:]))[-_ENOUGH:]
     after = "".join(map(_letters, rest[:_ENOUGH]))[:_ENOUGH]
-    for left, right in ((before, after), (before, ""), ("", after)):
+    for left, right in ((before, after), ("", after), (before, "")):
         found = _nearest(left + right, text, seam - len(left))
         if found is not None:
             is_blank = bool(history) and not _letters(history[-1])

@@ -152,19 +152,15 @@ class Screen:
         good = self._checkpoints.last_good()
         if good is not None:
             self._go_back(good)
-        window, ledger = self._window, self.ledger
+        window = self._window
         # Once there is history, the window begins at the top of the screen.
         below = self._height - len(window.rows) if self._history else 0
         after = reflow(window.rows, window.cursor, below=below, width=width, height=height)
         rest = after.rest
         # A row that has left only in part may be disturbed in the other one.
         pushed = after.pushed - (1 if good is not None and rest else 0)
-        if pushed and not window.is_covered and ledger.top == ledger.committed:
-            end = min(ledger.top + pushed, self._frame.boundary)
-            self._history += map(without_markers, self._frame.rows[ledger.committed : end])
-            self.ledger = Ledger(committed=len(self._history), top=len(self._history))
-            if end == ledger.top + after.pushed:
-                rest = 0  # it stays where it is and follows the beginning of its row
+        if self._take_pushed(pushed) == after.pushed:
+            rest = 0  # it stays where it is and follows the beginning of its row
         rows = self._frame.rows if grown is None else grown
         is_wrapped_anew = width != self.frame_width
         self._unplaced = list(rows[self.ledger.committed :]) if is_wrapped_anew else None
@@ -215,6 +211,16 @@ class Screen:
         if rows < len(self._history):
             del self._history[rows:]
             self._checkpoints.cut(rows)
+
+    def _take_pushed(self, pushed: int) -> int:
+        """Take rows that left the screen at the top as history; returns how many were final."""
+        ledger = self.ledger
+        if not pushed or self._window.is_covered or ledger.top != ledger.committed:
+            return 0
+        end = min(ledger.top + pushed, self._frame.boundary)
+        self._history += map(without_markers, self._frame.rows[ledger.committed : end])
+        self.ledger = Ledger(committed=len(self._history), top=len(self._history))
+        return end - ledger.top
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
