@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def test_every_option_exists() -> None:
 
 def test_every_slash_command_exists() -> None:
     known = {row.name for row in BUILT_IN}
+    for manifest in (ROOT / "src" / "pi" / "batteries").glob("*/pi.toml"):
+        known |= set(tomllib.loads(manifest.read_text(encoding="utf-8")).get("commands", {}))
 
     assert [found for found in named(r"`/([a-z-]+)", FOR_PEOPLE) if found[0] not in known] == []
 
