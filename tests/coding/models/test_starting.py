@@ -90,5 +90,12 @@ def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -
     )
 
 
+def test_a_slip_in_one_word_of_a_name_is_understood() -> None:
+    with pytest.raises(UnknownModel) as problem:
+        start(Wishes(pattern="cluade"))
+
+    assert problem.value.hint == "Did you mean claude?"
+
+
 def test_a_provider_alone_means_the_model_it_is_known_for() -> None:
     assert name(Wishes(provider="anthropic")) == "anthropic/claude-opus-4-6"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pi.ai.models.model import Model, ThinkingLevel
@@ -99,7 +100,7 @@ def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
             names = [full_name(model) for model in registry.get_all()]
             raise UnknownModel(
                 f'Model "{wishes.pattern}" not found. Use --list-models to see available models.',
-                hint=_meant(wishes.pattern, [*names, *(name.split("/", 1)[1] for name in names)]),
+                hint=_meant(wishes.pattern, _ways_to_say(names)),
             )
         return choice
     if wishes.provider is not None and (model := registry.default_of(wishes.provider)):
@@ -135,6 +136,13 @@ def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
             model = registry.default_of(row.id)
             if model is not None:
                 yield Choice(model=model)
+
+
+def _ways_to_say(names: list[str]) -> list[str]:
+    """Names of models as people write them: whole, without the provider, or one word of it."""
+    ids = [name.split("/", 1)[1] for name in names]
+    words = dict.fromkeys(word for id in ids for word in re.split(r"[-/.:_]", id) if word.isalpha())
+    return [*names, *ids, *words]
 
 
 def _meant(word: str, known: list[str]) -> str:
