@@ -117,3 +117,18 @@ async def test_work_that_must_not_be_torn_gives_its_result_or_its_error() -> Non
     assert await finish_although_cancelled(good()) == 7
     with pytest.raises(ValueError, match="broken"):
         await finish_although_cancelled(bad())
+
+
+async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
+    ended: list[str] = []
+
+    async def brief() -> None:
+        ended.append("brief")
+
+    async with TaskScope() as scope:
+        scope.start(brief(), name="brief")
+        scope.start(asyncio.Event().wait(), name="endless")
+        await scope.settle(0.01)
+
+        assert ended == ["brief"]
+        assert len(scope) == 1

@@ -43,6 +43,12 @@ class TaskScope:
     def __len__(self) -> int:
         return len(self._tasks)
 
+    async def settle(self, seconds: float) -> None:
+        """Wait until everything has ended by itself, but not longer than that."""
+        others = {task for task in self._tasks if task is not asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=seconds)
+
     async def close(self) -> None:
         """Cancel what runs and wait for it; afterwards nothing can be started."""
         self._closed = True

@@ -61,3 +61,12 @@ async def test_events_are_told_apart_from_the_run_that_they_come_from(tmp_path: 
         events.tell_soon(ExtensionEvent(name="x"))
         async with asyncio.timeout(30):
             assert await heard.get() == ExtensionEvent(name="x")
+
+
+async def test_what_was_to_be_told_soon_is_told_although_the_session_ends(tmp_path: Path) -> None:
+    async with playing(tmp_path) as play:
+        events = play.host.session.events
+        heard: list[Any] = []
+        events.subscribe(heard.append)
+        events.tell_soon(ExtensionEvent(name="x"))
+    assert heard == [ExtensionEvent(name="x")]

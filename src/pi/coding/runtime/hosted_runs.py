@@ -152,6 +152,10 @@ class HostedRuns:
         task.add_done_callback(self._begun.discard)
 
 
+LAST_WORDS = 1.0
+"""Seconds for what was to be told soon when a session ends, such as that a handler failed."""
+
+
 class HostedEvents:
     """Implements ``SessionEvents``."""
 
@@ -160,7 +164,8 @@ class HostedEvents:
         self._tasks = TaskScope()
 
     async def close(self) -> None:
-        """Tell nothing more."""
+        """Tell what is still to be told, and nothing more."""
+        await self._tasks.settle(LAST_WORDS)
         await self._tasks.close()
 
     def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
