@@ -24,13 +24,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(autouse=True)
 def isolation(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the developer's home, credentials or proxy."""
+    """No test sees the developer's home, credentials or proxy, or fetches a model."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         upper = name.upper()
         if upper.startswith("PI_") or upper.endswith(("_API_KEY", "_TOKEN", "_PROXY")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PI_NO_LOCAL", "1")  # nothing is fetched because a test has no key
 
 
 class OutsideNetwork(Exception):

@@ -122,6 +122,21 @@ def test_another_gateway_can_be_named(tmp_path: Path, providers: Any, address: s
     assert radius.base_url == address
 
 
+@pytest.mark.parametrize("ending", ["", "/v1"])
+async def test_a_gateway_of_ones_own_lists_its_models(tmp_path: Path, ending: str) -> None:
+    async with site({"/v1/models": {"data": [{"id": "balanced"}]}}) as server:
+        gateway = {"baseUrl": f"{server.url}{ending}", "oauth": "radius", "apiKey": "k"}
+        models = collection(tmp_path, providers={"team": gateway})
+        await models.refresh("team")
+        await models.close()
+
+    assert [(model.id, model.base_url, model.api) for model in models.get_models("team")] == [
+        ("balanced", f"{server.url}/v1", "pi-messages")
+    ]
+    (row,) = (row for row in models.get_providers() if row.id == "team")
+    assert (row.login, row.lists_models) == ("radius", True)
+
+
 async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path: Path) -> None:
     models = collection(
         tmp_path,

@@ -50,7 +50,8 @@ class Program:
     @property
     def variables(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        return {**kept, "HOME": str(self.home), **NOWHERE, **self.environ}
+        ours = {"HOME": str(self.home), "PI_NO_LOCAL": "1", **NOWHERE}
+        return {**kept, **ours, **self.environ}
 
     def write(self, name: str, content: str | bytes) -> Path:
         """A file of the agent directory."""

@@ -16,6 +16,7 @@ from pi.ai.messages import Json
 from pi.ai.models.catalog import bundled_models
 from pi.ai.models.custom import CustomModels, CustomProvider, customised
 from pi.ai.models.model import Model
+from pi.ai.models.store import ModelsStore
 from pi.ai.models_collection import ModelProvider, Models
 from pi.ai.providers.built_in import WireProvider
 from pi.ai.providers.copilot import CopilotProvider
@@ -140,8 +141,9 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
+    store = ModelsStore(folder / "models-store.json")
     providers: list[ModelProvider] = [
-        _gateway(row, changes.get(row.id), environ)
+        _gateway(row, store, changes.get(row.id), environ.get(GATEWAY_VARIABLE))
         if row.id == "radius"
         else _wire_provider(row, changes.get(row.id))
         for row in rows.values()
@@ -153,7 +155,9 @@ def _providers(
         demo_provider(str(folder / "tour")),
     )
     providers += [
-        _wire_provider(_custom_row(provider), provider)
+        _gateway(_custom_row(provider), store, provider)
+        if provider.oauth == "radius" and not provider.models
+        else _wire_provider(_custom_row(provider), provider)
         for provider in own
         if provider.id not in known
     ]
@@ -164,12 +168,12 @@ def _providers(
 
 
 def _gateway(
-    row: Provider, change: CustomProvider | None, environ: Mapping[str, str]
+    row: Provider, store: ModelsStore, change: CustomProvider | None, address: str | None = None
 ) -> GatewayProvider:
-    given = (change.base_url if change else None) or environ.get(GATEWAY_VARIABLE)
+    given = (change.base_url if change else None) or address
     if given:
         row = replace(row, base_url=f"{given.rstrip('/').removesuffix('/v1')}/v1")
-    return GatewayProvider(row)
+    return GatewayProvider(row, store, own=change)
 
 
 def _wire_provider(row: Provider, change: CustomProvider | None) -> WireProvider:

@@ -7,9 +7,11 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments
 from pi.cli.configured import named_session_dir
 from pi.cli.first_message import assembled_prompts
@@ -78,6 +80,7 @@ async def _run(
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
         mode="tui" if mode == "interactive" else mode,
+        last_resort=partial(_embedded_model, host) if mode == "print" else None,
     )
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
@@ -107,6 +110,12 @@ async def _reading(mode: Mode, cwd: Path, home: Path) -> Callable[[Arguments], S
     return lambda arguments: assembled_prompts(
         arguments.said, arguments.files, piped, cwd=cwd, home=home
     )
+
+
+async def _embedded_model(host: Host) -> Model | None:
+    from pi.cli.embedded import embedded_model  # its HTTP client is for those who have no key
+
+    return await embedded_model(host)
 
 
 async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:

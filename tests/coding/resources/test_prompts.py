@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from pi.coding.resources.prompts import (
+    MissingValues,
     PromptTemplate,
     expand_prompt,
     find_prompts,
     split_arguments,
     substitute,
+    variables,
 )
 from pi.coding.resources.source import Place
 
@@ -102,3 +104,46 @@ def test_a_command_becomes_its_template_and_other_text_stays(tmp_path: Path) -> 
     assert expand_prompt("/fix 'the bug'", templates) == "Fix the bug now"
     assert expand_prompt("/other x", templates) == "/other x"
     assert expand_prompt("fix it", templates) == "fix it"
+
+
+def expanded(content: str, arguments: str, **more: str) -> str:
+    template = PromptTemplate(name="t", description="", content=content)
+    return expand_prompt(f"/t {arguments}", [template], more)
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "result"),
+    [
+        ("{{file}} as {{ goal }}, {{file}}", "a.py fast", "a.py as fast, a.py"),
+        ("{{file}} as {{goal}}", "goal=fast a.py", "a.py as fast"),
+        ("{{file}} as {{goal}}", "goal=\"very fast\" 'my file'", "my file as very fast"),
+        ("{{file}}!", "file=", "!"),
+        ("{{file}}", "other=x", "other=x"),
+        ("{{file}} for $1, $@", "file=a you me", "a for you, you me"),
+        ("{{a}} {{b}}", "{{b}} $1", "{{b}} $1"),
+        ("{{a-b_1}}", "x", "x"),
+        ("${{ secrets.KEY }} {{ a.b }} ${{x}} {{}} {{1}}", "", None),
+    ],
+)
+def test_variables_get_named_arguments_then_the_others_in_turn(
+    content: str, arguments: str, result: str | None
+) -> None:
+    assert expanded(content, arguments) == (content if result is None else result)
+
+
+def test_variables_are_counted_once_in_the_order_of_their_first_appearance() -> None:
+    assert variables("{{b}} $1 {{a}} {{ b }} {{a}}") == ("b", "a")
+
+
+def test_a_variable_without_a_value_is_named() -> None:
+    with pytest.raises(MissingValues) as caught:
+        expanded("{{file}} {{goal}} {{who}}", "goal=x me")
+
+    assert caught.value.names == ("who",)
+    assert caught.value.explain() == (
+        'The prompt template /t needs a value for who. Write /t who="…"'
+    )
+
+
+def test_values_that_were_asked_for_fill_what_the_arguments_leave() -> None:
+    assert expanded("{{file}} {{goal}}", "goal=x", file="a b", goal="never") == "a b x"

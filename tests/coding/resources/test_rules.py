@@ -32,9 +32,17 @@ PATH = Path("/somewhere/tabs.mdc")
             "---\nglobs: [a, 1, b]\nalwaysApply: 'yes'\nttsr_trigger: t\n---\nx",
             Rule(name="tabs", path=str(PATH), content="x", globs=("a", "b"), condition="t"),
         ),
+        ("---\n: : [\n---\nx", Rule(name="tabs", path=str(PATH), content="x")),
         (
-            "---\n: : [\n---\nx",
-            Rule(name="tabs", path=str(PATH), content="---\n: : [\n---\nx"),
+            "---\r\ndescription: Style: tabs\r\nglobs: *.ts,*.tsx\r\nalwaysApply: true\r\n---\r\nx",
+            Rule(
+                name="tabs",
+                path=str(PATH),
+                content="x",
+                description="Style: tabs",
+                globs=("*.ts,*.tsx",),
+                always_apply=True,
+            ),
         ),
     ],
 )

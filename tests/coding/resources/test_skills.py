@@ -46,6 +46,23 @@ def test_a_skill_is_not_searched_and_dependencies_are_no_skills(tmp_path: Path) 
 
 
 @pytest.mark.trap(271)
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".fdignore"])
+def test_ignore_files_are_respected_from_the_root_of_the_search_on(
+    tmp_path: Path, name: str
+) -> None:
+    root = tmp_path / "skills"
+    for path in ("a", "drafts/b", "deep/c", "deep/d", "deep/er/e"):
+        put(root / path / "SKILL.md")
+    put(root / "loose.md")
+    put(root / "old.md")
+    put(root / name, "drafts/\n/deep/d\nold.md\n")
+    put(root / "deep" / name, "er\n")
+    put(tmp_path / name, "*\n")  # as that which keeps installed packages out of the history
+
+    assert names(root) == ["loose", "a", "c"]
+
+
+@pytest.mark.trap(271)
 def test_what_is_reached_twice_is_one_skill_and_a_circle_ends(tmp_path: Path) -> None:
     put(tmp_path / "real" / "one" / "SKILL.md")
     (tmp_path / "real" / "circle").symlink_to(tmp_path / "real")

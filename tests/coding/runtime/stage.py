@@ -19,6 +19,7 @@ from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.model_selection import LastResort
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.parts import OpenLog, Parts
 from pi.coding.session.opening import new_session
@@ -67,11 +68,16 @@ class Stage:
         persistent: bool = True,
         open_log: OpenLog = new_session,
         cwd: Path | None = None,
+        last_resort: LastResort | None = None,
         **options: Any,
     ) -> AgentSession:
         """A session, ready to be prompted."""
         parts = Parts(
-            registry=self.registry, open_log=open_log, persistent=persistent, bus=self.bus
+            registry=self.registry,
+            open_log=open_log,
+            persistent=persistent,
+            bus=self.bus,
+            last_resort=last_resort,
         )
         wanted = SessionOptions(model=model, **options)
         built = await assemble(cwd or self.cwd, self.host, wanted, parts)

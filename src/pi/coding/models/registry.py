@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from pi.ai.models.model import Model
 from pi.ai.models_collection import Models
+from pi.ai.providers.provider import Provider
 from pi.coding.models.patterns import Choice, find_model, find_scope
 
 LOCAL = ("ollama", "llama.cpp", "lm-studio", "vllm")
@@ -21,8 +22,9 @@ Resolver: TypeAlias = Callable[[str], Model | str | None]
 class ModelRegistry:
     """Look-ups over ``Models``; never waits, and asks nobody."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, *, offline: bool = False) -> None:
         self.models = models
+        self._offline = offline
         self._resolvers: tuple[Resolver, ...] = ()
 
     def add_resolver(self, resolver: Resolver) -> Callable[[], None]:
@@ -92,8 +94,23 @@ class ModelRegistry:
         return next((model for model in models if model.id == wanted), next(iter(models), None))
 
     async def discover_local(self) -> bool:
-        """Ask the model servers that may run on this machine; whether any model came of it."""
+        """Ask those who alone know their models; whether any model came of it."""
         before = len(self.get_all())
-        known = {row.id for row in self.models.get_providers()}
-        await asyncio.gather(*(self.models.refresh(name) for name in LOCAL if name in known))
+        await asyncio.gather(*(self.models.refresh(name) for name in self.discoverable()))
         return len(self.get_all()) > before
+
+    def is_undiscovered(self, provider: str) -> bool:
+        """Whether its models are not known because nobody has asked it yet."""
+        return provider in self.discoverable() and not self.models.get_models(provider)
+
+    def discoverable(self) -> tuple[str, ...]:
+        """Those who alone know their models.
+
+        They are the servers that may run on this machine and, unless pi is offline, gateways that
+        there are credentials for.
+        """
+        rows = self.models.get_providers()
+        return tuple(row.id for row in rows if row.id in LOCAL or self._is_gateway(row))
+
+    def _is_gateway(self, row: Provider) -> bool:
+        return row.lists_models and not self._offline and self.has_auth(row.id)

@@ -43,6 +43,15 @@ class Wishes(Record):
     model_thinking: dict[str, ThinkingLevel] = field(default_factory=dict)
     """``modelThinkingLevels``."""
 
+    @property
+    def providers(self) -> frozenset[str]:
+        """Whose models count, where none is named outright: only these are worth waiting for."""
+        if self.model is not None or self.pattern is not None:
+            return frozenset()
+        named = {self.provider, self.default[0], self.session[0] if self.session else None}
+        scoped = (pattern.partition("/")[0] for pattern in self.scope)
+        return frozenset(name for name in (*named, *scoped) if name)
+
 
 class Start(Record):
     """What a session starts with."""
@@ -52,6 +61,18 @@ class Start(Record):
     scope: tuple[Choice, ...] = ()
     note: str = ""
     """What the person should know, e.g. that the session's model is gone."""
+
+
+async def find_starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
+    """As ``starting_model``; for names that nobody knows, servers on this machine are asked."""
+    if any(map(registry.is_undiscovered, wishes.providers)):
+        await registry.discover_local()
+    try:
+        return starting_model(wishes, registry)
+    except UnknownModel:
+        if not await registry.discover_local():
+            raise
+        return starting_model(wishes, registry)
 
 
 def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.resources.frontmatter import BadResource, read_document
 from pi.coding.resources.source import INLINE, Place, SourceInfo, Warn
@@ -15,9 +16,23 @@ _PLACEHOLDER = (
     r"|\{(?P<number>\d+):-(?P<number_default>[^}]*)\}"
     r"|\{(?:@|ARGUMENTS):-(?P<all_default>[^}]*)\}"
     r"|\{@:(?P<start>\d+)(?::(?P<length>\d+))?\})"
+    r"|(?<!\$)\{\{\s*(?P<variable>[A-Za-z_][\w-]*)\s*\}\}"  # with $ it is other people's
 )
 _ARGUMENT = r"""(?:'[^']*'|"[^"]*"|[^\s'"])+|['"]"""
 _QUOTED = r"""'([^']*)'|"([^"]*)\""""
+
+
+class MissingValues(PiError):
+    """A template has variables, ``names``, that nobody has given a value."""
+
+    def __init__(self, template: str, names: Sequence[str]) -> None:
+        example = " ".join(f'{name}="…"' for name in names)
+        super().__init__(
+            f"The prompt template /{template} needs a value for {', '.join(names)}.",
+            hint=f"Write /{template} {example}",
+        )
+        self.template = template
+        self.names = tuple(names)
 
 
 class PromptTemplate(Record):
@@ -61,14 +76,20 @@ def template_files(root: Path) -> Iterator[Path]:
             yield entry
 
 
-def expand_prompt(text: str, templates: Sequence[PromptTemplate]) -> str:
-    """``/name arguments`` as the template says it; any other text as it is."""
+def expand_prompt(
+    text: str, templates: Sequence[PromptTemplate], more: Mapping[str, str] | None = None
+) -> str:
+    """``/name arguments`` as the template says it; any other text as it is.
+
+    Values of variables come from the arguments, then from ``more``; ``MissingValues`` says which
+    are in neither.
+    """
     if not text.startswith("/"):
         return text
     name, arguments = re.match(r"/(\S*)\s*(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     for template in templates:
         if template.name == name:
-            return substitute(template.content, split_arguments(arguments))
+            return _filled(template, split_arguments(arguments), more or {})
     return text
 
 
@@ -80,11 +101,38 @@ def split_arguments(text: str) -> list[str]:
     ]
 
 
-def substitute(content: str, arguments: Sequence[str]) -> str:
-    """``content`` with its placeholders filled; what was filled in is not looked at again."""
+def variables(content: str) -> tuple[str, ...]:
+    """The names in ``{{name}}``, in the order in which they appear first."""
+    found = (match["variable"] for match in re.finditer(_PLACEHOLDER, content))
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def divide_arguments(
+    names: Sequence[str], arguments: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Values of the variables ``names``, and the arguments that are not ``name=value`` of one.
+
+    Variables that are not named get those others in turn.
+    """
+    parts = [argument.partition("=") for argument in arguments]
+    named = {name: value for name, equals, value in parts if equals and name in names}
+    others = ["".join(each) for each in parts if not (each[1] and each[0] in names)]
+    in_turn = zip((name for name in names if name not in named), others, strict=False)
+    return dict(in_turn) | named, others
+
+
+def substitute(
+    content: str, arguments: Sequence[str], values: Mapping[str, str] | None = None
+) -> str:
+    """``content`` with its placeholders filled; what was filled in is not looked at again.
+
+    ``values`` are those of variables; one that has none stays as it is written.
+    """
     everything = " ".join(arguments)
 
     def filled(match: re.Match[str]) -> str:
+        if match["variable"] is not None:
+            return (values or {}).get(match["variable"], match[0])
         if match["place"] is not None:
             return _argument(arguments, match["place"])
         if match["all"] is not None:
@@ -98,6 +146,15 @@ def substitute(content: str, arguments: Sequence[str]) -> str:
         return " ".join(arguments[start:end])
 
     return re.sub(_PLACEHOLDER, filled, content)
+
+
+def _filled(template: PromptTemplate, arguments: Sequence[str], more: Mapping[str, str]) -> str:
+    names = variables(template.content)
+    given, others = divide_arguments(names, arguments)
+    values = {**more, **given}
+    if missing := [name for name in names if name not in values]:
+        raise MissingValues(template.name, missing)
+    return substitute(template.content, others, values)
 
 
 def _argument(arguments: Sequence[str], number: str) -> str:

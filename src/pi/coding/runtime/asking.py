@@ -167,7 +167,7 @@ def discover_models(
         clients=values.oauth_clients,
         report=host.report,
     )
-    return ModelRegistry(models)
+    return ModelRegistry(models, offline=host.offline)
 
 
 def credential_store(host: Host) -> AuthStorage:

@@ -107,11 +107,13 @@ class _Build:
         )
         shell = UserShell(core)
         self._when_idle = WhenIdle(core.agent)
+        models = ModelSelection(core, self._parts.last_resort)
         prompts = Prompting(
             core,
             before_run=shell.flush,
             when_idle=self._when_idle,
             commands=self._extensions,
+            find_somebody=models.find_somebody,
             whole_prompt=self._whole_prompt(),
         )
         around = compaction_surroundings(core, summaries, self._hand_off)
@@ -132,7 +134,7 @@ class _Build:
         self._session = AgentSession(
             core,
             prompts=prompts,
-            models=ModelSelection(core),
+            models=models,
             sessions=Replacing(
                 core,
                 shelf=self._ground.shelf,
@@ -216,6 +218,7 @@ class _Build:
             extensions=lender,
             scope=self._ground.start.scope,
             has_model=model is not None,
+            artifacts=self._parts.artifacts,
         )
 
     # Once there is one ----------------------------------------------------------------------------
@@ -291,6 +294,7 @@ class _Build:
             whole_prompt=spec.system,
             persistent=False,
             parent=self._extensions.host,
+            artifacts=core.artifacts,
         )
         cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
         nested = (await assemble(cwd, self._host, options, parts)).session

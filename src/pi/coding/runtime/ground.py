@@ -12,8 +12,7 @@ from pi.base.records import replace
 from pi.coding.blobs.images import BlobOptions
 from pi.coding.blobs.store import BlobStore
 from pi.coding.bus import Bus
-from pi.coding.models.registry import ModelRegistry
-from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
+from pi.coding.models.starting import Start, Wishes, find_starting_model
 from pi.coding.runtime.asking import Asking, credential_store
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.dotenv import CurrentVariables
@@ -96,7 +95,7 @@ class Ground:
         self._opened.push_async_callback(self.asking.close)
         await self.extensions.load_project(self.workspace)
         self.extensions.connect(self.asking.registry)
-        self.start = await self._chosen_or_discovered(self.asking.registry)
+        self.start = await find_starting_model(self._wishes(), self.asking.registry)
 
     @property
     def is_new(self) -> bool:
@@ -163,6 +162,7 @@ class Ground:
             flags=self.options.extensions.flags,
             mode=self.parts.mode,
             parent=self.parts.parent,
+            on_stall=self.parts.on_stall,
         )
 
     def _for_session(self) -> ForSession:
@@ -204,19 +204,10 @@ class Ground:
             custom = cwd / Path(listed).expanduser()
         return session_directory(self.host.agent_dir, str(cwd), custom=custom)
 
-    async def _chosen_or_discovered(self, registry: ModelRegistry) -> Start:
-        """What is chosen among known models; for a name that is not, servers here are asked."""
-        try:
-            return self._chosen(registry)
-        except UnknownModel:
-            if not await registry.discover_local():
-                raise
-            return self._chosen(registry)
-
-    def _chosen(self, registry: ModelRegistry) -> Start:
+    def _wishes(self) -> Wishes:
         options, values = self.options, self.workspace.values
         known = chosen_model(self.log)
-        wishes = Wishes(
+        return Wishes(
             model=self.parts.model,
             pattern=options.model,
             provider=options.provider,
@@ -228,4 +219,3 @@ class Ground:
             default_thinking=values.default_thinking_level,
             model_thinking=values.model_thinking_levels,
         )
-        return starting_model(wishes, registry)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeAlias, get_args
 
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models.thinking import clamp_level, supported_levels
@@ -21,12 +21,16 @@ from pi.coding.session.entries import ModelChange, ThinkingLevelChange
 
 LEVELS = get_args(ThinkingLevel)
 
+LastResort: TypeAlias = Callable[[], Awaitable[Model | None]]
+"""Gives a model when nobody else can answer."""
+
 
 class ModelSelection:
     """Changes belong to the session and are in its log; settings stay as they are."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, last_resort: LastResort | None = None) -> None:
         self._core = core
+        self._last_resort = last_resort
 
     @property
     def current(self) -> Model | None:
@@ -59,9 +63,36 @@ class ModelSelection:
         """Cycle through the models that these mean, in their order; none means all."""
         self._core.scope = self._core.registry.scope(patterns)
 
+    async def discover(self) -> None:
+        """Ask the model servers that may run on this machine what they serve now."""
+        await self._core.registry.discover_local()
+
+    async def find_somebody(self) -> None:
+        """Where nobody answers: the first model that was discovered, or the last resort.
+
+        It is looked for when something is said, so that no start waits for it.
+        """
+        await self.discover()
+        registry = self._core.registry
+        model = next(filter(None, map(registry.default_of, registry.discoverable())), None)
+        if model is None and self._last_resort is not None and self._never_chosen:
+            model = await self._last_resort()
+        if model is not None:
+            await self.use(model, source="set")
+
+    @property
+    def _never_chosen(self) -> bool:
+        """Whether nobody waits for a certain model, for which no other should stand in unasked."""
+        values = self._core.workspace.values
+        chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
+        return not chosen
+
     async def choose(self, provider: str, model_id: str) -> Model:
         """Have that model answer from the next request on; ``PiError`` if there is none."""
-        model = self._core.registry.find(provider, model_id)
+        registry = self._core.registry
+        if registry.is_undiscovered(provider):
+            await self.discover()
+        model = registry.find(provider, model_id)
         if model is None:
             raise PiError(f"Model not found: {provider}/{model_id}")
         await self.use(model, source="set")
@@ -93,6 +124,8 @@ class ModelSelection:
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         await core.bus.tell(ModelSelected(model=model, previous=previous, source=source))
+        if previous is None:  # nobody has thought yet
+            thinking = thinking or core.workspace.values.default_thinking_level
         await self.think(thinking or self.thinking_level)
 
     async def cycle(self, step: int = 1) -> CycledModel | None:

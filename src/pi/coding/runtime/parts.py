@@ -10,8 +10,10 @@ from pi.agent.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.models.model import Model
 from pi.base.records import Record
+from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.bus import Bus
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.runtime.model_selection import LastResort
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session
 from pi.coding.settings.settings import Settings
@@ -19,6 +21,7 @@ from pi.coding.trust.trust import AskPerson
 
 if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.stalls import OnStall
     from pi.coding.extension_host.ui import Mode
 
 OpenLog = Callable[[Shelf], SessionLog]
@@ -32,6 +35,7 @@ class Parts(Record):
     auth_storage: AuthStorage | None = None
     """Where the registry, if it is discovered, finds credentials."""
     model: Model | None = None
+    last_resort: LastResort | None = None
     settings: Settings | None = None
     """All settings: those of the project are not added to them."""
     tools: tuple[AgentTool, ...] = ()
@@ -45,5 +49,9 @@ class Parts(Record):
     bus: Bus | None = None
     parent: ExtensionHost | None = None
     """The extensions of the session that this one works for."""
+    artifacts: Artifacts | None = None
+    """Where that session keeps long outputs; this one keeps them there, too."""
     mode: Mode = "print"
     """How extensions are told that pi runs, until a mode says otherwise."""
+    on_stall: OnStall | None = None
+    """Called, in a thread of its own, when an extension holds everything up."""

@@ -24,7 +24,7 @@ from pi.coding.models.patterns import Choice
 from pi.coding.runtime.accounts import Account
 from pi.coding.runtime.commands import Command
 from pi.coding.runtime.events import InputSource, Streaming
-from pi.coding.runtime.prompting import Accepted
+from pi.coding.runtime.prompting import Accepted, Fill
 from pi.coding.runtime.results import (
     CycledModel,
     Forked,
@@ -52,6 +52,7 @@ class PromptPort(Protocol):
         streaming: Streaming | None = None,
         source: InputSource = "interactive",
         accepted: Accepted | None = None,
+        fill: Fill | None = None,
     ) -> Next | None:
         """Say something and wait until the agent is idle again."""
         ...
@@ -96,6 +97,14 @@ class ModelPort(Protocol):
 
     def known(self) -> tuple[Model, ...]:
         """Every model there is, also those that cannot answer for want of credentials."""
+        ...
+
+    async def discover(self) -> None:
+        """Ask the model servers of this machine, whose models are then available too."""
+        ...
+
+    async def find_somebody(self) -> None:
+        """Where nobody answers, have somebody answer who needs no key, if there is one."""
         ...
 
     @property
@@ -236,6 +245,11 @@ class FactsPort(Protocol):
     @property
     def leaf_id(self) -> str | None:
         """The entry that the next one follows."""
+        ...
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it is not only shown here."""
         ...
 
     def state(self) -> SessionState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from pi.agent.errors import AgentBusy
@@ -14,7 +14,7 @@ from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import UNSET, UnsetType
 from pi.coding.prompt.sections import PromptParts, prompt_sections
-from pi.coding.resources.prompts import expand_prompt
+from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import BeforeRun, Input, InputSource, Streaming
 from pi.coding.runtime.results import Queues
@@ -31,9 +31,12 @@ BUSY = (
 Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
 """Called once a prompt is known to be good, before the run begins."""
 
+Fill: TypeAlias = Callable[[MissingValues], Awaitable[Mapping[str, str] | None]]
+"""Asks for the values that a template lacks; ``None`` if nobody gives them."""
+
 
 class CommandRunner(Protocol):
-    """Commands of extensions, which come before everything else that a text may mean."""
+    """Commands and prefixes of extensions, which come before all else that a text may mean."""
 
     def find(self, text: str) -> str | None:
         """The name of the command that ``text`` calls, if it calls one."""
@@ -41,6 +44,10 @@ class CommandRunner(Protocol):
 
     async def run(self, text: str) -> None:
         """Run it to its end; a failure is reported."""
+        ...
+
+    async def take(self, text: str) -> bool:
+        """Give a text to the extension that takes it; False if none does."""
         ...
 
     async def settled(self) -> None:
@@ -62,9 +69,11 @@ class Prompting:
         before_run: Callable[[], None],
         when_idle: WhenIdle,
         commands: CommandRunner,
+        find_somebody: Callable[[], Awaitable[None]],
         whole_prompt: str | None = None,
     ) -> None:
         self._core = core
+        self._find_somebody = find_somebody
         self._commands = commands
         self._before_run = before_run
         self._when_idle = when_idle
@@ -79,18 +88,18 @@ class Prompting:
         streaming: Streaming | None = None,
         source: InputSource = "interactive",
         accepted: Accepted | None = None,
+        fill: Fill | None = None,
         expand: bool = True,
         meta: Json | UnsetType = UNSET,
     ) -> Next | None:
         """Say something and wait until the agent is idle again.
 
         While it works, ``streaming`` says how to queue it; without that it is refused. ``None``
-        when no run came of it. Without ``expand`` skills and templates are plain text. ``meta`` is
-        kept with what is said; no model is told.
+        when no run came of it. Without ``expand`` skills and templates are plain text; ``fill`` is
+        asked for what a template lacks. ``meta`` is kept with what is said; no model is told.
         """
         core = self._core
-        if source != "extension" and self._commands.find(text):
-            await self._commands.run(text)
+        if source != "extension" and await self._done_by_extension(text):
             await _call(accepted)
             await self._commands.settled()
             return None
@@ -105,7 +114,7 @@ class Prompting:
         if given.handled:
             await _call(accepted)
             return None
-        text = self.expanded(given.text) if expand else given.text
+        text = await self._filled(given.text, fill) if expand else given.text
         message = user_message(text, given.images, now_ms=core.host.clock.now_ms(), meta=meta)
         if core.agent.state.is_streaming:
             queue = core.agent.steer if streaming == "steer" else core.agent.follow_up
@@ -113,7 +122,7 @@ class Prompting:
             await _call(accepted)
             return None
         async with self._when_idle.kept_off():
-            self._check()
+            await self._check()
             await self.prepare()
             more = await self._instructed(text, given.images)
             await _call(accepted)
@@ -136,18 +145,32 @@ class Prompting:
         steering, follow_up = await self._core.agent.clear_queue()
         return Queues(steering=tuple(map(words, steering)), follow_up=tuple(map(words, follow_up)))
 
-    def expanded(self, text: str) -> str:
-        """``/skill:name`` and ``/template`` as what they stand for; any other text as it is."""
+    def expanded(self, text: str, values: Mapping[str, str] | None = None) -> str:
+        """``/skill:name`` and ``/template`` as what they stand for; any other text as it is.
+
+        ``values`` are for variables of a template that the text gives none.
+        """
         resources = self._core.workspace.resources
         skills = [found.skill for found in resources.skills]
         told = expand_skill(text, skills)
-        return told if told != text else expand_prompt(text, resources.prompts)
+        return told if told != text else expand_prompt(text, resources.prompts, values)
+
+    async def _filled(self, text: str, fill: Fill | None) -> str:
+        try:
+            return self.expanded(text)
+        except MissingValues as problem:
+            values = None if fill is None else await fill(problem)
+            if values is None:
+                raise
+            return self.expanded(text, values)
 
     async def _queue(
         self, text: str, images: Sequence[Image], source: InputSource, streaming: Streaming
     ) -> None:
         """Queue what somebody says, as handlers have changed it, unless they took care of it."""
         self._must_not_be_command(text)
+        if source != "extension" and await self._commands.take(text):
+            return
         if self._core.elsewhere is not None:
             await self._core.elsewhere.prompt(text, images, streaming=streaming)
             return
@@ -210,6 +233,13 @@ class Prompting:
             core.agent.system_prompt = self._sections(asked.parts)
         return asked.messages
 
+    async def _done_by_extension(self, text: str) -> bool:
+        """Whether it was a command of an extension, or begins as one wants it."""
+        if self._commands.find(text):
+            await self._commands.run(text)
+            return True
+        return await self._commands.take(text)
+
     def _must_not_be_command(self, text: str) -> None:
         if (name := self._commands.find(text)) is not None:
             raise PiError(
@@ -217,8 +247,10 @@ class Prompting:
                 " Use prompt() or execute the command when not streaming."
             )
 
-    def _check(self) -> None:
+    async def _check(self) -> None:
         core = self._core
+        if not core.has_model:
+            await self._find_somebody()
         if not core.has_model:
             raise NoModel("No API key found for the selected model.", hint=HOW_TO_LOG_IN)
         if not self.may_ask(core.agent.model):

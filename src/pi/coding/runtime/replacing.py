@@ -11,7 +11,7 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.folder import copy_artifacts
-from pi.coding.models.starting import Wishes, starting_model
+from pi.coding.models.starting import Wishes, find_starting_model
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.elsewhere import Elsewhere
 from pi.coding.runtime.events import (
@@ -186,11 +186,11 @@ class Replacing:
         core.converse_in(SessionConversation(log))
         core.agent.reset(core.conversation)
         core.began = core.host.clock.monotonic()
-        self._follow(elsewhere)
+        await self._follow(elsewhere)
         await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
         await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
 
-    def _follow(self, elsewhere: Elsewhere | None) -> None:
+    async def _follow(self, elsewhere: Elsewhere | None) -> None:
         """Go on with the choices of the log, or with those of whoever runs the session."""
         core = self._core
         if core.elsewhere is not None:
@@ -198,11 +198,11 @@ class Replacing:
             core.agent.model, core.agent.thinking_level, core.has_model = self._choices
         core.elsewhere = elsewhere
         if elsewhere is None:
-            self._restore_choices()
+            await self._restore_choices()
         else:
             self._choices = (core.agent.model, core.agent.thinking_level, core.has_model)
 
-    def _restore_choices(self) -> None:
+    async def _restore_choices(self) -> None:
         """Go on with the model and level that the log names, as far as they are there."""
         core, known = self._core, chosen_model(self._core.log)
         if known is None:
@@ -214,7 +214,7 @@ class Replacing:
             default=(core.agent.model.provider, core.agent.model.id),
             default_thinking=core.agent.thinking_level,
         )
-        start = starting_model(wishes, core.registry)
+        start = await find_starting_model(wishes, core.registry)
         if start.model is not None:
             core.agent.model, core.agent.thinking_level = start.model, start.thinking
             core.has_model = True

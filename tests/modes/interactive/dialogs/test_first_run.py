@@ -11,26 +11,38 @@ from pi.coding.runtime.agent_session import AgentSession
 from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
 from pi.modes.interactive.dialogs.waiting import Tell
 from pi.modes.interactive.ui import Ui
+from tests.ai.loopback import site
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
 @asynccontextmanager
-async def newcomer(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
+async def newcomer(
+    tmp_path: Path, **environ: str
+) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
     """A session that has nobody to ask."""
-    stage = Stage(tmp_path)
+    servers = ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL")
+    stage = Stage(tmp_path, environ={**dict.fromkeys(servers, "127.0.0.1:9"), **environ})
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)
     try:
         yield FakeScreen(tmp_path, session, stage.host), session
     finally:
         await session.close()
+        await stage.registry.models.close()
+
+
+async def asked_for_a_way(screen: FakeScreen, *theme: str) -> None:
+    """Answer the question about the theme, and wait for the next one."""
+    await screen.press(*theme)
+    await screen.until(lambda text: "How do you want to begin?" in text)
 
 
 async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen))
-        await screen.press("down", "enter", "down", "enter")
+        await asked_for_a_way(screen, "down", "enter")
+        await screen.press("down", "enter")
         await task
         assert session.settings.values.theme == "dark"
         assert session.model is not None
@@ -40,7 +52,8 @@ async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
 async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen))
-        await screen.press("escape", "enter", *"deepseek", "enter", *"sk-test", "enter")
+        await asked_for_a_way(screen, "escape")
+        await screen.press("enter", *"deepseek", "enter", *"sk-test", "enter")
         await screen.until(lambda text: "[All]" in text)
         await screen.press(*"deepseek", "enter")
         await task
@@ -58,7 +71,8 @@ async def test_the_embedded_model_is_fetched_and_used(tmp_path: Path) -> None:
 
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen, fetch=fetch))
-        await screen.press("escape", "down", "down", "enter")
+        await asked_for_a_way(screen, "escape")
+        await screen.press("down", "down", "enter")
         await screen.until(lambda text: "10 of 93 MB" in text)
         ready.set()
         await task
@@ -73,12 +87,30 @@ async def test_fetching_can_be_given_up_and_everything_be_left_for_later(tmp_pat
 
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(set_up(screen, fetch=fetch))
-        await screen.press("escape", "down", "down", "enter")
+        await asked_for_a_way(screen, "escape")
+        await screen.press("down", "down", "enter")
         await screen.until(lambda text: "Fetching" in text)
         await screen.press("escape")
         await task
         task = asyncio.create_task(set_up(screen))
-        await screen.press("escape", "escape")
+        await asked_for_a_way(screen, "escape")
+        await screen.press("escape")
         await task
         assert session.model is None
         assert screen.notices[-1][0] == "info"
+
+
+async def test_a_model_server_on_this_machine_answers_and_nothing_more_is_asked(
+    tmp_path: Path,
+) -> None:
+    pages = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
+    async with (
+        site(pages) as server,
+        newcomer(tmp_path, OLLAMA_HOST=server.url) as (screen, session),
+    ):
+        task = asyncio.create_task(set_up(screen))
+        await screen.press("escape")
+        await task
+        assert session.model is not None
+        assert (session.model.provider, session.model.id) == ("ollama", "qwen3:8b")
+        assert screen.notices[-1][1].startswith("ollama/qwen3:8b answers")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pi.ai.factory import weights_folder
+from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.accounts.login import log_in
 from pi.modes.interactive.dialogs.models.model import pick_model
 from pi.modes.interactive.dialogs.questions import Option, choose
@@ -49,6 +50,10 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
     theme = await pick_theme(ui)
     if theme is not None and theme.name is not None:
         ui.port.settings.set({"theme": theme.name})
+    await ui.port.models.find_somebody()
+    if (model := ui.port.models.current) is not None:
+        ui.notify(f"{full_name(model)} answers, which runs on this machine; /model lists others.")
+        return
     way = await choose(
         ui, "No model can be asked yet. How do you want to begin?", _WAYS, message=_hint(ui)
     )

@@ -24,9 +24,20 @@ GPT = model("openai/gpt-6")
 GROK = model("xai/grok-5")
 
 
-def screen_with(tmp_path: Path, *, scope: tuple[Model, ...] = ()) -> FakeScreen:
-    """A session that has credentials for all but the last model."""
+LLAMA = model("ollama/llama")
+
+
+def screen_with(
+    tmp_path: Path, *, scope: tuple[Model, ...] = (), served: tuple[Model, ...] = ()
+) -> FakeScreen:
+    """A session that has credentials for all but one model; ``served`` are found by asking."""
+
+    async def discover() -> None:
+        models.known = lambda: (SONNET, HAIKU, GPT, GROK, *served)
+        models.available = lambda: (SONNET, HAIKU, GPT, *served)
+
     models = SimpleNamespace(
+        discover=discover,
         known=lambda: (SONNET, HAIKU, GPT, GROK),
         available=lambda: (SONNET, HAIKU, GPT),
         current=HAIKU,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.dialogs.models.model import PickedModel, pick_model
-from tests.modes.interactive.dialogs.models.samples import GPT, SONNET, screen_with
+from tests.modes.interactive.dialogs.models.samples import GPT, HAIKU, LLAMA, SONNET, screen_with
 
 
 async def test_the_current_model_is_first_and_badges_tell_about_each(tmp_path: Path) -> None:
@@ -48,3 +48,37 @@ async def test_tabs_show_one_provider_each_and_what_has_no_key(tmp_path: Path) -
     assert "no key" in screen.text()
     await screen.press("shift+tab", "ctrl+s")
     assert await asked == PickedModel(model=GPT, keep=True)
+
+
+async def test_models_of_a_server_on_this_machine_are_added_once_it_has_answered(
+    tmp_path: Path,
+) -> None:
+    screen = screen_with(tmp_path, served=(LLAMA,))
+    asked = asyncio.create_task(pick_model(screen))
+    await screen.shown()
+    await screen.tasks.settle(30)
+
+    assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
+    assert "→ anthropic/haiku-4-5" in screen.text()  # still selected
+    await screen.press(*"llama", "enter")
+    assert await asked == PickedModel(model=LLAMA)
+
+
+async def test_a_server_that_answers_late_does_not_move_the_selection(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, served=(LLAMA,))
+    release = asyncio.Event()
+    ask = screen.port.models.discover
+
+    async def late() -> None:
+        await release.wait()
+        await ask()
+
+    screen.port.models.discover = late  # type: ignore[method-assign]
+    asked = asyncio.create_task(pick_model(screen))
+    await screen.press("down")
+    release.set()
+    await screen.tasks.settle(30)
+
+    assert "→ anthropic/sonnet-4-6" in screen.text()
+    await screen.press("up", "enter")
+    assert await asked == PickedModel(model=HAIKU)

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.modes.interactive.dialogs.models.scoped_models import PickedScope, pick_scope
-from tests.modes.interactive.dialogs.models.samples import GPT, screen_with
+from tests.modes.interactive.dialogs.models.samples import GPT, LLAMA, screen_with
 
 
 async def test_a_scope_is_put_together_and_saved(tmp_path: Path) -> None:
@@ -30,3 +30,14 @@ async def test_a_scope_that_was_only_looked_at_stays(tmp_path: Path) -> None:
     asked = asyncio.create_task(pick_scope(screen))
     await screen.press("ctrl+p", "ctrl+p", "escape")
     assert await asked is None
+
+
+async def test_models_of_a_server_on_this_machine_can_be_cycled_through(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, scope=(GPT,), served=(LLAMA,))
+    asked = asyncio.create_task(pick_scope(screen))
+    await screen.shown()
+    await screen.tasks.settle(30)
+    assert " 1 of 4 models" in screen.lines()
+    await screen.press(*"llama", "enter", "escape")
+
+    assert await asked == PickedScope(names=("openai/gpt-6", "ollama/llama"))

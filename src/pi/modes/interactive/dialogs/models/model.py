@@ -8,6 +8,7 @@ from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.columns import spread
+from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.listing import ALL, Known, known_models, window
 from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
@@ -31,11 +32,11 @@ class PickedModel(Record):
 
 async def pick_model(ui: Ui) -> PickedModel | None:
     """The model that the person chooses."""
-    known = models_of(ui)
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
-        inside = ModelChoice(ui, known, done).picker
-        return Panel(ui.theme, "Model", inside, hints=lambda: hints(ui, *_KEYS))
+        choice = ModelChoice(ui, models_of(ui), done)
+        discover(ui, then=lambda: choice.know(models_of(ui)))
+        return Panel(ui.theme, "Model", choice.picker, hints=lambda: hints(ui, *_KEYS))
 
     return await ui.show(build)
 
@@ -64,7 +65,7 @@ class ModelChoice:
         self.picker = Picker(
             ui.theme,
             ui.keymap,
-            find=lambda query: known.under(self._tab, query),
+            find=lambda query: self._known.under(self._tab, query),
             draw=self._draw,
             rows=list_rows(ui),
             on_pick=lambda model: done(PickedModel(model=model)),
@@ -77,6 +78,13 @@ class ModelChoice:
             head=self._head,
             empty="No model: /login gives access to some, and Tab shows the others",
         )
+
+    def know(self, known: Known) -> None:
+        """List what is known now; the selected model stays selected."""
+        selected = self.picker.selected
+        self._known, self._tabs = known, known.tabs()
+        self.picker.refresh()
+        self.picker.select(lambda model: model == selected)
 
     def _keep(self, model: Model | None) -> None:
         if model is not None:

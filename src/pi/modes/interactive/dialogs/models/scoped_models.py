@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.fuzzy import rank
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.models.patterns import full_name
+from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.scope import Scope
 from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
@@ -35,14 +36,15 @@ class PickedScope(Record):
 async def pick_scope(ui: Ui) -> PickedScope | None:
     """What the person makes of the scope; ``None`` if nothing changed."""
     models = ui.port.models
-    scope = Scope(
-        all=tuple(map(full_name, models.available())),
-        chosen=tuple(full_name(choice.model) for choice in models.scope) or None,
-    )
+
+    def names() -> tuple[str, ...]:
+        return tuple(map(full_name, models.available()))
 
     def build(done: Callable[[PickedScope | None], None]) -> Component:
-        inside = ScopeChoice(ui, scope, done).picker
-        return Panel(ui.theme, "Scoped models", inside, hints=lambda: hints(ui, *_KEYS))
+        scoped = tuple(full_name(choice.model) for choice in models.scope)
+        choice = ScopeChoice(ui, Scope(all=names(), chosen=scoped or None), done)
+        discover(ui, then=lambda: choice.know(names()))
+        return Panel(ui.theme, "Scoped models", choice.picker, hints=lambda: hints(ui, *_KEYS))
 
     return await ui.show(build)
 
@@ -73,6 +75,11 @@ class ScopeChoice:
             head=self._head,
             empty="No model has credentials: /login gives access to some",
         )
+
+    def know(self, names: tuple[str, ...]) -> None:
+        """Have these models to choose from."""
+        self._before = replace(self._before, all=names)
+        self._become(replace(self._scope, all=names), self.picker.selected)
 
     def _become(self, scope: Scope, name: str | None) -> None:
         self._scope = scope

