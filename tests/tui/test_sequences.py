@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.sequences import CLIPBOARD_LIMIT, copy, notification, progress, title
+from pi.tui.sequences import notification, progress, title
 
 
 def test_a_title_is_one_harmless_line() -> None:
@@ -21,12 +19,11 @@ def test_progress_is_a_state_and_a_share() -> None:
     assert progress("none") == "\x1b]9;4;0;0\x07"
 
 
+def test_every_terminal_is_notified_in_its_own_way() -> None:
+    assert notification("done", "kitty") == "\x1b]99;;done\x1b\\"
+    assert notification("done", "ghostty") == "\x1b]9;done\x07"
+    assert notification("done", "unknown") == "\x07"
+
+
 def test_a_notification_cannot_be_broken_out_of() -> None:
-    assert notification("done; ok\x07\x1b]0;x") == "\x1b]9;done, ok\x07"
-    assert notification("ok", heading="a;b") == "\x1b]777;notify;a,b;ok\x07"
-
-
-@pytest.mark.trap(204)
-def test_what_is_too_long_for_the_clipboard_is_refused() -> None:
-    assert copy("hi") == "\x1b]52;c;aGk=\x07"
-    assert copy("x" * CLIPBOARD_LIMIT) is None
+    assert notification("done; ok\x07\x1b]0;x", "iterm2") == "\x1b]9;done, ok\x07"

@@ -1,16 +1,12 @@
-"""What can be said to a terminal besides text: title, progress, notifications, clipboard. Pure."""
+"""What can be said to a terminal besides text: title, progress, notifications. Pure."""
 
 from __future__ import annotations
 
-import base64
 from typing import Literal, TypeAlias
 
 from pi.base.terminal_text import one_line
 
 ProgressState: TypeAlias = Literal["none", "normal", "error", "indeterminate", "warning"]
-
-CLIPBOARD_LIMIT = 100_000
-"""Bytes of base64 that terminals take in one OSC 52; longer texts are refused by some."""
 
 _PROGRESS: dict[ProgressState, int] = {
     "none": 0,
@@ -19,7 +15,7 @@ _PROGRESS: dict[ProgressState, int] = {
     "indeterminate": 3,
     "warning": 4,
 }
-_BEL = "\x07"
+_BEL, _ST = "\x07", "\x1b\\"
 
 
 def title(text: str) -> str:
@@ -33,15 +29,13 @@ def progress(state: ProgressState, percent: int = 0) -> str:
     return f"\x1b]9;4;{_PROGRESS[state]}{amount}{_BEL}"
 
 
-def notification(text: str, *, heading: str = "") -> str:
-    """Ask the terminal to notify the person; OSC 777 where there is a heading, else OSC 9."""
+def notification(text: str, brand: str) -> str:
+    """Ask a terminal of that brand to notify the person; a bell where it does not know how."""
     body = one_line(text).replace(";", ",")
-    if heading:
-        return f"\x1b]777;notify;{one_line(heading).replace(';', ',')};{body}{_BEL}"
-    return f"\x1b]9;{body}{_BEL}"
-
-
-def copy(text: str) -> str | None:
-    """Put ``text`` on the clipboard (OSC 52), or None if it is too long for that."""
-    encoded = base64.b64encode(text.encode()).decode()
-    return None if len(encoded) > CLIPBOARD_LIMIT else f"\x1b]52;c;{encoded}{_BEL}"
+    match brand:
+        case "kitty":
+            return f"\x1b]99;;{body}{_ST}"
+        case "iterm2" | "ghostty" | "wezterm" | "warp" | "foot":
+            return f"\x1b]9;{body}{_BEL}"
+        case _:
+            return _BEL
