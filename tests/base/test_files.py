@@ -19,6 +19,7 @@ from pi.base.files import (
     FileLock,
     FileProblem,
     LockedByAnother,
+    may_never_end,
     private_directory,
     read_if_exists,
     replace_file,
@@ -26,6 +27,18 @@ from pi.base.files import (
 from pi.testing import FakeClock
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")
+
+
+@posix
+def test_pipes_and_devices_may_never_end(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    names = ("file", "pipe", "link", "gone", ".", "/dev/null")
+
+    found = [may_never_end(tmp_path / name) for name in names]
+
+    assert found == [False, True, True, False, False, True]
 
 
 def mode_of(path: Path) -> int:

@@ -173,6 +173,12 @@ def test_the_first_of_equally_near_candidates_is_suggested() -> None:
     assert nearest("cart", []) is None
 
 
+def test_swapped_letters_are_nearer_than_one_too_many() -> None:
+    assert nearest("--modle", ["--mode", "--model", "--models"]) == "--model"
+    assert nearest("--modle", ["--model", "--mode"]) == "--model"
+    assert nearest("abdc", ["abd", "abcd", "abdd"]) == "abcd"
+
+
 @given(
     st.text("abcdef", min_size=4, max_size=12),
     st.sampled_from(["drop", "add", "change", "swap"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
@@ -58,6 +58,14 @@ class Decoder(Protocol):
     def end(self) -> None:
         """The stream ended although the wire's last event never came: finish or raise."""
         ...
+
+
+@runtime_checkable
+class HesitantDecoder(Decoder, Protocol):
+    """A decoder of a wire whose last event does not say for sure that it is the last."""
+
+    over_after: float | None
+    """Seconds of silence that end the answer; ``None`` while more must come."""
 
 
 class Frames(Protocol):
@@ -196,15 +204,22 @@ async def _read(
     patience: Patience,
 ) -> None:
     feed = decoder.feed
+    hesitant = decoder if isinstance(decoder, HesitantDecoder) else None
     some = False
-    async for chunk in response.chunks():
-        for name, data in frames.feed(chunk):
-            feed(name, data)
-            some = True
-            if decoder.finished:
-                return
-        patience.heard(news=builder.has_news)
-        flush()
+    try:
+        async for chunk in response.chunks():
+            for name, data in frames.feed(chunk):
+                feed(name, data)
+                some = True
+                if decoder.finished:
+                    return
+            patience.heard(news=builder.has_news)
+            flush()
+            if hesitant is not None:
+                response.allow_silence(hesitant.over_after)
+    except HttpError:
+        if hesitant is None or hesitant.over_after is None:
+            raise
     for name, data in frames.finish():
         feed(name, data)
         some = True

@@ -57,6 +57,12 @@ def read_if_exists(path: Path) -> bytes | None:
         raise _problem("read", path, error) from error
 
 
+def may_never_end(path: Path) -> bool:
+    """Whether a pipe, a socket or a device is there: opening or reading it can last for ever."""
+    found = _stat(path)
+    return found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
+
+
 def private_directory(path: Path) -> Path:
     """``path`` as a directory; what has to be created, parents too, is for the owner alone."""
     try:
@@ -300,11 +306,16 @@ class DirectoryLock(_Lock):
 
         Looking and removing cannot be one step, so nothing else happens between them.
         """
-        age = self._age()
-        if age is None or (age <= self._stale and self._lock.is_dir()):
+        found = _stat(self._lock)
+        if found is None:
+            return False
+        age = self._age_of(found)
+        # Of the lock that was looked at: the next one may be there by now, and is fresh.
+        is_lock = stat.S_ISDIR(found.st_mode)
+        if is_lock and age <= self._stale:
             return False
         try:
-            if self._lock.is_dir():
+            if is_lock:
                 self._lock.rmdir()
             else:  # a damaged lock: nobody holds a file
                 self._lock.replace(f"{self._lock}.damaged")
@@ -324,7 +335,8 @@ class DirectoryLock(_Lock):
             self._lock.rmdir()
 
     def _busy(self) -> LockedByAnother:
-        age = self._age() or 0.0
+        found = _stat(self._lock)
+        age = self._age_of(found) if found else 0.0
         return LockedByAnother(
             f"{self._file} is locked by another program: {self._lock} was refreshed "
             f"{max(age, 0.0):.1f} seconds ago.",
@@ -341,9 +353,8 @@ class DirectoryLock(_Lock):
         found = _stat(self._lock)
         return (found.st_ino, found.st_mtime_ns) if found else None
 
-    def _age(self) -> float | None:
-        found = _stat(self._lock)
-        return self._clock.now_ms() / 1000 - found.st_mtime if found else None
+    def _age_of(self, lock: os.stat_result) -> float:
+        return self._clock.now_ms() / 1000 - lock.st_mtime
 
 
 def _pauses(wait: float) -> Iterator[float]:

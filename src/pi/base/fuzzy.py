@@ -97,14 +97,19 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``word`` is most likely a slip of, or nothing if none is close.
 
     Close means one slip (a letter too many, missing, wrong or swapped with the next) for every
-    three letters, and never more than three. The first of equals wins.
+    three letters, and never more than three. Of equally close ones, the same letters in another
+    order win, then the first.
     """
     folded = _fold(word)
-    best, allowed = None, min(len(word) // 3, 3)
+    letters = sorted(folded)
+    best, fewest, reordered = None, min(len(word) // 3, 3), False
     for candidate in candidates:
-        slips = _slips(folded, _fold(candidate), allowed)
-        if slips is not None:
-            best, allowed = candidate, slips - 1
+        slips = _slips(folded, _fold(candidate), fewest)
+        if slips is None:
+            continue
+        same = sorted(_fold(candidate)) == letters
+        if best is None or slips < fewest or same > reordered:
+            best, fewest, reordered = candidate, slips, same
     return best
 
 

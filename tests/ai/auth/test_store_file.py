@@ -77,8 +77,11 @@ def test_what_is_not_there_reads_as_empty(file: StoreFile) -> None:
     assert file.read() == {}
 
 
+DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
+
+
 @pytest.mark.trap(69)
-@pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b'{"a": "\xff"}'])
+@pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b'{"a": "\xff"}', DEEP])
 async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
     auth_json: Path, content: bytes
 ) -> None:

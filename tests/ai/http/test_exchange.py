@@ -41,6 +41,18 @@ async def test_silence_after_the_first_byte_is_cut_by_the_idle_timeout(
     assert caught.value.kind == "idle"
 
 
+async def test_less_silence_can_be_allowed_while_a_body_is_read(client: HttpClient) -> None:
+    async with raw_server(answering(ok(b"whole")[:-1])) as server:
+        request = HttpRequest(url=server.url, timeouts=NO_TIMEOUTS)
+        with pytest.raises(TimedOut) as caught:
+            async with client.stream(request) as response:
+                async for chunk in response.chunks():
+                    assert chunk == b"whol"
+                    response.allow_silence(0.05)
+
+    assert caught.value.kind == "idle"
+
+
 async def slow(peer: Peer) -> None:
     await peer.request()
     for piece in (b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\n", b"h", b"i"):

@@ -84,6 +84,9 @@ class MemoryResponse:
         self.headers = headers
         self._pieces = pieces
 
+    def allow_silence(self, seconds: float | None) -> None:
+        """Nothing to do: there is none."""
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, piece by piece."""
         for piece in self._pieces:

@@ -85,7 +85,7 @@ class StoreFile:
             return {}
         try:
             return msgspec.json.decode(data, type=Json)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise StoreDamaged(
                 f"{self._path} is not a JSON object: {problem}.",
                 hint="Repair it by hand, or move it away and log in again; pi leaves it as it is.",

@@ -24,6 +24,7 @@ class Exchange:
         self._parser = ResponseParser(bodiless=bodiless)
         self._uploaded = False
         self._finished = False
+        self._silence: float | None = None
 
     @property
     def peer(self) -> str:
@@ -48,6 +49,10 @@ class Exchange:
             raise
         return answer
 
+    def allow_silence(self, seconds: float | None) -> None:
+        """Wait only so long for further bytes of the body; ``None`` is as long as usual."""
+        self._silence = seconds
+
     async def read(self) -> bytes:
         """The next bytes of the body, as many as there are; none at its end."""
         parser = self._parser
@@ -56,7 +61,7 @@ class Exchange:
         while not parser.body:
             if parser.complete:
                 return b""
-            await self._wait("idle")
+            await self._wait("idle", self._silence)
         return self.connection.take(parser)
 
     def finish(self) -> bool:
@@ -83,8 +88,8 @@ class Exchange:
                 await self._wait("idle")
         self._uploaded = True
 
-    async def _wait(self, kind: TimeoutKind) -> None:
-        await self.connection.wait(kind, self._timeouts.limit(kind))
+    async def _wait(self, kind: TimeoutKind, seconds: float | None = None) -> None:
+        await self.connection.wait(kind, seconds or self._timeouts.limit(kind))
 
 
 def _slices(head: bytes, body: bytes) -> Iterator[bytes | memoryview]:

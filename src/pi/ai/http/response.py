@@ -48,6 +48,10 @@ class ResponseStream:
         self._coding = head.headers.get("content-encoding").lower()
         self._inflater: Inflater | None = None
 
+    def allow_silence(self, seconds: float | None) -> None:
+        """From now on, raise ``TimedOut`` after such a silence; ``None`` is as long as usual."""
+        self._exchange.allow_silence(seconds)
+
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives, decompressed; every item is all there is at that moment."""
         return self

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from typing import Literal
 
 import pytest
 
@@ -17,6 +18,7 @@ from pi.testing.clock import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.fixed_conversation import PEEK
 from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL
+from tests.ai.wire.replay_server import Replay, replaying
 
 FLATTENED = {
     "candidates": [
@@ -71,3 +73,35 @@ async def test_a_hook_sees_the_payload_and_may_change_even_the_model(http: HttpC
     assert builder.final.content == (
         ToolCall(id="call_0_0", name="peek", arguments={"path": ["x"]}),
     )
+
+
+@pytest.mark.trap(2)
+@pytest.mark.parametrize("ending", ["hold", "close", "reset"])
+async def test_a_finish_reason_with_every_event_does_not_end_the_answer(
+    http: HttpClient, ending: Literal["hold", "close", "reset"]
+) -> None:
+    events = [
+        b"data: " + json.dumps(_said(word)).encode() + b"\r\n\r\n"
+        for word in ("one ", "two ", "three")
+    ]
+    pieces = [b"HTTP/1.1 200 OK\r\n\r\n", *events]
+
+    async with replaying(Replay(pieces, then=ending)) as server:
+        call = Call(
+            model=replace(HISTORY_MODEL, base_url=server.url),
+            messages=(UserMessage(content="count"),),
+            options=StreamOptions(),
+            access=Access(api_key="KEY", kind="api_key"),
+        )
+        builder = MessageBuilder(call.model, now_ms=0)
+        services = Services(http=http, clock=FakeClock(), environ={})
+
+        await answer(call, builder, lambda: None, services)
+
+    assert builder.final is not None
+    assert builder.final.text == "one two three"
+    assert builder.final.stop_reason == "stop"
+
+
+def _said(word: str) -> Json:
+    return {"candidates": [{"content": {"parts": [{"text": word}]}, "finishReason": "STOP"}]}

@@ -19,7 +19,11 @@ from pi.ai.messages import (
     Usage,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.response import GenerateDecoder
+from pi.ai.wire.google_generate.response import (
+    AFTER_A_REASON,
+    AFTER_REASONS_ONLY,
+    GenerateDecoder,
+)
 from pi.base.records import UNSET
 
 MODEL = Model(id="gemini-3-flash", name="Flash", api="google-generative-ai", provider="google")
@@ -53,19 +57,22 @@ def answer(*events: Json | bytes, tools: tuple[Tool, ...] = ()) -> AssistantMess
     for event in events:
         assert not decoder.finished
         decoder.feed("", event if isinstance(event, bytes) else json.dumps(event).encode())
+    if not decoder.finished:
+        decoder.end()
     assert decoder.finished
     assert builder.final is not None
     return builder.final
 
 
 def failure(*events: Json) -> tuple[ProviderError, AssistantMessage]:
-    """The error that the last of ``events`` raises, and what had arrived."""
+    """The error that the last of ``events``, or the end, raises, and what had arrived."""
     decoder, builder = new_decoder()
     *before, last = (json.dumps(event).encode() for event in events)
     for event in before:
         decoder.feed("", event)
     with pytest.raises(ProviderError) as caught:
         decoder.feed("", last)
+        decoder.end()
     return caught.value, builder.message()
 
 
@@ -112,13 +119,49 @@ def test_an_empty_part_opens_no_block() -> None:
 
 
 @pytest.mark.trap(2)
-def test_the_event_with_a_finish_reason_is_the_last() -> None:
-    decoder, builder = new_decoder()
+@pytest.mark.parametrize(
+    ("events", "over_after"),
+    [
+        ([chunk({"text": "o"}), chunk({"text": "k"}, finish="STOP")], AFTER_A_REASON),
+        ([chunk({"text": "ok"}, finish="STOP")], AFTER_REASONS_ONLY),
+        ([chunk({"text": "ok"}, finish="STOP"), {"usageMetadata": {}}], AFTER_REASONS_ONLY),
+        ([chunk({"text": "ok"})], None),
+    ],
+)
+def test_after_a_finish_reason_a_short_silence_is_the_end(
+    events: list[Json], over_after: float | None
+) -> None:
+    decoder, _ = new_decoder()
 
-    decoder.feed("", json.dumps(chunk({"text": "ok"}, finish="STOP")).encode())
+    for event in events:
+        decoder.feed("", json.dumps(event).encode())
 
-    assert decoder.finished
-    assert builder.final is not None
+    assert (decoder.over_after, decoder.finished) == (over_after, False)
+
+
+@pytest.mark.parametrize("reason", ["STOP", "FINISH_REASON_UNSPECIFIED"])
+def test_a_finish_reason_with_every_event_cuts_nothing_off(reason: str) -> None:
+    message = answer(
+        chunk({"text": "hm", "thought": True}, finish=reason),
+        chunk({"text": "one "}, finish=reason),
+        chunk({"text": "two"}, finish=reason),
+        chunk(called("peek", {}, id="x"), finish="STOP"),
+    )
+
+    assert message.content == (
+        Thinking(thinking="hm"),
+        Text(text="one two"),
+        ToolCall(id="x", name="peek", arguments={}),
+    )
+    assert (message.stop_reason, message.raw_stop_reason) == ("toolUse", "STOP")
+
+
+def test_of_several_finish_reasons_the_last_counts() -> None:
+    cut = answer(chunk({"text": "a"}, finish="STOP"), chunk({"text": "b"}, finish="MAX_TOKENS"))
+    done = answer(chunk({"text": "a"}, finish="STOP"), b"[DONE]")
+
+    assert (cut.text, cut.stop_reason) == ("ab", "length")
+    assert (done.stop_reason, done.raw_stop_reason) == ("stop", "STOP")
 
 
 @pytest.mark.trap(1)

@@ -32,14 +32,29 @@ _REFUSALS = frozenset(
 )
 """Stops by a filter: asking the same again gives the same."""
 
+_UNSPECIFIED = "FINISH_REASON_UNSPECIFIED"
+"""What servers that write out every field give as long as there is no reason."""
+
+AFTER_A_REASON = 0.25
+"""Seconds in which more may come although the answer has a finish reason."""
+AFTER_REASONS_ONLY = 2.0
+"""The same where every event so far had one, as some servers do it: then it says little."""
+
 _REPHRASE = "Ask in other words or choose another model."
 
 
 class GenerateDecoder:
-    """Understands the events of one answer to a request that declared ``tools``."""
+    """Understands the events of one answer to a request that declared ``tools``.
+
+    Google's last event is the one with a finish reason, but servers that speak like Google may
+    give one with every event: the answer is over when nothing follows.
+    """
 
     def __init__(self, builder: MessageBuilder, tools: Sequence[Tool] = ()) -> None:
         self.finished = False
+        self.over_after: float | None = None
+        self._only_reasons = True
+        """Whether every event so far had a finish reason."""
         self._builder = builder
         self._parameters = {tool.name: _parameter_names(tool) for tool in tools}
         self._block = 0
@@ -49,11 +64,13 @@ class GenerateDecoder:
         self._answered = False
         """Whether there was a word or a call: thoughts alone are no answer."""
         self._called = False
+        self._is_cut = False
+        """Whether the latest finish reason is that there was no room for more."""
         self._tally = Tally()
         builder.count_with(self._tally.usage)
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event; the one with a finish reason is the last."""
+        """Take one event."""
         try:
             chunk = decode(data)
         except UNREADABLE:
@@ -70,12 +87,13 @@ class GenerateDecoder:
             for part in content.parts:
                 if part is not None:
                     self._take(part)
-        if candidate.finish_reason:
-            self._finish(candidate.finish_reason, candidate.finish_message)
+        self._note_reason(candidate.finish_reason or "", candidate.finish_message)
 
     def end(self) -> None:
-        """The stream ended before a finish reason came."""
-        raise BadAnswer("Stream ended without finishReason")
+        """The stream is over: finish, if there was a finish reason."""
+        if self.over_after is None:
+            raise BadAnswer("Stream ended without finishReason")
+        self._finish()
 
     # What arrives ------------------------------------------------------------------------------
 
@@ -116,9 +134,10 @@ class GenerateDecoder:
         return salvaged(data)
 
     def _take_done(self) -> None:
-        if not self._answered:
+        if self.over_after is not None or not self._answered:
             self.end()
-        self._complete("toolUse" if self._called else "stop")
+        else:
+            self._complete("toolUse" if self._called else "stop")
 
     def _next_block(self, *, thinking: bool | None) -> None:
         self._builder.end(self._block)
@@ -133,15 +152,24 @@ class GenerateDecoder:
 
     # How it ends -------------------------------------------------------------------------------
 
-    def _finish(self, reason: str, message: str | None) -> None:
-        self._builder.raw_stop_reason = reason
+    def _note_reason(self, reason: str, message: str | None) -> None:
         word = reason.upper()
-        if word == "MAX_TOKENS":  # also with calls: the last one may be cut
+        if word in ("", _UNSPECIFIED):
+            self._only_reasons = False
+            return
+        self._builder.raw_stop_reason = reason
+        if word not in ("STOP", "MAX_TOKENS"):
+            raise _failure(word, message)
+        self._is_cut = word == "MAX_TOKENS"
+        self.over_after = AFTER_REASONS_ONLY if self._only_reasons else AFTER_A_REASON
+
+    def _finish(self) -> None:
+        if self._is_cut:  # also with calls: the last one may be cut
             self._complete("length")
-        elif word == "STOP" and self._answered:
+        elif self._answered:
             self._complete("toolUse" if self._called else "stop")
         else:
-            raise _failure(word, message)
+            raise BadAnswer("The model stopped without an answer.", code="STOP")
 
     def _complete(self, reason: CompleteReason) -> None:
         self._builder.finish(reason)
@@ -173,8 +201,6 @@ def _raise_problem(chunk: Chunk) -> None:
 
 def _failure(word: str, message: str | None) -> ProviderError:
     """Why an answer with this finish reason is none."""
-    if word == "STOP":
-        return BadAnswer("The model stopped without an answer.", code=word)
     told = _told(f"Provider finish_reason: {word}", message)
     if word in _REFUSALS:
         return AnswerRefused(told, hint=_REPHRASE, code=word)
