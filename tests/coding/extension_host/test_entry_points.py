@@ -83,6 +83,9 @@ def test_a_manifest_that_changes_is_read_again(tmp_path: Path) -> None:
         after.declared()
 
 
+DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
+
+
 def test_a_module_that_is_not_there_is_found_out_when_it_is_loaded(tmp_path: Path) -> None:
     install(tmp_path / "lib")
 
@@ -91,9 +94,10 @@ def test_a_module_that_is_not_there_is_found_out_when_it_is_loaded(tmp_path: Pat
     assert (found.target, found.declared()) == ("weather_kit:extension", Manifest())
 
 
-def test_an_index_that_cannot_be_read_is_made_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [b"{", b'{"a": "\xff"}', DEEP])
+def test_an_index_that_cannot_be_read_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     install(tmp_path / "lib")
-    (tmp_path / FILE).write_text("{")
+    (tmp_path / FILE).write_bytes(damage)
 
     assert [each.name for each in installed(tmp_path, [str(tmp_path / "lib")])] == ["weather"]
 

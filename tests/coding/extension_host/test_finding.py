@@ -73,12 +73,13 @@ def test_one_that_was_named_and_is_not_there_is_warned_of(tmp_path: Path) -> Non
 
 
 def test_a_list_may_leave_some_out(tmp_path: Path) -> None:
-    write(tmp_path, "a.py", "b.py")
+    write(tmp_path, "a.py", "b.py", "b.ts")
     listed = Selection.of(["!b*"], tmp_path)
 
     found = find([Place(path=tmp_path)], "user", no_warning, listed)
 
     assert [candidate.name for candidate in found.candidates] == ["a"]
+    assert found.foreign == ()
 
 
 def test_functions_of_a_program_have_names_that_differ() -> None:

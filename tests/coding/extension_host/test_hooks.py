@@ -17,18 +17,10 @@ from pi.coding.extension_host.run_events import (
     InputEvent,
     ToolCallEvent,
 )
-from pi.coding.extension_host.stalls import Stalls
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 
 ME = Owner(name="me", path="/me.py")
-
-
-class NotLooking(Stalls):
-    """No thread for a test that needs none."""
-
-    def watch(self) -> None:
-        """Nobody looks."""
 
 
 class Desk:
@@ -38,7 +30,7 @@ class Desk:
         self.clock = FakeClock()
         self.watchdog = Watchdog(self.clock, 30)
         self.failures: list[str] = []
-        self.hooks = Hooks(self.watchdog, self._failed, NotLooking())
+        self.hooks = Hooks(self.watchdog, self._failed)
 
     def on(self, name: str, handler: Any, owner: Owner = ME, **more: Any) -> Callable[[], None]:
         return self.hooks.on(name, handler, "ctx", owner, **more)

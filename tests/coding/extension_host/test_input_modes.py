@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import msgspec
 import pytest
 
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.input_modes import InputMode, OwnedMode, checked_prefix, mode_of
 from pi.coding.extension_host.order import Names, Owner
+from tests.coding.extension_host.stage import playing
+from tests.coding.runtime.test_elsewhere import FakeRemote
 
 OWNER = Owner(name="kernel", path="/home/ada/kernel.py")
 
@@ -36,3 +44,45 @@ def test_what_means_something_already_is_no_prefix(prefix: str) -> None:
 
 def test_any_other_sign_is_a_prefix() -> None:
     assert checked_prefix("$") == "$"
+
+
+async def test_a_prefix_counts_however_the_text_is_said(tmp_path: Path) -> None:
+    story: list[str] = []
+    heard: list[str] = []
+    apis: list[ExtensionAPI] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+
+        def run(text: str, ctx: Any) -> None:
+            story.append(text)
+
+        pi.add_input_mode("$", InputMode(label="python", run=run))
+        pi.on("input", lambda event, ctx: heard.append(event.text))
+
+    async with playing(tmp_path, extension, steps=(says("yes"),)) as play:
+        accepted: list[str] = []
+        await play.session.prompts.prompt("$ 1", source="rpc", accepted=lambda: accepted.append(""))
+        await play.session.prompts.steer("$ 2", source="rpc")
+        await play.session.prompts.follow_up("$ 3", source="rpc")
+        await apis[0].send_user_message("$ is a sign")
+        await play.session.extensions.settled()
+
+        assert (story, accepted, heard) == (["1", "2", "3"], [""], ["$ is a sign"])
+        assert [point.text for point in play.session.facts.fork_points()] == ["$ is a sign"]
+
+
+async def test_a_prefix_counts_in_a_session_that_is_only_shown_here(tmp_path: Path) -> None:
+    story: list[str] = []
+    remote = FakeRemote("prompt")
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_input_mode("$", InputMode(label="python", run=lambda text, ctx: story.append(text)))
+
+    async with playing(tmp_path, extension) as play:
+        header = msgspec.to_builtins(play.session.facts.header)
+        await play.host.session.control.open_replica({**header, "id": "other"}, remote)
+        await play.session.prompt("$ 1")
+        await play.session.prompt("hello")
+
+    assert (story, remote.asked) == (["1"], ["hello None"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.finding import Wanted
 from pi.coding.extension_host.modules import module_name
 from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.options import ToolWishes
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
@@ -251,6 +253,75 @@ pi.register_command("weather", weather, completions=lambda prefix: [prefix + "to
     session = await stage.open()
 
     assert await session.extensions.completions("weather", "x") == ["xtoday"]
+    await session.close()
+
+
+KEYS = """
+activate = ["shortcut:ctrl+g", "prefix:$"]
+shortcuts = { "ctrl+g" = "greet" }
+prefixes = { "$" = "python" }
+"""
+
+
+async def test_its_key_loads_it_and_is_pressed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    body = """\
+@pi.shortcut("ctrl+g")
+async def greet(ctx):
+    await pi.send_message({"custom_type": "greeting", "content": "hello"})
+"""
+    path = kit(stage, KEYS, body)
+    session = await stage.open()
+    await session.start()
+
+    assert session.extensions.shortcuts() == {"ctrl+g": "greet"}
+    assert module_name(path) not in sys.modules
+    assert await session.extensions.press("ctrl+g")
+    assert said(session) == ["hello"]
+    await session.close()
+
+
+async def test_a_text_with_its_prefix_loads_it_and_is_taken(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    body = """\
+from pi.extension import InputMode
+
+async def run(text, ctx):
+    await pi.send_message({"custom_type": "python", "content": f"ran {text}"})
+
+pi.add_input_mode("$", InputMode(label="python", run=run))
+"""
+    path = kit(stage, KEYS, body)
+    session = await stage.open()
+    await session.start()
+
+    mode = session.extensions.input_mode("$")
+    assert mode is not None
+    assert mode.label == "python"
+    assert module_name(path) not in sys.modules
+    assert await session.prompt("$ 1 + 1") is None
+    assert said(session) == ["ran 1 + 1"]
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("use", "problem"),
+    [
+        (lambda extensions: extensions.press("ctrl+g"), "does nothing for ctrl+g."),
+        (lambda extensions: extensions.take("$ x"), "takes no text that begins with $."),
+    ],
+)
+async def test_a_manifest_that_promises_too_much_is_told(
+    tmp_path: Path, use: Callable[[Extensions], Awaitable[bool]], problem: str
+) -> None:
+    stage = Stage(tmp_path)
+    path = kit(stage, KEYS, "pass")
+    session = await stage.open()
+
+    assert await use(session.extensions)
+
+    (failed,) = [event for event in stage.told if type(event).__name__ == "ExtensionFailed"]
+    assert failed.error == f"{path} {problem}"
     await session.close()
 
 

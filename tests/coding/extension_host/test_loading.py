@@ -45,6 +45,8 @@ BROKEN = {
         "    pi.on('input', lambda event, ctx: None)\n"
         "    raise RuntimeError('no')\n"
     ),
+    "base.py": ("class Odd(BaseException): ...\ndef extension(pi):\n    raise Odd\n"),
+    "exits.py": "import sys\nsys.exit(3)\n",
     "old.py": "# /// pi\n# api = 0\n# ///\ndef extension(pi): ...\n",
 }
 

@@ -10,7 +10,6 @@ from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.provider_watch import watched
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
-from tests.coding.extension_host.test_hooks import NotLooking
 
 ME = Owner(name="me", path="/me.py")
 MODEL = replace(FAUX_MODEL, headers={"X-Model": "1"})
@@ -20,7 +19,6 @@ def new_hooks(failures: list[str]) -> Hooks:
     return Hooks(
         Watchdog(FakeClock()),
         lambda owner, event, problem: failures.append(f"{event}: {problem}"),
-        NotLooking(),
     )
 
 

@@ -1,15 +1,53 @@
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
+import signal
 import threading
+import time
+from collections.abc import Callable
 
 import pytest
 
+from pi.coding.extension_host.failures import HandlerEnded
 from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.stalls import Stalls
+from pi.coding.extension_host.stalls import Stalled, Stalls
+
+ME = Owner(name="me", path="/me.py")
+SOON = 0.01
+AGES = 60.0
+
+posix = pytest.mark.skipif(os.name != "posix", reason="only there a signal reaches a thread")
 
 
-def test_a_function_that_does_not_return_is_named_once(
+class Extension:
+    """This file, while it holds everything up."""
+
+    def __init__(self) -> None:
+        self._hangs = False
+
+    def whose(self, module: str) -> Owner | None:
+        """Who owns a module."""
+        return ME if self._hangs and module == __name__ else None
+
+    def hang(self, wait: Callable[[], object]) -> None:
+        """Be an extension as long as ``wait`` takes."""
+        self._hangs = True
+        try:
+            wait()
+        finally:
+            self._hangs = False
+
+
+def spin() -> None:
+    """Not for ever, in case nobody ends it."""
+    end = time.monotonic() + AGES
+    while time.monotonic() < end:
+        pass
+
+
+async def test_a_function_that_does_not_return_is_named_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     named = threading.Event()
@@ -18,23 +56,83 @@ def test_a_function_that_does_not_return_is_named_once(
         def emit(self, record: logging.LogRecord) -> None:
             named.set()
 
-    hear = Hear()
+    hear, extension = Hear(), Extension()
     logging.getLogger("pi.coding.extension_host.stalls").addHandler(hear)
-    stalls = Stalls(0.01)
+    stalls = Stalls(extension.whose, seconds=SOON)
     stalls.watch()
     stalls.watch()
-    stalls.current = (Owner(name="me", path="/me.py"), "input")
-    assert named.wait(5)
+    extension.hang(lambda: named.wait(AGES))
     stalls.close()
     logging.getLogger("pi.coding.extension_host.stalls").removeHandler(hear)
 
-    assert [record.getMessage() for record in caplog.records] == [
-        "/me.py does not return from input: nothing else can happen"
-    ]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told == "/me.py does not return from <lambda>: nothing else can happen"
 
 
-def test_what_returns_is_not_named(caplog: pytest.LogCaptureFixture) -> None:
-    stalls = Stalls()
+@posix
+@pytest.mark.parametrize("wait", [spin, lambda: time.sleep(AGES)])
+async def test_a_function_that_does_not_return_can_be_ended(wait: Callable[[], None]) -> None:
+    before = signal.getsignal(signal.SIGURG)
+    told: list[Stalled] = []
+
+    def end(stalled: Stalled) -> None:
+        told.append(stalled)
+        stalled.end()
+
+    extension = Extension()
+    stalls = Stalls(extension.whose, on_stall=end, seconds=SOON)
+    stalls.watch()
+    with pytest.raises(HandlerEnded, match="was ended with Ctrl"):
+        extension.hang(wait)
+    while not told[0].over.is_set():
+        await asyncio.sleep(0)
+    stalls.close()
+
+    assert [stalled.owner for stalled in told] == [ME]
+    assert signal.getsignal(signal.SIGURG) == before
+
+
+@posix
+async def test_what_has_returned_meanwhile_is_not_ended() -> None:
+    told: list[Stalled] = []
+    hanging = threading.Event()
+
+    def hear(stalled: Stalled) -> None:
+        told.append(stalled)
+        hanging.set()
+
+    extension = Extension()
+    stalls = Stalls(extension.whose, on_stall=hear, seconds=SOON)
+    stalls.watch()
+    extension.hang(lambda: hanging.wait(AGES))
+    told[0].end()
+    stalls.close()
+
+    assert len(told) == 1
+
+
+async def test_whoever_is_nobodys_extension_is_not_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asked = threading.Event()
+
+    def nobodys(module: str) -> None:
+        asked.set()
+
+    stalls = Stalls(nobodys, seconds=SOON)
+    stalls.watch()
+    assert asked.wait(AGES)
     stalls.close()
 
     assert caplog.records == []
+
+
+def test_the_watch_ends_with_the_event_loop() -> None:
+    stalls = Stalls(Extension().whose, seconds=SOON)
+
+    async def begin() -> None:
+        stalls.watch()
+
+    asyncio.run(begin())
+    stalls.close()
+    Stalls(Extension().whose).close()

@@ -49,6 +49,7 @@ async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     await store.delete("a")
     assert store.get("a") is None
 
-    path.write_text("[")
-    with pytest.raises(PiError, match=str(path)):
-        store.get("a")
+    for broken in (b"[", b'{"a": "\xff"}', b'{"a":' * 100_000):
+        path.write_bytes(broken)
+        with pytest.raises(PiError, match=str(path)):
+            store.get("a")

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from pi.agent.policy import Policy, Request, ToolRefused
+from pi.agent.tool import ToolResult
 from pi.ai.events import StreamEvent
-from pi.ai.messages import Text, ToolResultMessage
+from pi.ai.messages import Text, ToolCall, ToolResultMessage
 from pi.ai.models.model import ModelCost
 from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.ai.request import Call
@@ -234,3 +236,82 @@ async def test_a_nested_session_has_no_tools_that_the_person_has_ruled_out(tmp_p
         declared, _ = fold(play.stage.provider.requests[0].messages, keep_later=False)
 
     assert [tool.name for tool in declared.tools] == ["read"]
+
+
+async def test_the_policies_of_a_session_guard_those_that_work_for_it_and_shape_nothing_else(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+    asked: list[str] = []
+
+    class Watchful(Policy):
+        def __init__(self, at: str) -> None:
+            self._at = at
+
+        async def before_request(self, request: Request) -> Request:
+            asked.append("request")
+            return request
+
+        async def before_tool(self, call: ToolCall) -> ToolCall:
+            asked.append(f"{self._at} {call.name}")
+            if self._at == "normal" and call.name == "bash":
+                raise ToolRefused("not here")
+            return call
+
+        async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+            asked.append(f"after {call.name}")
+            return replace(result, content=(*result.content, Text(text=f"seen by {self._at}")))
+
+    def extension(pi: ExtensionAPI) -> None:
+        apis.append(pi)
+        pi.add_policy(Watchful("last"), at="last")
+        pi.add_policy(Watchful("normal"))
+
+    steps = (calls("bash", command="true"), calls("read", path="a"), says("done"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        (play.stage.cwd / "a").write_text("text")
+        await (await apis[0].sub_session(SubSession(prompt="go"))).result()
+        refused, read = (request.messages[-1] for request in play.stage.provider.requests[1:])
+
+    assert asked == ["normal bash", "normal read", "last read", "after read", "after read"]
+    assert "not here" in str(refused)
+    assert [part.text for part in read.content][1:] == [  # type: ignore[union-attr]
+        "seen by normal",
+        "seen by last",
+    ]
+
+
+@pytest.mark.parametrize("says_so", [False, True])
+async def test_an_extension_that_says_so_is_loaded_in_every_nested_session(
+    tmp_path: Path, says_so: bool
+) -> None:
+    apis: list[ExtensionAPI] = []
+    path = tmp_path / "present.py"
+    path.write_text(
+        f"# /// pi\n# sub_sessions = {str(says_so).lower()}\n# ///\n"
+        "def extension(pi):\n"
+        "    pi.add_section('present', 'It is here.')\n"
+    )
+    paths = {"paths": (str(path),)}
+    async with playing(tmp_path, apis.append, steps=(says("done"),), wanted=paths) as play:
+        await (await apis[0].sub_session(SubSession(prompt="go"))).result()
+        (request,) = play.stage.provider.requests
+
+    assert ("It is here." in str(request.messages)) is says_so
+
+
+async def test_the_long_outputs_of_a_nested_session_are_kept_with_those_of_its_parent(
+    tmp_path: Path,
+) -> None:
+    apis: list[ExtensionAPI] = []
+
+    steps = (calls("bash", command="seq 1 100000"), says("done"))
+    async with playing(tmp_path, apis.append, steps=steps) as play:
+        pi = apis[0]
+        assert pi.context.artifacts.save("mine", "first") == "0"
+        await (await pi.sub_session(SubSession(prompt="go"))).result()
+        told = str(play.stage.provider.requests[1].messages[-1])
+
+        assert pi.context.artifacts.numbers() == [0, 1]
+        assert (pi.context.artifacts.read(1) or "").endswith("99999\n100000\n")
+        assert "'artifactId': '1'" in told

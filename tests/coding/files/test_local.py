@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from pi.agent.env import FileInfo, FileSystem
 from pi.agent.error_codes import FileErrorCode, FileFailed
 from pi.coding.files.local import LocalFiles
+from tests.coding.files.nobody import folder_of_nobody
 
 
 @pytest.fixture
@@ -111,17 +111,8 @@ async def test_a_file_keeps_its_mode_and_a_link_stays_a_link(
 
 @pytest.fixture
 def as_nobody() -> Iterator[Path]:
-    """A folder of somebody who may not write everything, as root may."""
-    with tempfile.TemporaryDirectory() as name:
-        if os.getuid() != 0:
-            yield Path(name)
-            return
-        os.chown(name, 65534, 65534)
-        os.seteuid(65534)
-        try:
-            yield Path(name)
-        finally:
-            os.seteuid(0)
+    with folder_of_nobody() as folder:
+        yield folder
 
 
 async def test_a_protected_file_is_not_replaced(as_nobody: Path) -> None:
@@ -133,6 +124,14 @@ async def test_a_protected_file_is_not_replaced(as_nobody: Path) -> None:
         await LocalFiles(lambda: as_nobody, home="/").write_file("f", b"new")
 
     assert (failed.value.error.code, file.read_text()) == ("permission_denied", "old")
+
+
+async def test_pipes_and_devices_are_not_read(files: LocalFiles, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in ("pipe", "/dev/zero"):
+        with pytest.raises(FileFailed, match="it is a device or a pipe, not a regular file"):
+            await files.read_file(path)
 
 
 async def test_a_file_in_a_closed_folder_is_written_in_place(as_nobody: Path) -> None:

@@ -23,8 +23,8 @@ from pi.coding.files.text import NotText, TextForm, decode
             TextForm(encoding="utf-16-le", mark=codecs.BOM_UTF16_LE, line_end="\r\n"),
         ),
         (
-            codecs.BOM_UTF16_BE + "€".encode("utf-16-be"),
-            "€",
+            codecs.BOM_UTF16_BE + "€ ".encode("utf-16-be"),
+            "€ ",
             TextForm(encoding="utf-16-be", mark=codecs.BOM_UTF16_BE),
         ),
     ],
@@ -49,3 +49,9 @@ def test_whatever_is_read_is_written_back_the_same(data: bytes) -> None:
 def test_what_is_no_text_is_refused_with_its_place() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 2"):
         decode(b"ab\xffc")
+
+
+@pytest.mark.trap(112)
+def test_bytes_that_only_begin_like_utf16_are_no_text() -> None:
+    with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 0"):
+        decode(b"\xff\xfebad\n")

@@ -80,9 +80,11 @@ def test_reading_stops_when_it_is_told_to(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_marked_and_utf16_is_understood(tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"a\xffb\0")
+    (tmp_path / "worse").write_bytes(b"\xff\xfebad\n")
     (tmp_path / "wide").write_bytes("ä\nb".encode("utf-16"))
 
     assert read(tmp_path / "bad").data.decode() == "a\ufffdb\0"
+    assert read(tmp_path / "worse").data.decode() == "\ufffd\ufffdbad\n"
     assert read(tmp_path / "wide").data.decode() == "\ufeffä\nb"
 
 

@@ -11,6 +11,7 @@ from pi.coding.packages.entries import Entry
 from pi.coding.packages.fetching import fetch_missing, is_package, layer_for_one_run
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.staging import PREFIX
 from pi.coding.packages.stores import Stores
 from tests.coding.packages.making import FakeNpm, Repository, make_package
 
@@ -67,6 +68,24 @@ async def test_offline_nothing_is_fetched(stores: Stores, shelf: Shelf, npm: Fak
     await fetch_missing([layer(shelf, "npm:tips")], offline, pytest.fail)
 
     assert npm.calls() == []
+
+
+async def test_what_a_crash_has_left_aside_is_put_back_also_offline(
+    stores: Stores, shelf: Shelf, npm: FakeNpm
+) -> None:
+    npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
+    wanted = [layer(shelf, "npm:tips")]
+    await fetch_missing(wanted, stores, lambda text: None)
+    crashed = shelf.base / f"{PREFIX}crashed"
+    crashed.mkdir()
+    (crashed / "target").write_text("npm")
+    shelf.npm.replace(crashed / "old")
+    offline = replace(stores, programs=replace(stores.programs, offline=True))
+
+    await fetch_missing(wanted, offline, pytest.fail)
+
+    assert (shelf.npm / "node_modules" / "tips" / "skills" / "a" / "SKILL.md").is_file()
+    assert not crashed.exists()
 
 
 def test_files_and_folders_that_are_extensions_are_no_packages(tmp_path: Path) -> None:

@@ -40,7 +40,12 @@ def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("package.json", "{"), ("package.json", "[1]"), ("pyproject.toml", "[tool")],
+    [
+        ("package.json", "{"),
+        ("package.json", "[1]"),
+        ("pyproject.toml", "[tool"),
+        pytest.param("package.json", '{"a":' * 100_000, id="nested too deeply"),
+    ],
 )
 def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

@@ -43,20 +43,26 @@ async def test_git_asks_nobody_and_runs_no_hooks(spied: Programs, tmp_path: Path
     assert not [line for line in said if line.startswith(("SECRET", "GIT_DIR", "PYTHONPATH"))]
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("hello\nbad https://a:b@h.dev/\033[2J", "bad https://h.dev/"),
+        ("x\nERROR: one\nERROR: two\nERROR: three\nbye", "one; two"),
+        ("ERROR: Exception:\nTraceback:\n  x\nOSError: disk full", "OSError: disk full"),
+    ],
+)
 async def test_the_last_words_of_a_failure_are_told_without_passwords(
-    programs: Programs, tmp_path: Path
+    programs: Programs, tmp_path: Path, said: str, told: str
 ) -> None:
     script = tmp_path / "npm"
-    script.write_text(
-        "#!/bin/sh\necho 'hello' >&2; echo 'bad https://a:b@h.dev/\033[2J' >&2; exit 3"
-    )
+    script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 3")
     script.chmod(0o755)
     failing = replace(programs, npm_command=(str(script),))
 
     with pytest.raises(InstallFailed) as caught:
         await failing.npm("install", cwd=tmp_path)
 
-    assert caught.value.message == "npm install failed: bad https://h.dev/"
+    assert caught.value.message == f"npm install failed: {told}"
 
 
 async def test_a_missing_git_is_told(programs: Programs, tmp_path: Path) -> None:

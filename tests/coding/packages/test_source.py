@@ -54,6 +54,20 @@ def test_a_source_is_understood(text: str, source: Source) -> None:
     assert parse_source(text, BASE) == source
 
 
+def test_a_branch_with_a_slash_is_told_from_a_folder_with_an_at(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a@b" / "x").mkdir(parents=True)
+    url = f"file://{tmp_path}"
+
+    branch = parse_source(f"{url}/a@feature/x", BASE)
+    folder = parse_source(f"{url}/a@b/x", BASE)
+
+    assert isinstance(branch, GitSource)
+    assert isinstance(folder, GitSource)
+    assert (branch.url, branch.ref) == (f"{url}/a", "feature/x")
+    assert (folder.url, folder.ref) == (f"{url}/a@b/x", "")
+
+
 @pytest.mark.trap(276)
 @pytest.mark.parametrize(
     "text",

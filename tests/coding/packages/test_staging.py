@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.staging import PREFIX, exchange, remove_tree, staging, tidy
+from pi.coding.packages.staging import (
+    PREFIX,
+    exchange,
+    remove_tree,
+    staging,
+    take_back,
+    tidy,
+)
 from tests.coding.packages.making import make_package, snapshot
 
 
@@ -46,6 +53,21 @@ def test_a_failed_exchange_leaves_the_old_folder(tmp_path: Path) -> None:
 
     with pytest.raises(InstallFailed, match="Cannot replace"), staging(tmp_path) as work:
         exchange(work / "missing", target, base=tmp_path, work=work)
+
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_exchange_can_be_taken_back(tmp_path: Path, there: bool) -> None:
+    if there:
+        make_package(tmp_path / "git" / "x", "old.txt")
+    before = snapshot(tmp_path)
+
+    with staging(tmp_path) as work:
+        take_back(work, tmp_path)  # nothing has happened yet
+        new = make_package(work / "n", "new.txt")
+        exchange(new, tmp_path / "git" / "x", base=tmp_path, work=work)
+        take_back(work, tmp_path)
 
     assert snapshot(tmp_path) == before
 

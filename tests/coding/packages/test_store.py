@@ -129,6 +129,58 @@ async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
     assert npm.calls() == []
 
 
+class Meddled(Programs):
+    """npm, while somebody writes into the settings by hand."""
+
+    settings: Path
+    text: str
+
+    async def npm(self, *words: str, cwd: Path) -> str:
+        said = await super().npm(*words, cwd=cwd)
+        if words[0] == "install":
+            self.settings.write_text(self.text)
+        return said
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_package_that_cannot_be_named_is_not_left_behind(
+    make_store: MakeStore, programs: Programs, npm: FakeNpm, tmp_path: Path, there: bool
+) -> None:
+    npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
+    npm.publish("tips", "2.0.0", "skills/b/SKILL.md")
+    if there:
+        await make_store().install("npm:tips@1.0.0", tmp_path)
+    settings = tmp_path / "agent" / "settings.json"
+    before = {**snapshot(tmp_path / "agent"), ".packages.lock": "", "settings.json": "{oops"}
+    meddled = Meddled(
+        environ=programs.environ, npm_command=programs.npm_command, settings=settings, text="{oops"
+    )
+
+    with pytest.raises(BadSettings):
+        await make_store(programs=meddled).install("npm:tips@2.0.0", tmp_path)
+
+    assert snapshot(tmp_path / "agent") == before
+
+
+@pytest.mark.trap(279)
+async def test_what_is_written_by_hand_while_a_package_is_fetched_stays(
+    make_store: MakeStore, programs: Programs, npm: FakeNpm, tmp_path: Path
+) -> None:
+    npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
+    settings = tmp_path / "agent" / "settings.json"
+    meddled = Meddled(
+        environ=programs.environ,
+        npm_command=programs.npm_command,
+        settings=settings,
+        text='{"packages": ["npm:other"]}',
+    )
+    store = make_store(programs=meddled)
+
+    await store.install("npm:tips", tmp_path)
+
+    assert listed(store) == ["npm:other", "npm:tips"]
+
+
 async def test_a_package_is_removed_by_the_name_that_the_list_shows(
     store: PackageStore, tmp_path: Path
 ) -> None:

@@ -80,6 +80,15 @@ def test_settings_add_folders_and_leave_single_skills_out(where: Surroundings) -
     assert names == {"same", "project", "agents", "home", "listed"}
 
 
+def test_what_is_left_out_hides_nothing_of_its_name(where: Surroundings) -> None:
+    project = Lists(base=where.cwd / ".pi", skills=("!same",), prompts=("-prompts/same.md",))
+
+    resources = discover(Wanted(), replace(where, project=project))
+
+    assert "same" not in {each.skill.name for each in resources.skills}
+    assert [each.source.scope for each in resources.prompts if each.name == "same"] == ["user"]
+
+
 def test_discovery_can_be_switched_off_and_explicit_paths_stay(
     where: Surroundings, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pi.coding.resources.selection import Selection
 
 BASE = Path("/base")
@@ -13,11 +15,21 @@ def test_entries_are_sorted_by_their_first_character() -> None:
     selection = Selection.of(["more", "/abs", "!drafts/*", "+drafts/good.md", "-old.md"], BASE)
 
     assert selection == Selection(
+        base=BASE,
         paths=(BASE / "more", Path("/abs")),
         forced=(BASE / "drafts" / "good.md",),
         without=(BASE / "old.md",),
         patterns=("drafts/*",),
     )
+
+
+def test_a_pattern_means_what_is_there(tmp_path: Path) -> None:
+    for name in ("b.py", "a.py", "c.md", "[odd]"):
+        (tmp_path / "more" / name).mkdir(parents=True)
+
+    selection = Selection.of(["more/*.py", "nothing/*", "more/[odd]"], tmp_path)
+
+    assert [path.name for path in selection.paths] == ["a.py", "b.py", "[odd]"]
 
 
 def test_what_is_left_out_and_what_comes_back() -> None:
@@ -28,3 +40,25 @@ def test_what_is_left_out_and_what_comes_back() -> None:
     ]
 
     assert admitted == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "leaves_out"),
+    [
+        ("drafts", True),
+        ("drafts/*", True),
+        ("./skills/drafts/", True),
+        ("skills/**", True),
+        ("SKILL.md", True),
+        ("/base/skills/*/b", True),
+        ("drafts/c*", False),
+        ("rafts/b", False),
+        ("skills/*.md", False),
+    ],
+)
+def test_a_pattern_may_name_a_thing_from_where_it_likes(pattern: str, leaves_out: bool) -> None:
+    path = BASE / "skills" / "drafts" / "b" / "SKILL.md"
+
+    admitted = Selection.of([f"!{pattern}"], BASE).admits(path, BASE / "skills")
+
+    assert admitted is not leaves_out

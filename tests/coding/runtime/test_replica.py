@@ -209,3 +209,20 @@ async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
             await play.host.session.control.open_replica({"id": 1}, FakeRemote())
 
         assert play.session.session_id == before
+
+
+async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.register_command("leave", lambda args, ctx: None)
+
+    template = tmp_path / "home/.pi/agent/prompts/fix.md"
+    template.parent.mkdir(parents=True)
+    template.write_text("Fix it.")
+    async with playing(tmp_path, extension) as play:
+        facts = play.session.facts
+        own = ([each.name for each in facts.commands()], facts.runs_here)
+        header = msgspec.to_builtins(facts.header)
+        await play.host.session.control.open_replica({**header, "id": "x"}, FakeRemote("prompt"))
+        shown = ([each.name for each in facts.commands()], facts.runs_here)
+
+    assert (own, shown) == ((["leave", "fix"], True), (["leave"], False))

@@ -29,7 +29,10 @@ def test_a_terminal_finds_what_it_used_last_and_others_do_not(tmp_path: Path) ->
     assert stat.S_IMODE((tmp_path / FOLDER).stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff"])
+DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", DEEP])
 def test_a_damaged_breadcrumb_is_none(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "mine.json").write_bytes(damage)

@@ -31,7 +31,10 @@ def test_what_is_saved_is_loaded_and_is_nobody_elses_business(tmp_path: Path) ->
     assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b'{"version":0,"rows":{}}'])
+DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b'{"version":0,"rows":{}}', DEEP])
 def test_a_damaged_index_or_one_of_another_version_is_empty(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(damage)
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import sys
 from pathlib import Path
 
 import msgspec
@@ -30,6 +32,14 @@ PATH = Path("/somewhere/s.jsonl")
 
 def parsed(data: bytes) -> SessionFile:
     return parse_session(io.BytesIO(data).readlines(), PATH, make_stamps().entry_id)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes with names are POSIX")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(NotASession):
+        read_file(tmp_path / "pipe")
 
 
 @pytest.mark.trap(210)

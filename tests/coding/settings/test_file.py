@@ -46,8 +46,11 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert real.read_text() == '{\n  "theme": "dark"\n}'
 
 
+DEEP = pytest.param("[" * 100_000, id="nested too deeply")
+
+
 @pytest.mark.trap(278)
-@pytest.mark.parametrize("broken", ["{", "[1]", '{"a": 1,}', "\xff"])
+@pytest.mark.parametrize("broken", ["{", "[1]", '{"a": 1,}', "\xff", DEEP])
 def test_a_broken_file_is_named_and_never_replaced(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(broken.encode("latin-1"))

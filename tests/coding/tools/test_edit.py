@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ async def test_a_file_keeps_its_encoding_mark_and_line_ends(
     assert (tmp_path / "f").read_bytes() == after
     assert isinstance(result.details, dict)
     assert result.details["diff"] == " 1 one\n-2 two\n+2 2\n+3 more"
+
+
+async def test_the_mark_that_is_read_with_the_first_line_may_be_named(
+    edit: AgentTool, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbfone\ntwo\n")
+
+    await use(edit, path="f", edits=change("\ufeffone", "\ufeff1"))
+
+    assert (tmp_path / "f").read_bytes() == b"\xef\xbb\xbf1\ntwo\n"
 
 
 @pytest.mark.trap(112)
@@ -100,6 +111,19 @@ async def test_problems_of_the_file_system_are_told_as_such(
         await use(edit, path=path, edits=change("a", "b"))
 
     assert failed.value.message == f"Could not edit file: {path}. Error code: {code}."
+
+
+async def test_a_pipe_is_refused_and_not_waited_for(edit: AgentTool, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(ToolFailed) as failed:
+        await use(edit, path="pipe", edits=change("a", "b"))
+
+    assert failed.value.message == (
+        "Could not edit file: pipe. Cannot read pipe: it is a device or a pipe, not a regular file."
+    )
+    assert edit.preview is not None
+    assert edit.preview({"path": "pipe", "edits": change("a", "b")}) is None
 
 
 @pytest.mark.trap(117)

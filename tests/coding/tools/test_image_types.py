@@ -27,6 +27,8 @@ def test_pictures_are_known_by_their_first_bytes(form: str) -> None:
         b"GIF files are described here",
         b"GIF89a",
         b"GIF89a\n\n",
+        b"GIF89a is the signature of a picture that may move.\n",
+        b"RIFFsizeWEBP is another.\n",
         b"BM is a text of more than eighteen bytes",
         b"RIFF    WAVE",
         b"",

@@ -92,6 +92,36 @@ async def test_one_match_more_than_the_limit_says_that_there_are_more(
     assert len(await found(bundled, tmp_path, "x", limit=3)) == 4
 
 
+async def test_of_many_matches_the_first_by_path_are_given(tmp_path: Path, bundled: bool) -> None:
+    for number in range(100):
+        (tmp_path / f"{number:02}").mkdir()
+        (tmp_path / f"{number:02}/f").write_text("x\n" * 50)
+
+    assert await found(bundled, tmp_path, "x", limit=2) == [
+        Match("00/f", 1, "x"),
+        Match("00/f", 2, "x"),
+        Match("00/f", 3, "x"),
+    ]
+
+
+async def test_the_folder_of_git_is_searched_like_others(tmp_path: Path, bundled: bool) -> None:
+    for name in (".git", "bare.git"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "f").write_text("x\n")
+
+    assert await found(bundled, tmp_path, "x") == [
+        Match(".git/f", 1, "x"),
+        Match("bare.git/f", 1, "x"),
+    ]
+
+
+async def test_a_pipe_is_not_waited_for(tmp_path: Path, bundled: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "f").write_text("x\n")
+
+    assert await found(bundled, tmp_path, "x") == [Match("f", 1, "x")]
+
+
 async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: bool) -> None:
     with pytest.raises(ToolFailed, match=r"^regex parse error:\n    a\(b\n"):
         await found(bundled, tmp_path, "a(b")

@@ -31,6 +31,8 @@ async def test_a_file_holds_exactly_what_was_given(
     [
         ("folder", "x", "EISDIR: illegal operation on a directory, open '{}/folder'"),
         ("file/below/f", "x", "ENOTDIR: not a directory, mkdir '{}/file/below'"),
+        ("link", "x", "ENOENT: no such file or directory, open '{}/link'"),
+        ("pipe", "x", "Cannot write {}/pipe: it is not a regular file."),
         ("a\0b", "x", "Cannot write 'a\\x00b': no file can have this name."),
         (
             "f",
@@ -44,6 +46,8 @@ async def test_what_cannot_be_written_is_said(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("gone/f")
+    os.mkfifo(tmp_path / "pipe")
 
     with pytest.raises(ToolFailed) as failed:
         await use(write, path=path, content=content)

@@ -9,6 +9,8 @@
 ``event:x``                 that event happens
 ``tool:x``                  that tool is called
 ``scheme:x``                ``x://…`` is read or written
+``shortcut:x``              that key is pressed
+``prefix:x``                a text is sent that begins so
 
 One of them is enough. An extension that is for other ``modes`` is never loaded.
 """
@@ -25,6 +27,9 @@ if TYPE_CHECKING:  # deciding at the start that nothing is to be loaded should l
     from pi.coding.extension_host.ui import Mode
     from pi.coding.session.log import SessionLog
     from pi.coding.settings.settings import Settings
+
+_SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
+"""Triggers for which something has to stand in the extension's place from the start."""
 
 INTERACTIVE: Mode = "tui"
 """What extensions are told of the mode that manifests call ``interactive``."""
@@ -47,7 +52,9 @@ def may_sleep(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -
     """Whether nothing has to stand in its place before a command is typed or a session begins."""
     if not is_for(manifest, mode):
         return True
-    needed = manifest.tools or any(manifest.triggers(kind) for kind in ("event", "tool", "scheme"))
+    if manifest.tools or manifest.shortcuts or manifest.prefixes:
+        return False
+    needed = any(manifest.triggers(kind) for kind in _SEEN)
     return not needed and not wanted_at_start(manifest, flags, mode)
 
 

@@ -55,7 +55,6 @@ from pi.coding.extension_host.registries import (
     RankedPolicy,
     Redactor,
     Section,
-    Shortcut,
 )
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import MessageOptions, Sending, UserMessageOptions
@@ -224,14 +223,7 @@ class ExtensionAPI:
         self, key: str, handler: Callable[[Any], Any], *, description: str = ""
     ) -> Registration:
         """Have a key call ``handler(ctx)``, where there is a keyboard."""
-        shortcut = Shortcut(
-            key=key,
-            handler=handler,
-            description=description,
-            context=self._instance.command_context,
-            owner=self._instance.owner,
-        )
-        return self._instance.add_name(self._registries.shortcuts, key, shortcut)
+        return registering.add_shortcut(self._instance, key, handler, description)
 
     def shortcut(self, key: str, *, description: str = "") -> Callable[[C], C]:
         """``register_shortcut`` as a decorator."""

@@ -154,7 +154,7 @@ def _read(file: Path) -> Index | None:
         return msgspec.json.decode(file.read_bytes(), type=Index)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as problem:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         log.info("the index of extensions is made anew: %s", problem)
         return None
 

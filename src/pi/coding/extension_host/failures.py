@@ -35,6 +35,13 @@ class HandlerTimeout(Exception):
         super().__init__(f"It took longer than {seconds:g} seconds and was cancelled.")
 
 
+class HandlerEnded(Exception):
+    """A handler did not return by itself."""
+
+    def __init__(self) -> None:
+        super().__init__("It did not return, and was ended with Ctrl+C.")
+
+
 def words(problem: BaseException) -> str:
     """A failure in one line."""
     text = problem.message if isinstance(problem, PiError) else str(problem)

@@ -104,11 +104,11 @@ def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | No
                 warn(f"Extension {place.path} does not exist.")
             continue
         for path in _extensions(place.path):
-            if not path.exists():
+            if not path.exists() or not (listed is None or listed.admits(path, place.folder)):
                 continue
             if path.suffix in FOREIGN:
                 foreign.append(str(path))
-            elif listed is None or listed.admits(path, place.path):
+            else:
                 real = path.resolve()
                 candidates.setdefault(real, _candidate(path, place, rank))
     return Found(candidates=tuple(candidates.values()), foreign=tuple(foreign))

@@ -14,7 +14,6 @@ from pi.coding.extension_host.answers import as_answer
 from pi.coding.extension_host.event_names import ALIASES, EVENTS, NAMES
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.order import At, Owner, Rows
-from pi.coding.extension_host.stalls import Stalls
 from pi.coding.extension_host.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -42,10 +41,9 @@ class Hook(NamedTuple):
 class Hooks:
     """The handlers of all extensions, by event."""
 
-    def __init__(self, watchdog: Watchdog, failed: Failed, stalls: Stalls | None = None) -> None:
+    def __init__(self, watchdog: Watchdog, failed: Failed) -> None:
         self._watchdog = watchdog
         self._failed = failed
-        self._stalls = stalls or Stalls()
         self._rows: dict[type, Rows[Hook]] = {}
 
     def on(
@@ -58,7 +56,6 @@ class Hooks:
             hint = f"Did you mean {like}?" if like else "pi.events carries events of your own."
             raise ExtensionError(f"There is no event called {name!r}.", hint=hint)
         must_take(handler, 2, f"A handler of {name} takes an event and a context")
-        self._stalls.watch()
         return self._rows.setdefault(kind, Rows()).add(Hook(handler, context, owner), owner, at)
 
     def heard(self, kind: type) -> bool:
@@ -109,11 +106,7 @@ class Hooks:
 
     async def call(self, hook: Hook, event: object) -> Any:
         """What a handler gives; ``HandlerTimeout`` if it takes too long."""
-        self._stalls.current = (hook.owner, NAMES[type(event)])
-        try:
-            answer = hook.call(event, hook.context)
-        finally:
-            self._stalls.current = None
+        answer = hook.call(event, hook.context)
         if answer is not None and inspect.isawaitable(answer):
             return await self._watchdog.watch(answer)
         return answer

@@ -33,7 +33,7 @@ from pi.coding.extension_host.references import referring
 from pi.coding.extension_host.registries import Registries
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
-from pi.coding.extension_host.stalls import Stalls
+from pi.coding.extension_host.stalls import OnStall, Stalls
 from pi.coding.extension_host.sub_sessions import Guarding
 from pi.coding.extension_host.tools import ExtensionTool, annotated, wrapped
 from pi.coding.extension_host.ui import ExtensionUI, Mode
@@ -60,6 +60,7 @@ class ExtensionHost:
         flags: Mapping[str, bool | str],
         mode: Mode = "print",
         parent: ExtensionHost | None = None,
+        on_stall: OnStall | None = None,
     ) -> None:
         self._parent = parent
         """Of the session that this one works for."""
@@ -69,8 +70,8 @@ class ExtensionHost:
         self._connections = ExitStack()
         """Ends what models are asked through extensions for."""
         self._watchdog = Watchdog(clock)
-        self._stalls = Stalls()
-        self.hooks = Hooks(self._watchdog, self.failed, self._stalls)
+        self._stalls = Stalls(lambda module: self.loading.whose(module), on_stall=on_stall)
+        self.hooks = Hooks(self._watchdog, self.failed)
         self.registries = Registries(
             tools_changed=self._tools_changed, policies_changed=self._policies_changed
         )
@@ -95,6 +96,7 @@ class ExtensionHost:
                 session=lambda: self._session, ui=lambda: self._ui, mode=lambda: self._mode
             ),
             watchdog=self._watchdog,
+            stalls=self._stalls,
             clock=clock,
             report=report,
         )
@@ -192,9 +194,8 @@ class ExtensionHost:
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """Who is asked in a run, in order: ``core`` before extensions that want to be last."""
-        at = self.registries.policies_at
         guards = () if self._parent is None else self._parent._guards()
-        return (*at("first"), *guards, self.policy, *at("normal"), *core, *at("last"))
+        return (*guards, *self._own_policies(*core))
 
     def failed(self, owner: Owner, event: str, problem: BaseException) -> None:
         """Report a failure to the log and to clients."""
@@ -212,7 +213,11 @@ class ExtensionHost:
     def _guards(self) -> tuple[Policy, ...]:
         """Who is asked about the calls of a session that works for this one."""
         inherited = () if self._parent is None else self._parent._guards()
-        return (*inherited, Guarding(self.policy))
+        return (*inherited, *map(Guarding, self._own_policies()))
+
+    def _own_policies(self, *core: Policy) -> tuple[Policy, ...]:
+        at = self.registries.policies_at
+        return (*at("first"), self.policy, *at("normal"), *core, *at("last"))
 
     def _resolved(self, name: str) -> Model | str | None:
         """What extensions mean by the name of a model; one that fails is passed over."""

@@ -13,6 +13,7 @@ from pi.coding.extension_host import registering
 from pi.coding.extension_host.activation import asks_session, wanted_in
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.flags import flag_of
+from pi.coding.extension_host.input_modes import InputMode
 from pi.coding.extension_host.instance import Instance
 from pi.coding.extension_host.manifest import Manifest, ToolManifest
 from pi.coding.extension_host.references import (
@@ -38,6 +39,10 @@ def stand_in(instance: Instance, manifest: Manifest, activate: Activate) -> None
         _command(instance, name, manifest.commands.get(name, ""), activate)
     for name, told in manifest.tools.items():
         _tool(instance, name, told, activate)
+    for key in dict.fromkeys((*manifest.shortcuts, *manifest.triggers("shortcut"))):
+        _shortcut(instance, key, manifest.shortcuts.get(key, ""), activate)
+    for prefix in dict.fromkeys((*manifest.prefixes, *manifest.triggers("prefix"))):
+        _input_mode(instance, prefix, manifest.prefixes.get(prefix, prefix), activate)
     for name in manifest.triggers("scheme"):
         _scheme(instance, name, activate)
     for event, conditions in _awaited(instance, manifest).items():
@@ -92,9 +97,7 @@ def _command(instance: Instance, name: str, description: str, activate: Activate
                 f"{instance.owner.path} has no command /{name}.",
                 hint="Its manifest says so: register the command, or correct the manifest.",
             )
-        waiting = found[0].handler(found[1], found[0].context)
-        if isawaitable(waiting):
-            await waiting
+        await _done(found[0].handler(found[1], found[0].context))
 
     async def complete(prefix: str) -> Sequence[str] | None:
         await activate()
@@ -105,6 +108,44 @@ def _command(instance: Instance, name: str, description: str, activate: Activate
         return await offered if isawaitable(offered) else offered
 
     registering.add_command(instance, name, run, description, complete)
+
+
+def _shortcut(instance: Instance, key: str, description: str, activate: Activate) -> None:
+    shortcuts = instance.shelves.registries.shortcuts
+
+    async def press(ctx: Any) -> None:
+        await activate()
+        found = shortcuts.get(key)
+        if found is None or found.handler is press:
+            raise ExtensionError(
+                f"{instance.owner.path} does nothing for {key}.",
+                hint="Its manifest says so: register the shortcut, or correct the manifest.",
+            )
+        await _done(found.handler(found.context))
+
+    registering.add_shortcut(instance, key, press, description)
+
+
+def _input_mode(instance: Instance, prefix: str, label: str, activate: Activate) -> None:
+    modes = instance.shelves.registries.input_modes
+
+    async def run(text: str, ctx: Any) -> None:
+        await activate()
+        found = modes.get(prefix)
+        if found is None or found.mode.run is run:
+            raise ExtensionError(
+                f"{instance.owner.path} takes no text that begins with {prefix}.",
+                hint="Its manifest says so: add the input mode, or correct the manifest.",
+            )
+        await _done(found.mode.run(text, found.context))
+
+    registering.add_input_mode(instance, prefix, InputMode(label=label, run=run))
+
+
+async def _done(work: Any) -> None:
+    """Until something is done that may be sync or async."""
+    if isawaitable(work):
+        await work
 
 
 def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate) -> None:

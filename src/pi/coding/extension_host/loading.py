@@ -23,6 +23,7 @@ from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.manifest import Manifest, check_version
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.stalls import Stalls
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.watchdog import Watchdog
 
@@ -71,12 +72,14 @@ class Loading:
         around: Surroundings,
         *,
         watchdog: Watchdog,
+        stalls: Stalls,
         clock: Clock,
         report: Callable[[str], None],
     ) -> None:
         self._shelves = shelves
         self._around = around
         self._watchdog = watchdog
+        self._stalls = stalls
         self._clock = clock
         self._report = report
         self._numbers: dict[str, int] = {}
@@ -99,6 +102,14 @@ class Loading:
     def infos(self) -> list[ExtensionInfo]:
         """Every extension that was found, also those that could not be loaded."""
         return list(self._infos.values())
+
+    def whose(self, module: str) -> Owner | None:
+        """The owner of a module, if it is one of an extension that runs."""
+        for where, instance in [*self._instances.items()]:
+            name = modules.module_of(self._candidates[where])
+            if module == name or module.startswith(f"{name}."):
+                return instance.owner
+        return None
 
     async def load(self, candidates: Iterable[Candidate]) -> None:
         """Load extensions one after another; one that fails is named and stops no other."""
@@ -180,16 +191,17 @@ class Loading:
         # Not at the top: most extensions wait, and the API knows every part of the host.
         from pi.coding.extension_host.api import ExtensionAPI
 
+        self._stalls.watch()
         began = self._clock.monotonic()
         instance = self._instances[candidate.where] = self._instance(candidate)
         try:
             result = modules.factory_of(candidate)(ExtensionAPI(instance))
             if inspect.isawaitable(result):
                 await self._watchdog.watch(result)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, KeyboardInterrupt):
             await self._unload_one(candidate.where)
             raise
-        except (Exception, SystemExit) as problem:
+        except BaseException as problem:  # whatever a stranger's code raises stops no start
             await self._unload_one(candidate.where)
             self._refuse(candidate, problem)
             return

@@ -30,7 +30,10 @@ LONGEST_LOOK = 4096
 
 ALWAYS = ("startup", "session")
 """Triggers that have no name."""
-NAMED = ("command", "event", "tool", "scheme", "flag", "entry", "setting", "mode")
+NAMED = (
+    *("command", "event", "tool", "scheme", "shortcut", "prefix"),
+    *("flag", "entry", "setting", "mode"),
+)
 """Kinds of triggers that have one: ``command:weather``."""
 
 
@@ -62,11 +65,16 @@ class Manifest(Record, rename=None):
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
     tools: dict[str, ToolManifest] = field(default_factory=dict)
+    shortcuts: dict[str, str] = field(default_factory=dict)
+    """Keys with what they do."""
+    prefixes: dict[str, str] = field(default_factory=dict)
+    """What the texts of its input modes begin with, each with its label."""
     activate: tuple[str, ...] = ("session",)
     """When it is loaded; ``pi.coding.extension_host.activation`` says what each means."""
     modes: tuple[str, ...] = ()
     """Those of ``interactive``, ``print``, ``json`` and ``rpc`` that it is for; empty means all."""
     sub_sessions: bool = False
+    """Whether it is loaded in every session that works for one with it; its guards hold anyway."""
     extensions: tuple[str, ...] | None = None
     """Of a folder: the files or folders in it that are extensions."""
 

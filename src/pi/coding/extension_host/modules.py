@@ -39,14 +39,20 @@ def factory_of(candidate: Candidate) -> Factory:
 
 def forget(candidate: Candidate) -> None:
     """Have an extension imported anew the next time; those that are in use stay as they are."""
-    if candidate.path is None:
-        return
+    if candidate.path is not None:
+        _drop(module_of(candidate))
+        importlib.invalidate_caches()
+
+
+def module_of(candidate: Candidate) -> str:
+    """What the module of an extension is called; those inside it begin so, too."""
     path, root = candidate.path, candidate.import_root
+    if path is None:
+        module, _, _ = candidate.target.partition(":")
+        return module or getattr(candidate.factory, "__module__", "")
     if root is not None and path.is_relative_to(root):
-        _drop(_dotted(path, root).partition(".")[0])
-    else:
-        _drop(module_name(path))
-    importlib.invalidate_caches()
+        return _dotted(path, root).partition(".")[0]
+    return module_name(path)
 
 
 def module_at(path: Path, import_root: Path | None = None) -> ModuleType:

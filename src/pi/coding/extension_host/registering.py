@@ -17,6 +17,7 @@ from pi.coding.extension_host.input_modes import InputMode, OwnedMode, checked_p
 from pi.coding.extension_host.instance import Instance
 from pi.coding.extension_host.order import At
 from pi.coding.extension_host.registration import Registration
+from pi.coding.extension_host.registries import Shortcut
 from pi.coding.extension_host.scope import Report
 from pi.coding.extension_host.tools import Exposure, ExtensionTool
 from pi.coding.prompt.sections import ToolNote
@@ -73,6 +74,20 @@ def add_command(
         owner=instance.owner,
     )
     return instance.keep(instance.shelves.registries.commands.add(command, instance.owner))
+
+
+def add_shortcut(
+    instance: Instance, key: str, handler: Callable[[Any], Any], description: str
+) -> Registration:
+    """Have a key do something."""
+    shortcut = Shortcut(
+        key=key,
+        handler=handler,
+        description=description,
+        context=instance.command_context,
+        owner=instance.owner,
+    )
+    return instance.add_name(instance.shelves.registries.shortcuts, key, shortcut)
 
 
 def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registration:

@@ -78,7 +78,7 @@ class FileStore:
             return {}
         try:
             return msgspec.json.decode(content, type=dict[str, Any])
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise PiError(
                 f"What an extension has stored in {self._path} cannot be read: {problem}",
                 hint="Repair the file, or remove it.",

@@ -40,7 +40,8 @@ class SubSession(Record):
     extensions: Literal["guards", "all"] | tuple[str, ...] = "guards"
     """Those of the session that are loaded in it as well: none, all, or the ones of these names.
 
-    All of them guard it in any case, so one that is loaded there too is asked there and here.
+    Those whose manifests say ``sub_sessions = true`` are loaded anyway. All of them guard it in
+    any case, so one that is loaded there too is asked there and here.
     """
 
 
@@ -140,7 +141,10 @@ class SessionHandle:
 
 
 class Guarding(Policy):
-    """The guards of a session, asked in those that work for it as well."""
+    """What a policy says of tool calls, asked in a session that works for its own as well.
+
+    The rest of a policy shapes the runs of its own session, and no others.
+    """
 
     def __init__(self, guard: Policy) -> None:
         self._guard = guard
@@ -157,10 +161,10 @@ class Guarding(Policy):
 def inherited(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Those extensions of a session that are loaded in one that works for it."""
     match spec.extensions:
-        case "guards":
-            return ()
         case "all":
             return tuple(found)
+        case "guards":
+            names: tuple[str, ...] = ()
         case names:
             known = {candidate.name for candidate in found}
             if missing := [name for name in names if name not in known]:
@@ -168,4 +172,4 @@ def inherited(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, 
                     f"There is no extension called {missing[0]!r} in this session.",
                     hint=f"It has {', '.join(sorted(known)) or 'none'}.",
                 )
-            return tuple(each for each in found if each.name in names)
+    return tuple(each for each in found if each.name in names or each.declared().sub_sessions)

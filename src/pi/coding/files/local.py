@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pi.agent.env import FileInfo
 from pi.agent.error_codes import FileError, FileErrorCode, FileFailed
-from pi.base.files import FileProblem, replace_file
+from pi.base.files import FileProblem, may_never_end, replace_file
 from pi.base.tasks import finish_although_cancelled
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 from pi.coding.files.lookalikes import existing
@@ -85,8 +85,8 @@ class LocalFiles:
         return os.path.realpath(self.resolve(reference))
 
     async def read_file(self, path: str) -> bytes:
-        """All that a file holds."""
-        return await _on_disk(path, "read", lambda: self.resolve(path).read_bytes())
+        """All that a file holds; pipes and devices are refused, because they may never end."""
+        return await _on_disk(path, "read", lambda: read_whole(self.resolve(path)))
 
     async def write_file(self, path: str, data: bytes) -> None:
         """Give a file new content in one step, and the folders above it if they are missing.
@@ -141,6 +141,13 @@ class LocalFiles:
         return Path(os.path.normpath(self._cwd() / path))
 
 
+def read_whole(path: Path) -> bytes:
+    """All that a file holds. Blocks; ``OSError`` also for a pipe or a device."""
+    if may_never_end(path):
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a regular file", str(path))
+    return path.read_bytes()
+
+
 async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:
     with _coded(path, doing):
         return await asyncio.to_thread(work)
@@ -153,7 +160,7 @@ def _coded(path: str, doing: str) -> Iterator[None]:
     except (OSError, FileProblem) as problem:
         cause = cause_of(problem) if isinstance(problem, FileProblem) else problem
         code = CODES.get(cause.errno if cause else None, "unknown")
-        message = f"Cannot {doing} {path}: {(cause and cause.strerror) or problem}."
+        message = f"Cannot {doing} {path}: {cause.strerror or cause}." if cause else str(problem)
         raise FileFailed(FileError(code=code, message=message, path=path)) from problem
     except ValueError as problem:  # a zero byte
         message = f"Cannot {doing} {path!r}: no file can have this name."

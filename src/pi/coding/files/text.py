@@ -8,6 +8,9 @@ from typing import Literal
 from pi.base.errors import PiError
 from pi.base.records import Record
 
+LOOKED_AT = 4096
+"""Bytes at the beginning of a file that say how it is written."""
+
 _MARKS: tuple[tuple[bytes, Literal["utf-8", "utf-16-le", "utf-16-be"]], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -36,6 +39,8 @@ class TextForm(Record):
 def form_of(data: bytes) -> TextForm:
     """The form that the first bytes of a file, and its line ends, speak for."""
     mark, encoding = next((row for row in _MARKS if data.startswith(row[0])), (b"", _MARKS[0][1]))
+    if encoding != "utf-8" and 0 not in data[:LOOKED_AT]:
+        mark, encoding = b"", "utf-8"  # every text of two bytes a letter has a space or a line end
     carriage = "\r\n".encode(encoding)
     returns = data.count(carriage)
     lines = data.count("\n".encode(encoding))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 import errno
-import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from pi.base.files import may_never_end
 from pi.base.records import Record
-from pi.coding.files.text import form_of
+from pi.coding.files.text import LOOKED_AT, form_of
 
 CHUNK = 1024 * 1024
 MOST_SCANNED = 1024 * 1024 * 1024
@@ -42,8 +42,7 @@ def read_window(
     Blocks; setting ``stop`` ends it soon with what it has. What is not a regular file is refused,
     because a pipe or a device may never end.
     """
-    kind = path.stat().st_mode  # before it is opened: opening a pipe waits for somebody to write
-    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+    if may_never_end(path):  # before it is opened: opening a pipe waits for somebody to write
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     with path.open("rb") as file:
         scan = _Scan(skip, limit, keep)
@@ -60,7 +59,7 @@ def read_window(
 
 def _utf8_chunks(file: BinaryIO) -> Iterator[bytes]:
     chunk = file.read(CHUNK)
-    encoding = form_of(chunk[:4]).encoding
+    encoding = form_of(chunk[:LOOKED_AT]).encoding
     if encoding == "utf-8":
         while chunk:
             yield chunk

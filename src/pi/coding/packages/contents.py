@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from pi.coding.files.globs import compile_glob
+from pi.base.globs import compile_glob
 from pi.coding.packages.confined import inside, leads_out
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.filters import matches, plain_path

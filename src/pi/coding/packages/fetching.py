@@ -22,8 +22,6 @@ async def fetch_missing(
 
     Offline nothing is fetched: whoever looks for the packages says that they are missing.
     """
-    if stores.programs.offline:
-        return
     for configured in configured_packages(layers, _ignore):
         if not configured.installed and not isinstance(configured.source, LocalSource):
             await _fetch(configured, stores, report)
@@ -31,9 +29,13 @@ async def fetch_missing(
 
 async def _fetch(configured: Configured, stores: Stores, report: Callable[[str], None]) -> None:
     name = without_password(configured.entry.source)
-    report(f"Installing {name}...")
+    store = stores.store(configured.scope)
     try:
-        await stores.store(configured.scope).update(configured)
+        await store.recover()
+        if configured.installed or stores.programs.offline:
+            return
+        report(f"Installing {name}...")
+        await store.update(configured)
     except PiError as problem:
         report(f"Warning: {name} was not installed: {problem.explain()}")
     else:

@@ -46,7 +46,7 @@ def read_object(path: Path) -> Json:
         return {}
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise PiError(f"{path} cannot be read: {problem}") from problem
 
 

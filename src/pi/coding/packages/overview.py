@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import THEIRS
 from pi.coding.packages.discovery import Configured, Package
-from pi.coding.packages.entries import KINDS
+from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.outcome import Outcome
 from pi.coding.packages.source import without_password
 from pi.coding.resources.source import Scope
@@ -39,11 +39,14 @@ def config_lines(packages: Iterable[Package]) -> Iterator[str]:
         offered = [(kind, name) for kind in KINDS for name in package.offered.get(kind, ())]
         for kind, name in offered:
             mark = "x" if name in package.chosen.get(kind, ()) else " "
-            foreign = kind == "extensions" and name.endswith(THEIRS)
-            note = " (needs the original)" if foreign else ""
-            yield f"  [{mark}] {kind:10} {one_line(name)}{note}"
+            yield f"  [{mark}] {kind:10} {one_line(name)}{resource_note(kind, name)}"
         if not offered:
             yield "  (nothing that pi uses)"
+
+
+def resource_note(kind: Kind, name: str) -> str:
+    """What is to be said of a resource that is of no use here."""
+    return " (needs the original)" if kind == "extensions" and name.endswith(THEIRS) else ""
 
 
 def update_line(configured: Configured, outcome: Outcome) -> str:

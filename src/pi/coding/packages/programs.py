@@ -30,6 +30,8 @@ _GIT_SAFE = (
 _SSH = "ssh -o BatchMode=yes"
 _NPM_SAFE = ("--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--legacy-peer-deps")
 """Peer packages are pi itself: fetching them would fetch the original."""
+_PIP_CRASHED = "Exception:"
+"""What pip says before a traceback, the last line of which is the reason."""
 _REASON = re.compile(r"^(?:npm (?:error|ERR!)|fatal:|ERROR:|error:)\s*", re.IGNORECASE)
 
 
@@ -129,5 +131,6 @@ def _last_words(said: str) -> str:
     """The first lines that a program marks as errors, or its last one."""
     lines = [line for line in map(str.strip, said.splitlines()) if line]
     marked = [_REASON.sub("", line) for line in lines if _REASON.match(line)]
+    marked = [line for line in marked if line != _PIP_CRASHED]
     text = without_password("; ".join(marked[:2] or lines[-1:]))
     return text[:_TOLD] or "it gave no reason"

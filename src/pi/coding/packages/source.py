@@ -1,4 +1,7 @@
-"""Where a package comes from, as people write it: ``npm:``, ``git:``, ``pypi:``, a path. Pure."""
+"""Where a package comes from, as people write it: ``npm:``, ``git:``, ``pypi:``, a path.
+
+Pure, except that the place of a repository on this machine is looked at.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import re
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
@@ -189,8 +192,8 @@ def _git(text: str, rest: str) -> GitSource:
         raise _bad(text, "ssh would take the name of the user for an option")
     if parts.scheme == "file":
         host = "file"  # where the folders of repositories on this machine begin
-        if "/" in ref:  # a folder above may well have an @ in its name
-            path, ref = parts.path, ""
+        if "/" in ref and not _is_repository(path, parts.path):
+            path, ref = parts.path, ""  # a folder above has an @ in its name
     elif port is not None:
         host = f"{host}-{port}"  # a colon is no character for a folder
     return _repository(text, parts._replace(path=path).geturl(), host, path, ref)
@@ -205,6 +208,11 @@ def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSourc
     if any(part in ("", ".", "..", ".git") or re.search(_UNFIT, part) for part in parts):
         raise _bad(text, "its path cannot be the name of a folder")
     return GitSource(url=url, place=(host.lower(), *parts), ref=ref)
+
+
+def _is_repository(path: str, instead_of: str) -> bool:
+    """Whether a folder is there, and not rather one with the longer name."""
+    return Path(unquote(path)).is_dir() and not Path(unquote(instead_of)).exists()
 
 
 def _split_ref(path: str) -> tuple[str, str]:

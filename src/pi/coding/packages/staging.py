@@ -24,7 +24,7 @@ from pi.coding.packages.errors import InstallFailed
 log = logging.getLogger(__name__)
 
 PREFIX = ".packages-"
-_OLD, _TARGET = "old", "target"
+_OLD, _TARGET, _UNDONE = "old", "target", "undone"
 
 
 @contextmanager
@@ -42,8 +42,8 @@ def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
     must_be_inside(base, target)
     private_directory(target.parent)
     try:
+        (work / _TARGET).write_text(os.path.relpath(target, base), encoding="utf-8")
         if os.path.lexists(target):
-            (work / _TARGET).write_text(os.path.relpath(target, base), encoding="utf-8")
             target.replace(work / _OLD)
         try:
             new.replace(target)
@@ -57,9 +57,22 @@ def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
         ) from problem
 
 
+def take_back(work: Path, base: Path) -> None:
+    """Have what was there before an exchange, which ``work`` remembers until it goes."""
+    note = work / _TARGET
+    if note.is_file():
+        (base / note.read_text(encoding="utf-8")).replace(work / _UNDONE)
+        _put_back(work, base)
+
+
+def interrupted_work(base: Path) -> list[Path]:
+    """What work that did not come to its end has left in ``base``."""
+    return sorted(base.glob(f"{PREFIX}*"))
+
+
 def tidy(base: Path) -> None:
     """Remove what interrupted work has left in ``base``; for whoever has the lock."""
-    for left in sorted(base.glob(f"{PREFIX}*")):
+    for left in interrupted_work(base):
         _put_back(left, base)
         remove_tree(left)
 

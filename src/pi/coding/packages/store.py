@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,14 @@ from pi.coding.packages.source import (
     stored_form,
     without_password,
 )
-from pi.coding.packages.staging import exchange, remove_tree, staging, tidy
+from pi.coding.packages.staging import (
+    exchange,
+    interrupted_work,
+    remove_tree,
+    staging,
+    take_back,
+    tidy,
+)
 from pi.coding.resources.source import Warn
 from pi.coding.settings.file import SettingsFile
 
@@ -68,14 +75,17 @@ class PackageStore:
         """Fetch a package, then name it in the settings, once; wishes for it stay."""
         source = parse_source(text, cwd)
         stored = stored_form(source, text, self.shelf.base)
-        async with self._turn():
-            listed = self._listed()
-            outcome = await self._bring(source, update=False)
+
+        def name_it() -> None:
+            listed = self._listed()  # as it is now: fetching may have taken a while
             places = find(listed, source, text, self.shelf.base)
             known = read_entry(listed[places[0]]) if places else None
             entry = Entry(source=stored) if known is None else replace(known, source=stored)
             self._write(listed, with_entry(listed, entry, places))
-        return outcome
+
+        async with self._turn():
+            self._listed()  # settings that cannot be used are told before anything is fetched
+            return await self._bring(source, update=False, then=name_it)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
         """Take a package out of the settings, then off the disk; a folder of one's own stays."""
@@ -98,6 +108,12 @@ class PackageStore:
         """Bring the newest version of a package that is not pinned, or one that is missing."""
         async with self._turn():
             return await self._bring(configured.source, update=True, force=force)
+
+    async def recover(self) -> None:
+        """Put back what a crash in the middle of an exchange has left aside."""
+        if interrupted_work(self.shelf.base):
+            async with self._turn():
+                pass
 
     async def toggle(self, package: Package, kind: Kind, path: str, *, on: bool) -> None:
         """Use, or no longer use, one resource of a package, as the settings here say."""
@@ -135,7 +151,15 @@ class PackageStore:
         if after != before:
             self._file.change({("packages",): after or None})
 
-    async def _bring(self, source: Source, *, update: bool, force: bool = False) -> Outcome:
+    async def _bring(
+        self,
+        source: Source,
+        *,
+        update: bool,
+        force: bool = False,
+        then: Callable[[], None] = lambda: None,
+    ) -> Outcome:
+        """Have a package here; if ``then`` fails, all is as it was before."""
         match source:
             case LocalSource():
                 bring = partial(_in_place, source)
@@ -149,6 +173,11 @@ class PackageStore:
         try:
             with staging(shelf.base) as work:
                 done = await bring(shelf, self._programs, work, update=update, force=force)
+                try:
+                    then()
+                except BaseException:
+                    take_back(work, shelf.base)
+                    raise
             if shelf.scope == "project":
                 _keep_out_of_history(shelf, _brought(source, shelf))
         except OSError as problem:

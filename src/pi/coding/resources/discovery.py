@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from pi.agent.skills import Skill
@@ -109,10 +110,7 @@ def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[F
         *_explicit(wanted.skill_paths, where.cwd),
         *(_skill_places(where, selections) if wanted.skills else ()),
     ]
-    found = find_skills(places, warn)
-    return tuple(
-        each for each in found if _admits(selections, each.source.path, each.source.source)
-    )
+    return find_skills(places, warn, partial(_admits, selections))
 
 
 def _admitted_prompts(
@@ -123,10 +121,7 @@ def _admitted_prompts(
         *_explicit(wanted.prompt_paths, where.cwd),
         *(_prompt_places(where, selections) if wanted.prompts else ()),
     ]
-    found = find_prompts(places, warn)
-    return tuple(
-        each for each in found if _admits(selections, each.source.path, each.source.source)
-    )
+    return find_prompts(places, warn, partial(_admits, selections))
 
 
 def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
@@ -172,11 +167,10 @@ def _explicit(paths: Sequence[str], cwd: Path) -> list[Place]:
     ]
 
 
-def _admits(selections: Sequence[Selection], path: str, source: str) -> bool:
-    if source == "cli":
+def _admits(selections: Sequence[Selection], path: Path, place: Place) -> bool:
+    if place.source == "cli":
         return True
-    found = Path(path)
-    return all(selection.admits(found, found.parent.parent) for selection in selections)
+    return all(selection.admits(path, place.folder) for selection in selections)
 
 
 def _up_to_repository(cwd: Path) -> Iterator[Path]:

@@ -28,21 +28,27 @@ class Document(Record):
 
 def parse_document(text: str) -> Document:
     """The parts of ``text``; ``BadResource`` when the front matter is broken."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    fenced = re.match(_FENCED, text)
-    if fenced is None:
-        return Document(meta={}, body=text, has_meta=False)
+    front, body = split_front_matter(text)
+    if front is None:
+        return Document(meta={}, body=body, has_meta=False)
     # Here, not above: most starts meet no front matter.
     from yaml12 import parse_yaml
 
     try:
-        meta = parse_yaml(fenced["yaml"]) if fenced["yaml"].strip() else {}
+        meta = parse_yaml(front) if front.strip() else {}
     except ValueError as problem:
         raise BadResource(f"the front matter is not valid YAML ({problem})") from problem
     if not isinstance(meta, dict):
         raise BadResource("the front matter is not a list of names and values")
     named = {str(name): value for name, value in meta.items()}
-    return Document(meta=named, body=fenced["body"].strip(), has_meta=True)
+    return Document(meta=named, body=body.strip(), has_meta=True)
+
+
+def split_front_matter(text: str) -> tuple[str | None, str]:
+    """What stands between the dashes, if there are any, and the rest; lines end alike."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    fenced = re.match(_FENCED, text)
+    return (None, text) if fenced is None else (fenced["yaml"], fenced["body"])
 
 
 def read_document(path: Path) -> Document:

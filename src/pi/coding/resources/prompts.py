@@ -9,7 +9,7 @@ from pathlib import Path
 from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.resources.frontmatter import BadResource, read_document
-from pi.coding.resources.source import INLINE, Place, SourceInfo, Warn
+from pi.coding.resources.source import INLINE, Admits, Place, SourceInfo, Warn, everything
 
 _PLACEHOLDER = (
     r"\$(?:(?P<place>\d+)|(?P<all>@|ARGUMENTS\b)"
@@ -18,7 +18,7 @@ _PLACEHOLDER = (
     r"|\{@:(?P<start>\d+)(?::(?P<length>\d+))?\})"
     r"|(?<!\$)\{\{\s*(?P<variable>[A-Za-z_][\w-]*)\s*\}\}"  # with $ it is other people's
 )
-_ARGUMENT = r"""(?:'[^']*'|"[^"]*"|[^\s'"])+|['"]"""
+_ARGUMENT = r"""(?:'[^']*'|"[^"]*"|\S)+"""
 _QUOTED = r"""'([^']*)'|"([^"]*)\""""
 
 
@@ -45,11 +45,15 @@ class PromptTemplate(Record):
     source: SourceInfo = INLINE
 
 
-def find_prompts(places: Iterable[Place], warn: Warn) -> tuple[PromptTemplate, ...]:
-    """Every template of ``places``; of two with one name the first counts."""
+def find_prompts(
+    places: Iterable[Place], warn: Warn, admits: Admits = everything
+) -> tuple[PromptTemplate, ...]:
+    """Every template of ``places`` that is admitted; of two with one name the first counts."""
     found: dict[str, PromptTemplate] = {}
     for place in places:
         for path in template_files(place.path):
+            if not admits(path, place):
+                continue
             try:
                 template = _template(path, place)
             except BadResource as problem:
@@ -94,7 +98,10 @@ def expand_prompt(
 
 
 def split_arguments(text: str) -> list[str]:
-    """Words; quotes of either kind keep some together, and a backslash is a character."""
+    """Words; pairs of quotes of either kind keep some together.
+
+    A quote that is not closed is a character, and so is a backslash.
+    """
     return [
         re.sub(_QUOTED, lambda quoted: quoted[1] or quoted[2] or "", word)
         for word in re.findall(_ARGUMENT, text)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pi.base.records import Record
-from pi.coding.resources.frontmatter import BadResource, parse_document
+from pi.coding.resources.frontmatter import (
+    BadResource,
+    Document,
+    parse_document,
+    split_front_matter,
+)
 from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where
 from pi.coding.trust.gated import CLINE_RULES
+
+log = logging.getLogger(__name__)
 
 KIND = "rules"
 GLOBAL_RULES = "global_rules.md"
@@ -29,11 +38,12 @@ class Rule(Record):
 
 
 def parse_rule(text: str, path: Path) -> Rule:
-    """The rule of a file; front matter that cannot be understood is passed over."""
+    """The rule of a file; of front matter that is no YAML, lines of ``name: value`` count."""
     try:
         document = parse_document(text)
-    except BadResource:
-        return Rule(name=_name(path), path=str(path), content=text.strip())
+    except BadResource as problem:
+        log.warning("%s: %s; only simple lines of it are used", path, problem.message)
+        document = _by_lines(text)
     meta = document.meta
     words = (meta.get(name) for name in ("condition", "ttsr_trigger", "ttsrTrigger"))
     return Rule(
@@ -45,6 +55,14 @@ def parse_rule(text: str, path: Path) -> Rule:
         always_apply=meta.get("alwaysApply") is True,
         condition=next((word for word in words if isinstance(word, str) and word), ""),
     )
+
+
+def _by_lines(text: str) -> Document:
+    """Others write ``globs: *.ts,*.tsx``, which YAML takes for something else."""
+    front, body = split_front_matter(text)
+    pairs = re.findall(r"(?m)^(\w+):[ \t]*(.*?)[ \t]*$", front or "")
+    meta = {name: value == "true" if value in ("true", "false") else value for name, value in pairs}
+    return Document(meta=meta, body=body, has_meta=True)
 
 
 def _name(path: Path) -> str:

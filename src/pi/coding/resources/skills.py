@@ -6,15 +6,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
 from pi.base.records import Record
 from pi.coding.resources.frontmatter import BadResource, Document, read_document
-from pi.coding.resources.source import Place, SourceInfo, Warn
+from pi.coding.resources.source import Admits, Place, SourceInfo, Warn, everything
+
+if TYPE_CHECKING:
+    from pi.base.ignoring import Rules
 
 SKILL_FILE = "SKILL.md"
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "venv"})
+IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
+"""Say what below them is no skill; those above a search speak of installed packages, too."""
 DEEPEST = 8
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
@@ -26,14 +32,16 @@ class FoundSkill(Record):
     source: SourceInfo
 
 
-def find_skills(places: Iterable[Place], warn: Warn) -> tuple[FoundSkill, ...]:
-    """Every skill of ``places``; of two with one name the first counts."""
+def find_skills(
+    places: Iterable[Place], warn: Warn, admits: Admits = everything
+) -> tuple[FoundSkill, ...]:
+    """Every skill of ``places`` that is admitted; of two with one name the first counts."""
     found: dict[str, FoundSkill] = {}
     seen: set[str] = set()
     for place in places:
         for path in skill_files(place.path):
             real = os.path.realpath(path)
-            if real in seen:
+            if real in seen or not admits(path, place):
                 continue
             seen.add(real)
             skill = load_skill(path, warn)
@@ -63,8 +71,9 @@ def skill_files(root: Path) -> Iterator[Path]:
     elif (root / SKILL_FILE).is_file():
         yield root / SKILL_FILE
     else:
-        yield from _loose(root)
-        yield from _folders(root, DEEPEST, {os.path.realpath(root)})
+        folder = _Folder(root)
+        yield from _loose(folder)
+        yield from _folders(folder, DEEPEST, {os.path.realpath(root)})
 
 
 def _skill(path: Path, document: Document, warn: Warn) -> Skill:
@@ -78,7 +87,8 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
         raise BadResource("description is required")
     description = description.strip()
     if len(name) > LONGEST_NAME or re.fullmatch(_NAME, name) is None:
-        warn(f'Skill {path}: the name "{name}" should be a-z, 0-9 and single hyphens')
+        allowed = f"a-z, 0-9 and single hyphens, at most {LONGEST_NAME} characters"
+        warn(f'Skill {path}: the name "{name}" should be {allowed}')
     if len(description) > LONGEST_DESCRIPTION:
         warn(f"Skill {path}: the description is longer than {LONGEST_DESCRIPTION} characters")
     return Skill(
@@ -90,25 +100,49 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
     )
 
 
-def _loose(root: Path) -> Iterator[Path]:
+class _Folder:
+    """A folder that may hold skills, as its files and those above it up to the root allow."""
+
+    def __init__(self, path: Path, base: str = "", rules: Rules = ()) -> None:
+        self._base = base
+        try:
+            self._inside = sorted(path.iterdir())
+        except OSError:
+            self._inside = []
+        if any(entry.name in IGNORE_FILES for entry in self._inside):
+            from pi.base.ignoring import rules_in  # few folders have any
+
+            rules += rules_in(path, IGNORE_FILES, base=base)
+        self._rules = rules
+
+    def entries(self) -> Iterator[Path]:
+        """What is in it and not ignored, in the order of names."""
+        for entry in self._inside:
+            if not self._rules or not self._ignores(entry):
+                yield entry
+
+    def below(self, folder: Path) -> _Folder:
+        """One of the folders in it."""
+        return _Folder(folder, f"{self._base}{folder.name}/", self._rules)
+
+    def _ignores(self, entry: Path) -> bool:
+        from pi.base.ignoring import is_ignored
+
+        return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=entry.is_dir())
+
+
+def _loose(root: _Folder) -> Iterator[Path]:
     """Markdown files that lie directly in a folder of skills; a README explains the folder."""
-    for entry in _entries(root):
+    for entry in root.entries():
         if entry.suffix == ".md" and entry.stem.upper() != "README" and entry.is_file():
             yield entry
 
 
-def _folders(root: Path, depth: int, above: set[str]) -> Iterator[Path]:
-    for folder in _entries(root):
+def _folders(root: _Folder, depth: int, above: set[str]) -> Iterator[Path]:
+    for folder in root.entries():
         if folder.name in SKIPPED_FOLDERS or folder.name.startswith(".") or not folder.is_dir():
             continue
         if (folder / SKILL_FILE).is_file():
             yield folder / SKILL_FILE
         elif depth > 1 and (real := os.path.realpath(folder)) not in above:
-            yield from _folders(folder, depth - 1, above | {real})
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
+            yield from _folders(root.below(folder), depth - 1, above | {real})

@@ -44,5 +44,19 @@ class Place(Record):
             source=self.source,
             scope=self.scope,
             origin=self.origin,
-            base_dir=str(self.path if self.path.is_dir() else self.path.parent),
+            base_dir=str(self.folder),
         )
+
+    @property
+    def folder(self) -> Path:
+        """The folder that is looked at; that of a file is the one that it is in."""
+        return self.path if self.path.is_dir() else self.path.parent
+
+
+Admits: TypeAlias = Callable[[Path, Place], bool]
+"""Whether something that was found in a place may be used."""
+
+
+def everything(path: Path, place: Place) -> bool:
+    """Admits all."""
+    return True

@@ -20,7 +20,10 @@ class Command(Record):
 
 
 def listed_commands(core: Core) -> list[Command]:
-    """Commands of extensions, then templates and skills of the session."""
+    """Commands of extensions, then templates and skills of the session.
+
+    Of a session that runs elsewhere, only what is done here: the other end has its own templates.
+    """
     return list(_commands(core))
 
 
@@ -32,6 +35,8 @@ def _commands(core: Core) -> Iterator[Command]:
             source="extension",
             source_info=command.source,
         )
+    if core.elsewhere is not None:
+        return
     resources = core.workspace.resources
     for template in resources.prompts:
         yield Command(

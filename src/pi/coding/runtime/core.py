@@ -37,6 +37,7 @@ class Core:
         extensions: Lender,
         scope: tuple[Choice, ...] = (),
         has_model: bool = True,
+        artifacts: Artifacts | None = None,
     ) -> None:
         self.host = host
         self.bus = bus
@@ -53,6 +54,8 @@ class Core:
         """Whether somebody can be asked at all."""
         self.elsewhere: Elsewhere | None = None
         """Whoever runs the session, if it is only shown here."""
+        self._lent_artifacts = artifacts
+        """Of the session that this one works for."""
         self.converse_in(conversation)
 
     def converse_in(self, conversation: SessionConversation) -> None:
@@ -60,7 +63,7 @@ class Core:
         self.conversation = conversation
         file = conversation.log.file
         folder = TextFolder(None if file is None else artifact_directory(file))
-        self.artifacts = Artifacts(folder)
+        self.artifacts = self._lent_artifacts or Artifacts(folder)
         """Long outputs of this session, by number."""
 
     @property

@@ -89,9 +89,10 @@ class ExtensionPlaces:
         """Say once, in one line, how many extensions only the original can run."""
         if self.foreign and not self._told:
             self._told = True
+            one = len(self.foreign) == 1
             self._machine.report(
-                f"{len(self.foreign)} of the extensions here are written for the original pi"
-                " and stay unused; /extensions lists them."
+                f"{len(self.foreign)} of the extensions here {'is' if one else 'are'} written for"
+                f" the original pi and {'stays' if one else 'stay'} unused; /extensions lists them."
             )
 
     def _files(self, cwd: Path) -> list[str]:

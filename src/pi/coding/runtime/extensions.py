@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.answers import ResourcesAnswer
     from pi.coding.extension_host.finding import Candidate
     from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.input_modes import InputMode
     from pi.coding.extension_host.loading import ExtensionInfo
     from pi.coding.extension_host.registries import Sink
     from pi.coding.extension_host.ui import ExtensionUI, Mode
@@ -195,6 +196,14 @@ class Extensions(ExtensionCalls):
             return None
         found = self.host.registries.commands.find(text)
         return None if found is None else found[0].name
+
+    def input_mode(self, text: str) -> InputMode | None:
+        """What takes a text that begins so, if an extension does."""
+        return None if self._lender.host is None else super().input_mode(text)
+
+    async def take(self, text: str) -> bool:
+        """Give a text to the extension that takes it; False if none does."""
+        return self._lender.host is not None and await super().take(text)
 
     async def settled(self) -> None:
         """Until the runs that extensions have begun are over."""

@@ -58,6 +58,11 @@ class SessionFacts:
         """Why the session can no longer be stored, if so."""
         return self._core.log.problem
 
+    @property
+    def runs_here(self) -> bool:
+        """Whether it is not only shown here."""
+        return self._core.elsewhere is None
+
     def state(self) -> SessionState:
         """What the session is at this moment."""
         return session_state(

@@ -59,7 +59,7 @@ def find_breadcrumb(agent_dir: Path, key: str) -> Breadcrumb | None:
     try:
         stored = read_if_exists(_file(agent_dir / FOLDER, key))
         return None if stored is None else msgspec.json.decode(stored, type=Breadcrumb)
-    except (PiError, msgspec.DecodeError, UnicodeDecodeError):
+    except (PiError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

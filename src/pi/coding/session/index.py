@@ -46,7 +46,7 @@ def load_index(agent_dir: Path) -> dict[str, Row]:
     """The rows by the real path of their files; none, if there is no index that can be used."""
     try:
         stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME) or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError, PiError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, PiError):
         return {}
     return stored.rows if stored.version == _VERSION else {}
 

@@ -15,7 +15,7 @@ from typing import get_args
 import msgspec
 
 from pi.ai.messages import Json
-from pi.base.files import FileProblem
+from pi.base.files import FileProblem, may_never_end
 from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNSET, Record
 from pi.coding.session.entries import (
@@ -75,6 +75,8 @@ def read_file(path: Path) -> list[bytes]:
     None if there is no such file.
     """
     try:
+        if may_never_end(path):
+            raise NotASession(path)
         with path.open("rb", buffering=_READ_AHEAD) as file:
             return file.readlines()
     except (FileNotFoundError, NotADirectoryError):

@@ -52,7 +52,7 @@ class SettingsFile:
             return {}
         try:
             raw = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise BadSettings(f"Invalid settings file {self.path}: {problem}") from problem
         if not isinstance(raw, dict):
             raise BadSettings(f"Invalid settings file {self.path}: it must hold a JSON object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -12,7 +13,7 @@ from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolR
 from pi.agent.tool_forms import make_tool
 from pi.ai.messages import Json
 from pi.base.records import Meta, Record
-from pi.coding.files.local import LocalFiles
+from pi.coding.files.local import LocalFiles, read_whole
 from pi.coding.files.node_errors import cause_of, node_code
 from pi.coding.files.text import NotText, TextForm, decode
 from pi.coding.tools.descriptions import PREFER_STRICT, description
@@ -21,6 +22,9 @@ from pi.coding.tools.elision import elisions, refuse_elisions
 
 if TYPE_CHECKING:
     from pi.coding.tools.diff import Diff
+
+
+MARK = "\ufeff"
 
 
 class EditParams(Record):
@@ -96,11 +100,20 @@ def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
         and isinstance(new := each.get("newText"), str)
     )
     try:
-        text, form = decode(files.resolve(path).read_bytes())
-        changed = apply_edits(text, edits, path=path, line_end=form.line_end) if edits else text
+        text, form = decode(read_whole(files.resolve(path)))
+        changed = _applied(text, form, edits, path) if edits else text
     except (OSError, NotText, ToolFailed):
         return None
     return FilePreview(path=path, text=changed)
+
+
+def _applied(text: str, form: TextForm, edits: tuple[Edit, ...], path: str) -> str:
+    if form.mark:  # which read shows at the beginning of the first line, and the file keeps anyway
+        edits = tuple(
+            Edit(old_text=edit.old_text.lstrip(MARK), new_text=edit.new_text.lstrip(MARK))
+            for edit in edits
+        )
+    return apply_edits(text, edits, path=path, line_end=form.line_end)
 
 
 def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
@@ -108,7 +121,7 @@ def _edited(text: str, form: TextForm, params: EditParams) -> tuple[str, Diff]:
 
     for edit in params.edits:
         refuse_elisions(elisions(edit.new_text), before=text)
-    changed = apply_edits(text, params.edits, path=params.path, line_end=form.line_end)
+    changed = _applied(text, form, params.edits, params.path)
     return changed, Diff(text.replace("\r\n", "\n"), changed.replace("\r\n", "\n"))
 
 
@@ -137,5 +150,8 @@ async def _told(path: str, work: Any) -> Any:
         return await work
     except FileFailed as problem:
         cause = cause_of(problem)
-        why = f"Error code: {node_code(cause)}." if cause else problem.message
+        if cause is None or cause.errno == errno.EINVAL:  # a code that says nothing
+            why = problem.message
+        else:
+            why = f"Error code: {node_code(cause)}."
         raise ToolFailed(f"Could not edit file: {path}. {why}") from problem

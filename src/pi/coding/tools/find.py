@@ -9,12 +9,13 @@ from typing import Annotated
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
+from pi.base.globs import compile_glob
 from pi.base.records import UNSET, Meta, Record, UnsetType
-from pi.coding.files.globs import compile_glob
 from pi.coding.files.local import LocalFiles
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.listing import REFINE, at_least_one, listing, more_than
+from pi.coding.tools.search_places import must_be_open
 
 MOST_RESULTS = 1000
 
@@ -44,6 +45,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
                 f"[fd error]: Search path '{root}' is not a directory.\n"
                 "[fd error]: No valid search paths given."
             )
+        must_be_open(root)
         matches = name_matcher(params.pattern, root)
         found = sorted(path for path in await listed.below(root) if matches(path))
         if not found:

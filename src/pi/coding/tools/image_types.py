@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+
 from pi.base.records import Record
 
 HEADER = 64
@@ -28,8 +30,14 @@ BMP = ImageType(mime="image/bmp", for_models=False)
 def image_type(head: bytes) -> ImageType | None:
     """The kind of picture that begins with ``head``, or ``None``.
 
-    More than the first letters is looked at: a text may well begin with GIF or BM.
+    More than the first letters is looked at: a text may well begin with GIF89a or BM.
     """
+    head = head[:HEADER]
+    kind = _by_signature(head)
+    return None if kind is None or _is_text(head) else kind
+
+
+def _by_signature(head: bytes) -> ImageType | None:
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return PNG
     if head.startswith(b"\xff\xd8\xff"):
@@ -41,6 +49,15 @@ def image_type(head: bytes) -> ImageType | None:
     if head[:2] == b"BM" and _is_bmp(head):
         return BMP
     return None
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether all of it can be read; the numbers at the beginning of a picture cannot."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # its end may be half a letter
+    except UnicodeDecodeError:
+        return False
+    return all(character.isprintable() or character.isspace() for character in text)
 
 
 def _is_bmp(head: bytes) -> bool:

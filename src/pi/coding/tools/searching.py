@@ -15,14 +15,16 @@ from typing import NamedTuple
 import msgspec
 
 from pi.agent.tool import ToolFailed
+from pi.base.files import may_never_end
+from pi.base.globs import compile_glob
+from pi.base.ignoring import IgnoreTree
 from pi.base.processes import Child, spawn
 from pi.base.records import Record
-from pi.coding.files.globs import compile_glob
-from pi.coding.files.ignoring import IgnoreTree
-from pi.coding.files.walking import GIT_FOLDER, walk
+from pi.coding.files.walking import walk
 from pi.coding.tools.programs import SearchPrograms
 
 RG = ("--json", "--line-number", "--color=never", "--hidden", "--no-config", "--no-messages")
+SORTED = "--sort=path"
 READ_SIZE = 65536
 MOST_ERRORS = 20_000
 BINARY_SIGN = 8192
@@ -56,16 +58,15 @@ class Search(Record):
 
 
 async def search(wanted: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
-    """Up to ``limit`` matches and one more, if there is one, sorted by path and line."""
+    """The first ``limit`` matches and one more, if there is one, sorted by path and line."""
     if programs.rg is None:
         found = await _in_thread(lambda stop: _python_search(wanted, home, stop))
     else:
-        found = []
-        async with aclosing(_rg_search(wanted, programs.rg, programs.environment)) as matches:
-            async for match in matches:
-                found.append(match)
-                if len(found) > wanted.limit:
-                    break
+        found = await _rg_first(wanted, [programs.rg, *RG], programs.environment)
+        if len(found) > wanted.limit and wanted.place == wanted.folder:
+            # Which of them many threads met first was luck. One alone keeps the order, and is
+            # done as soon as there are enough.
+            found = await _rg_first(wanted, [programs.rg, *RG, SORTED], programs.environment)
     return sorted(found)
 
 
@@ -107,8 +108,20 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-async def _rg_search(wanted: Search, rg: str, env: dict[str, str]) -> AsyncGenerator[Match, None]:
-    command = [rg, *RG]
+async def _rg_first(wanted: Search, program: list[str], env: dict[str, str]) -> list[Match]:
+    found: list[Match] = []
+    async with aclosing(_rg_search(wanted, program, env)) as matches:
+        async for match in matches:
+            found.append(match)
+            if len(found) > wanted.limit:
+                break
+    return found
+
+
+async def _rg_search(
+    wanted: Search, program: list[str], env: dict[str, str]
+) -> AsyncGenerator[Match, None]:
+    command = [*program]
     command += ["--ignore-case"] if wanted.ignore_case else []
     command += ["--fixed-strings"] if wanted.literal else []
     command += [f"--glob={rooted_glob(wanted.glob, wanted.folder)}"] if wanted.glob else []
@@ -185,11 +198,7 @@ def _files(wanted: Search, home: Path, stop: threading.Event) -> Iterator[str]:
     chosen = _glob_filter(wanted)
     for entry in walk(
         wanted.folder,
-        ignores=lambda entry: (
-            entry.path.endswith(GIT_FOLDER)
-            or entry.is_link
-            or tree.ignores(entry.path, is_folder=entry.is_folder)
-        ),
+        ignores=lambda entry: entry.is_link or tree.ignores(entry.path, is_folder=entry.is_folder),
         stop=stop,
     ):
         if not entry.is_folder and chosen(entry.path):
@@ -209,6 +218,8 @@ def _glob_filter(wanted: Search) -> Callable[[str], bool]:
 
 def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match]:
     try:
+        if may_never_end(file):
+            return
         data = file.read_bytes()
     except OSError:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from pi.agent.error_codes import FileFailed
@@ -38,7 +39,7 @@ def write_tool(files: LocalFiles) -> AgentTool:
         try:
             await files.write_file(params.path, data)
         except FileFailed as problem:
-            raise ToolFailed(_failure(problem, str(files.resolve(params.path)))) from problem
+            raise ToolFailed(_failure(problem, files.resolve(params.path))) from problem
         return ToolResult.of(f"Successfully wrote to {params.path}")
 
     async def _before(params: WriteParams) -> str:
@@ -68,9 +69,10 @@ def preview_write(arguments: Json) -> FilePreview | None:
             return None
 
 
-def _failure(problem: FileFailed, path: str) -> str:
+def _failure(problem: FileFailed, path: Path) -> str:
     cause = cause_of(problem)
     if cause is None:
         return problem.message
-    call = "mkdir" if cause.filename and str(cause.filename) != path else "open"
-    return node_text(cause, call, str(cause.filename or path))
+    if cause.filename and Path(str(cause.filename)) in path.parents:
+        return node_text(cause, "mkdir", str(cause.filename))
+    return node_text(cause, "open", str(path))  # not of the file beside it, which nobody knows

@@ -31,7 +31,7 @@ class TrustStore:
             return {}
         try:
             return msgspec.json.decode(data, type=dict[str, bool])
-        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise BadTrustFile(
                 f"The trust file {self._path} cannot be read: {problem}",
                 hint="Repair it, or remove it to be asked again.",

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.agent.tool import ToolFailed
+from pi.coding.tools.search_places import must_be_open
+from tests.coding.files.nobody import folder_of_nobody
+from tests.coding.tools.places import make, use
+
+
+@pytest.fixture
+def as_nobody() -> Iterator[Path]:
+    with folder_of_nobody() as folder:
+        yield folder
+
+
+def test_files_and_folders_that_may_be_read_are_searched(tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+
+    must_be_open(tmp_path)
+    must_be_open(tmp_path / "f")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("folder", "EACCES: permission denied, scandir '{}/folder'"),
+        ("file", "EACCES: permission denied, open '{}/file'"),
+        ("pipe", "Cannot search {}/pipe: it is a device or a pipe, not a regular file."),
+    ],
+)
+def test_what_cannot_be_looked_into_is_told(as_nobody: Path, name: str, message: str) -> None:
+    (as_nobody / "folder").mkdir(mode=0)
+    (as_nobody / "file").touch(mode=0)
+    os.mkfifo(as_nobody / "pipe")
+
+    with pytest.raises(ToolFailed) as failed:
+        must_be_open(as_nobody / name)
+
+    assert failed.value.message == message.format(as_nobody)
+
+
+async def test_grep_and_find_do_not_say_that_nothing_is_in_a_closed_folder(as_nobody: Path) -> None:
+    (as_nobody / "folder").mkdir(mode=0)
+
+    for tool in ("grep", "find"):
+        with pytest.raises(ToolFailed, match="permission denied, scandir"):
+            await use(make(as_nobody, tool), pattern="x", path="folder")
