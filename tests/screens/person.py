@@ -53,6 +53,13 @@ class Person:
         """All that can be read."""
         return "\n".join(self.terminal.tape)
 
+    @property
+    def echoes(self) -> bool:
+        """Whether the terminal shows by itself what is typed: a program leaves it like that."""
+        import termios
+
+        return bool(termios.tcgetattr(self._ours)[3] & termios.ECHO)
+
     def sees(self, text: str) -> None:
         """Wait until a text can be read."""
         self.until(lambda: text in self.tape)
@@ -79,6 +86,10 @@ class Person:
     def leaves(self) -> int:
         """Press Ctrl+D and wait for the end; gives the exit code."""
         self.types("\x04")
+        return self.ends()
+
+    def ends(self) -> int:
+        """Wait for the end; gives the exit code."""
         while self._looks(PATIENCE):
             pass
         return self.program.wait(PATIENCE)

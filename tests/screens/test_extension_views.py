@@ -161,6 +161,26 @@ async def test_an_extension_changes_markdown_before_it_is_drawn(tmp_path: Path) 
         await theatre.sees("Well ☺ (assistant)")
 
 
+@pytest.mark.parametrize("lines", [1, 100])
+async def test_markdown_is_changed_once_more_when_the_answer_is_complete(
+    tmp_path: Path, lines: int
+) -> None:
+    source = """
+    def transform(text, about):
+        return text + (" (growing)" if about["is_streaming"] else " (complete)")
+
+    pi.register_markdown_transformer(transform)
+    """
+    answer = "\n\n".join(f"paragraph {number}." for number in range(lines))
+    async with extended(tmp_path, source, says(answer)).playing() as theatre:
+        theatre.send("Hi")
+        await theatre.sees(f"paragraph {lines - 1}. (complete)")
+        assert "(growing)" not in theatre.tape
+        assert [theatre.tape.count(f"paragraph {number}.") for number in range(lines)] == [
+            1
+        ] * lines
+
+
 @pytest.mark.trap(263)
 async def test_reloading_brings_what_the_file_says_now_and_nothing_else(tmp_path: Path) -> None:
     source = """

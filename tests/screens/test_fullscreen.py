@@ -50,6 +50,17 @@ async def test_a_search_goes_to_what_is_looked_for(tmp_path: Path) -> None:
         await theatre.loses("Search:")
 
 
+async def test_the_mouse_puts_the_caret_into_the_editor(tmp_path: Path) -> None:
+    theatre = fullscreen(tmp_path)
+    async with theatre.playing():
+        theatre.type("draft")
+        await theatre.sees("draft")
+        row = theatre.screen.split("\n").index("draft") + 1
+        theatre.type(f"\x1b[<0;3;{row}M\x1b[<0;3;{row}m")
+        theatre.type("+")
+        await theatre.sees("dr+aft")
+
+
 async def test_the_transcript_is_on_the_main_screen_afterwards(tmp_path: Path) -> None:
     theatre = fullscreen(tmp_path)
     async with theatre.playing():

@@ -48,6 +48,23 @@ def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, r
         assert ada.leaves() == 0
 
 
+def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path), *TOUR, "--tui-mode", "fullscreen") as ada:
+        ada.sees("(demo) tour")
+        assert ada.terminal.is_alternate
+        assert ada.leaves() == 0
+    assert not ada.terminal.is_alternate
+
+
+def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    cli.write("settings.json", '{"tuiMode": "fullscreen"}')
+    with person(cli, *TOUR, "--tui-mode", "regular") as ada:
+        ada.sees("(demo) tour")
+        assert not ada.terminal.is_alternate
+        assert ada.leaves() == 0
+
+
 def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
     with person(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
         ada.sees("(demo) tour")

@@ -97,13 +97,11 @@ async def test_wrong_key_bindings_are_told_and_harm_nobody(tmp_path: Path) -> No
         await theatre.sees('names the key "hyper+q"')
 
 
-async def test_a_session_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+async def test_a_session_that_cannot_be_opened_ends_the_application(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, model="nobody/nothing")
-    async with theatre.starting():
-        await theatre.sees("✗")
-        assert "nobody/nothing" in theatre.screen
-        theatre.type("\x04")
-        await theatre.until(lambda: theatre.app.has_ended)
+    with pytest.raises(PiError, match="nobody/nothing"):
+        async with theatre.starting():
+            await theatre.until(lambda: theatre.app.has_ended)
 
 
 async def test_the_window_is_named_by_the_folder_and_the_session(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.tui.component import Box
 from pi.tui.containers import Container
 from tests.tui.parts import Live, Rows
 
@@ -114,3 +115,16 @@ def test_whatever_changes_the_rows_are_those_of_the_children(data: st.DataObject
         rows = container.render(10)
 
         assert rows == [row for part in container.children for row in part.render(10)]
+
+
+def test_a_container_knows_which_child_is_on_a_row() -> None:
+    first, empty, second = Rows("a", "b"), Rows(), Rows("c")
+    container = Container(first, empty, second)
+    container.render(10)
+
+    assert [container.boxes_at(row) for row in (-1, 0, 1, 2)] == [
+        [],
+        [Box(first, 0, 0, 10, 2)],
+        [Box(first, 0, 0, 10, 2)],
+        [Box(second, 2, 0, 10, 1)],
+    ]

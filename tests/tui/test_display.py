@@ -57,3 +57,39 @@ def test_the_mouse_belongs_to_the_terminal() -> None:
     report = MouseReport(action="press", button="left", x=0, y=0)
 
     assert (display.opening(), display.handle_mouse(report, ())) == ("", None)
+
+
+class Brief(Rows):
+    """Rows of which some go away soon."""
+
+    passing_rows = 3
+
+
+def test_what_rows_that_pass_push_out_of_the_window_is_no_history_yet() -> None:
+    display = RegularDisplay(SIZE, in_pane=False)
+    display.root.add_child(Rows(*numbered(6)))
+    editor, dialog = Rows("editor"), Brief(*numbered(4, 90))
+
+    display.root.add_child(editor)
+    painted(display)
+    before = display.ledger
+    display.root.remove_child(editor)
+    display.root.add_child(dialog)
+    painted(display)
+    during = display.ledger
+    display.root.remove_child(dialog)
+    display.root.add_child(editor)
+    painted(display)
+
+    assert before == display.ledger == Ledger(committed=2, top=2)
+    assert during == Ledger(committed=2, top=5)
+
+
+def test_while_rows_pass_all_that_would_be_history_without_them_becomes_it() -> None:
+    display = RegularDisplay(SIZE, in_pane=False)
+    display.root.add_child(Rows(*numbered(20)))
+    display.root.add_child(Brief(*numbered(4)))
+
+    painted(display)
+
+    assert display.ledger == Ledger(committed=16, top=19)

@@ -54,7 +54,31 @@ def test_one_that_takes_no_keys_leaves_the_focus_alone() -> None:
     handle = overlays.show(Field(), OverlayOptions(non_capturing=True))
     assert overlays.focus.target is editor
     handle.focus()
+    overlays.settle()  # as before every key
     assert handle.is_focused
+    handle.hide()
+    assert overlays.focus.target is editor
+
+
+def test_one_that_takes_no_keys_takes_none_when_it_is_shown_again() -> None:
+    overlays, editor = make()
+    handle = overlays.show(Field(), OverlayOptions(non_capturing=True))
+
+    handle.set_hidden(True)
+    handle.set_hidden(False)
+
+    assert overlays.focus.target is editor
+
+
+def test_an_overlay_that_is_shown_again_keeps_the_keys_over_a_later_one() -> None:
+    overlays, _ = make()
+    first, second = overlays.show(Field()), overlays.show(Field())
+
+    first.set_hidden(True)
+    first.set_hidden(False)
+    overlays.settle()  # as before every key
+
+    assert (first.is_focused, overlays.handles) == (True, (second, first))
 
 
 def test_an_overlay_may_leave_the_keys_to_others_and_take_them_again() -> None:
@@ -106,3 +130,23 @@ def test_hiding_twice_changes_nothing() -> None:
     handle.hide()
 
     assert (len(overlays), overlays.focus.target) == (0, editor)
+
+
+def test_pressing_an_overlay_gives_it_the_keys_only_as_long_as_it_is_there() -> None:
+    overlays, editor = make()
+    field = Field()
+    handle = overlays.show(field, OverlayOptions(non_capturing=True))
+
+    overlays.focus_pressed(field)
+    assert handle.is_focused
+    handle.hide()
+    assert overlays.focus.target is editor
+
+
+def test_pressing_what_is_below_gives_it_the_keys() -> None:
+    overlays, _ = make()
+    other = Field()
+
+    overlays.focus_pressed(other)
+
+    assert overlays.focus.target is other

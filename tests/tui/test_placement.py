@@ -50,6 +50,17 @@ def test_margins_stay_free() -> None:
     assert bounds(options) == Bounds(29, 0, 98, 10)
 
 
+def test_a_place_in_cells_counts_from_the_edge_of_the_screen_not_of_the_margin() -> None:
+    assert bounds(OverlayOptions(width=20, row=5, col=7, margin=2)) == Bounds(5, 7, 20, 10)
+    assert bounds(OverlayOptions(width=20, row=0, col=99, margin=2)) == Bounds(2, 78, 20, 10)
+
+
+def test_a_share_is_one_of_the_whole_screen() -> None:
+    space = Space(OverlayOptions(width="50%", max_height="50%", margin=10), SCREEN)
+
+    assert (space.width, space.height) == (50, 20)
+
+
 def test_sizes_have_limits() -> None:
     assert Space(OverlayOptions(), SCREEN).width == 80
     assert Space(OverlayOptions(width="10%", min_width=30), SCREEN).width == 30
@@ -71,7 +82,7 @@ def test_nonsense_is_told() -> None:
         col=st.none() | st.integers(-5, 100),
         offset_x=st.integers(-50, 50),
         offset_y=st.integers(-50, 50),
-        margin=st.integers(0, 3),
+        margin=st.integers(0, 200),
     ),
     st.integers(8, 120),
     st.integers(8, 60),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import signal
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pi.tui.process_terminal import NotATerminal, ProcessTerminal
-from pi.tui.terminal import Size
+from pi.tui.terminal import Listener, Size
 from tests.tui.pty_program import PtyProgram
 
 RESTORED = b"\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"
@@ -79,6 +80,30 @@ def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
         assert program.end() == -number
         assert program.output.endswith(RESTORED)
         assert program.terminal_attributes() == program.attributes
+
+
+@pytest.mark.trap(166)
+def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it() -> None:
+    happened: list[str] = []
+    before = signal.signal(signal.SIGHUP, lambda number, frame: happened.append("signal"))
+    master, slave = pty.openpty()
+    try:
+        terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
+
+        def restore() -> str:
+            os.kill(os.getpid(), signal.SIGHUP)
+            happened.append("given back")
+            return ""
+
+        listener = Listener(lambda data: None, *[_ignore] * 3)
+        terminal.start(listener, restore=restore)
+        terminal.stop()
+
+        assert happened == ["given back", "signal"]
+    finally:
+        signal.signal(signal.SIGHUP, before)
+        os.close(master)
+        os.close(slave)
 
 
 @pytest.mark.trap(166)
@@ -181,3 +206,27 @@ def test_the_write_log_has_every_byte(tmp_path: Path) -> None:
         assert program.end() == 0
 
         assert log.read_bytes() + b"over\r\n" == program.output
+
+
+async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was_taken() -> None:
+    master, slave = pty.openpty()
+    terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
+    arrived: asyncio.Queue[bytes] = asyncio.Queue()
+    terminal.read_aside(lambda data: data)  # it is nobody's terminal yet
+    listener = Listener(arrived.put_nowait, on_resize=_ignore, on_resume=_ignore, on_gone=_ignore)
+    terminal.start(listener, restore=lambda: "")
+    try:
+        terminal.read_aside(lambda data: data)  # nothing was typed
+        os.write(master, b"ab\x03c")
+        terminal.read_aside(lambda data: data.replace(b"\x03", b""))
+        os.write(master, b"d")
+
+        assert [await arrived.get() for _ in range(2)] == [b"abc", b"d"]
+    finally:
+        terminal.stop()
+        os.close(master)
+        os.close(slave)
+
+
+def _ignore() -> None:
+    """It does not happen here."""

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.tui.component import Box
 from pi.tui.flex import Flex
-from pi.tui.stacks import Box, HStack, VStack
+from pi.tui.stacks import HStack, VStack
 from pi.tui.text.width import visible_width
 from tests.tui.parts import Rows
 
@@ -43,6 +45,21 @@ def test_children_beside_each_other_share_the_width() -> None:
 
     assert stack.render(10) == ["ab  xy", "cd"]
     assert stack.boxes == [Box(left, 0, 0, 2, 2), Box(right, 0, 4, 2, 1)]
+
+
+@pytest.mark.trap(161)
+def test_what_a_child_leaves_open_does_not_colour_its_neighbour() -> None:
+    stack = HStack(Rows("\x1b[31mred"), Rows("\x1b]8;;http://a.b\x07link"), Rows("x"))
+
+    assert stack.render(20) == ["\x1b[31mred\x1b[39m\x1b]8;;http://a.b\x07link\x1b]8;;\x07x"]
+
+
+def test_a_child_that_is_too_wide_does_not_move_its_neighbour() -> None:
+    stack = HStack()
+    stack.add_child(Rows("too wide"), Flex(basis=3))
+    stack.add_child(Rows("x"))
+
+    assert stack.render(20) == ["toox"]
 
 
 def test_a_row_places_low_children_down_the_height() -> None:

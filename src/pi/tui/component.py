@@ -10,7 +10,7 @@ The optional members below are looked up by name, so a component is any object w
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 CURSOR_MARKER = "\x1b_pi:c\x07"
 """Zero columns wide; a focused component puts it where the terminal's cursor belongs."""
@@ -69,6 +69,33 @@ class LiveRegion(Protocol):
     @property
     def commit_safe_end(self) -> int | None:
         """Where the settled head of the live region ends, if it is known to have one."""
+        ...
+
+
+class Box(NamedTuple):
+    """Where a child was drawn, counted from the first cell of what it is in."""
+
+    child: Component
+    row: int
+    column: int
+    width: int
+    height: int
+
+
+class Nesting(Protocol):
+    """A component that says where its children are, so that they get the mouse."""
+
+    def boxes_at(self, row: int) -> list[Box]:
+        """The children on a row, as they were last drawn."""
+        ...
+
+
+class Passing(Protocol):
+    """A component some of whose rows go away soon, such as suggestions or a question."""
+
+    @property
+    def passing_rows(self) -> int:
+        """How many rows fewer there will be. They push nothing into the terminal's scrollback."""
         ...
 
 

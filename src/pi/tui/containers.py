@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
-from pi.tui.component import Component
+from pi.tui.component import Box, Component
 
 
 class _Slot:
@@ -99,6 +100,19 @@ class Container:
         """Where the settled head of that live region ends, if its owner knows."""
         live = self._live
         return None if live is None or live.safe_end is None else live.offset + live.safe_end
+
+    def boxes_at(self, row: int) -> list[Box]:
+        """The child on a row, if there is one."""
+        place = bisect_right(self._slots, row, key=lambda slot: slot.offset) - 1
+        if place < 0:
+            return []
+        slot = self._slots[place]
+        return [Box(slot.child, slot.offset, 0, self._width, len(slot.lines or ()))]
+
+    @property
+    def passing_rows(self) -> int:
+        """How many of the children's rows go away soon."""
+        return sum(getattr(slot.child, "passing_rows", 0) for slot in self._slots)
 
     def _mark_stale(self, index: int) -> None:
         # A negative index counts from the end, as in a list; joining from the top is always right.

@@ -15,6 +15,7 @@ from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.compositing import Layer
 from pi.tui.screen.ledger import Ledger
 from pi.tui.screen.screen import Frame, Repaint, Screen
+from pi.tui.screen.tape import Tape
 from pi.tui.terminal import Size
 
 
@@ -59,8 +60,11 @@ class Display(Protocol):
         """What is written before the first frame."""
         ...
 
-    def closing(self) -> str:
-        """What is written after the last frame, so that the terminal belongs to others."""
+    def closing(self, *, for_now: bool = False) -> str:
+        """What is written after the last frame, so that the terminal belongs to others.
+
+        ``for_now`` says that it will be ours again.
+        """
         ...
 
     def paint(
@@ -69,8 +73,11 @@ class Display(Protocol):
         """The bytes of one frame; only ``changed`` need to be drawn again, if it is given."""
         ...
 
-    def resize(self, size: Size) -> Repaint:
-        """Take another size; says how much must be painted for it."""
+    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
+        """Take another size; says how much must be painted for it.
+
+        ``tape`` is what the pane in which it is shown has now, if it can say so.
+        """
         ...
 
     def took_frame_at(self, size: Size) -> None:
@@ -103,7 +110,7 @@ class RegularDisplay:
         self.synchronized = False
         self.show_cursor = False
         self._screen = Screen(size.columns, size.rows, strict=strict, in_pane=in_pane)
-        self._width = size.columns
+        self._width, self._height = size.columns, size.rows
         self._in_pane = in_pane
 
     @property
@@ -115,7 +122,7 @@ class RegularDisplay:
         """Nothing: the first frame begins where the cursor is."""
         return ""
 
-    def closing(self) -> str:
+    def closing(self, *, for_now: bool = False) -> str:
         """The cursor goes below the last row."""
         return self._screen.leave()
 
@@ -127,11 +134,11 @@ class RegularDisplay:
         self._screen.show_cursor = self.show_cursor
         return self._screen.paint(self._frame(changed), layers, repaint=repaint)
 
-    def resize(self, size: Size) -> Repaint:
+    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
         """Everything is written again at the new width, but inside a pane only the window."""
         if self._in_pane:
-            return self._resize_in_place(size)
-        self._width = size.columns
+            return self._resize_in_place(size, tape)
+        self._width, self._height = size.columns, size.rows
         self._screen.resize(size.columns, size.rows)
         return Repaint.EVERYTHING
 
@@ -153,11 +160,11 @@ class RegularDisplay:
         """Nothing: here the mouse belongs to the terminal."""
         return None
 
-    def _resize_in_place(self, size: Size) -> Repaint:
+    def _resize_in_place(self, size: Size, tape: Tape | None = None) -> Repaint:
         before = self._screen.frame_width
         grown = self.root.render(before) if size.columns != before else None
-        self._screen.resize_in_place(size.columns, size.rows, grown=grown)
-        self._width = size.columns
+        self._screen.resize_in_place(size.columns, size.rows, grown=grown, tape=tape)
+        self._width, self._height = size.columns, size.rows
         return Repaint.WINDOW
 
     def _frame(self, changed: Collection[Component] | None) -> Frame:
@@ -169,4 +176,15 @@ class RegularDisplay:
         boundary = self.root.commit_safe_end
         if boundary is None:
             boundary = self.root.live_region_start
-        return Frame(rows, len(rows) if boundary is None else boundary)
+        boundary = len(rows) if boundary is None else boundary
+        return Frame(rows, min(boundary, self._end_of_lasting(len(rows))))
+
+    def _end_of_lasting(self, length: int) -> int:
+        """Where those rows end that would be above the window if nothing passing were shown.
+
+        Only they may become history: what a dialog hides comes back when it is closed.
+        """
+        passing = self.root.passing_rows
+        if not passing:
+            return length
+        return max(self.ledger.committed, length - passing - self._height)

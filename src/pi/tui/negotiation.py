@@ -86,6 +86,10 @@ class Negotiation:
         """Ask for the background again; ``done`` when it is known or will not be."""
         self._write(ASK_BACKGROUND + self._ask(done))
 
+    def when_taken(self, done: Callable[[], None]) -> None:
+        """Call ``done`` when the terminal has taken everything that was written so far."""
+        self._write(self._ask(done))
+
     def take(self, reply: Reply) -> None:
         """Learn from an answer."""
         match reply:

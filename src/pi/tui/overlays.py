@@ -37,9 +37,12 @@ class OverlayHandle:
         self._owner.remove(self)
 
     def set_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - named as in the specification
-        """Switch it off or on again."""
+        """Switch it off or on again; one that takes keys comes back to the front with them."""
         self._hidden = hidden
-        self._owner.settle(raised=None if hidden else self)
+        if hidden or self.options.non_capturing:
+            self._owner.settle()
+        else:
+            self._owner.raise_to_front(self)
 
     def focus(self) -> None:
         """Bring it to the front and give it the keys."""
@@ -62,7 +65,7 @@ class Overlays:
         self._size = size
         self._stack: list[OverlayHandle] = []
         self._released: set[int] = set()
-        """Overlays that were told to leave the keys to others."""
+        """Overlays that leave the keys to others until they are told to take them."""
         self._below: Component | None = None
 
     def __len__(self) -> int:
@@ -72,6 +75,8 @@ class Overlays:
         """Put a component over everything else."""
         handle = OverlayHandle(component, options or OverlayOptions(), self)
         self._stack.append(handle)
+        if handle.options.non_capturing:
+            self._released.add(id(handle))
         self.settle()
         return handle
 
@@ -79,6 +84,14 @@ class Overlays:
         """Who has the focus when no overlay wants it."""
         self._below = target
         self.settle()
+
+    def focus_pressed(self, target: Component) -> None:
+        """Give the keys to what the mouse was pressed on, be it an overlay or below them."""
+        pressed = next((handle for handle in self._stack if handle.component is target), None)
+        if pressed is None:
+            self.set_focus_below(target)
+        else:
+            self.raise_to_front(pressed)
 
     def remove(self, handle: OverlayHandle) -> None:
         """Take an overlay off; nothing happens if it is gone already."""
@@ -100,20 +113,18 @@ class Overlays:
             self._stack.remove(handle)
             self._stack.append(handle)
             self._released.discard(id(handle))
-            self.settle(raised=handle)
+            self.settle()
 
     def release(self, handle: OverlayHandle, target: Component | None) -> None:
         """Let an overlay leave the keys to others until it is raised again."""
-        self._released.add(id(handle))
+        if handle in self._stack:
+            self._released.add(id(handle))
         if target is not None:
             self._below = target
         self.settle()
 
-    def settle(self, *, raised: OverlayHandle | None = None) -> None:
+    def settle(self) -> None:
         """Give the focus to whoever should have it now."""
-        if raised is not None and self._is_visible(raised):
-            self.focus.set(raised.component)
-            return
         wanting = [handle for handle in self._stack if self._wants_keys(handle)]
         self.focus.set(wanting[-1].component if wanting else self._below)
 
@@ -148,5 +159,4 @@ class Overlays:
         return handle.options.visible is None or handle.options.visible(size.columns, size.rows)
 
     def _wants_keys(self, handle: OverlayHandle) -> bool:
-        takes_keys = not handle.options.non_capturing and id(handle) not in self._released
-        return takes_keys and self._is_visible(handle)
+        return id(handle) not in self._released and self._is_visible(handle)

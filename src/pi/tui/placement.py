@@ -21,7 +21,7 @@ Anchor: TypeAlias = Literal[
     "right-center",
 ]
 Length: TypeAlias = int | str
-"""Cells, or a share such as ``"50%"``."""
+"""Cells, or a share of the screen such as ``"50%"``."""
 
 DEFAULT_WIDTH = 80
 
@@ -48,7 +48,7 @@ class OverlayOptions(Record):
     offset_x: int = 0
     offset_y: int = 0
     row: Length | None = None
-    """Instead of the anchor: a row of the screen, or a share of the free height."""
+    """Instead of the anchor: a row of the screen, or a share of the height that is left free."""
     col: Length | None = None
     margin: int | Margin = 0
     visible: Callable[[int, int], bool] | None = None
@@ -71,6 +71,7 @@ class Space:
 
     def __init__(self, options: OverlayOptions, size: Size) -> None:
         self._options = options
+        self._size = size
         margin = options.margin
         self._margin = (
             Margin(top=margin, right=margin, bottom=margin, left=margin)
@@ -87,7 +88,7 @@ class Space:
         wanted = (
             min(DEFAULT_WIDTH, self._columns)
             if options.width is None
-            else _cells(options.width, self._columns)
+            else _cells(options.width, self._size.columns)
         )
         return max(1, min(max(wanted, options.min_width or 0), self._columns))
 
@@ -95,24 +96,43 @@ class Space:
     def height(self) -> int:
         """The most rows that the overlay may have."""
         limit = self._options.max_height
-        return self._rows if limit is None else max(1, min(_cells(limit, self._rows), self._rows))
+        if limit is None:
+            return self._rows
+        return max(1, min(_cells(limit, self._size.rows), self._rows))
 
     def bounds(self, height: int) -> Bounds:
         """The place of an overlay that turned out ``height`` rows high."""
-        options, width = self._options, self.width
-        free_rows, free_columns = self._rows - height, self._columns - width
-        row = _place(options.row, _share(options.anchor, _DOWN), free_rows)
-        column = _place(options.col, _share(options.anchor, _ACROSS), free_columns)
+        options, margin, width = self._options, self._margin, self.width
+        row = _start(
+            options.row,
+            _share(options.anchor, _DOWN),
+            options.offset_y,
+            first=margin.top,
+            free=self._rows - height,
+        )
+        column = _start(
+            options.col,
+            _share(options.anchor, _ACROSS),
+            options.offset_x,
+            first=margin.left,
+            free=self._columns - width,
+        )
         return Bounds(
-            row=self._margin.top + _clamped(row + options.offset_y, free_rows),
-            column=self._margin.left + _clamped(column + options.offset_x, free_columns),
+            # Margins may be larger than the screen.
+            row=_clamped(row, 0, self._size.rows - height),
+            column=_clamped(column, 0, self._size.columns - width),
             width=width,
             height=height,
         )
 
 
-def _place(wanted: Length | None, share: float, free: int) -> int:
-    return int(free * share) if wanted is None else _cells(wanted, free)
+def _start(wanted: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
+    """Where an overlay begins that may move by ``free`` cells from ``first`` on."""
+    if isinstance(wanted, int):
+        place = wanted
+    else:
+        place = first + (int(free * share) if wanted is None else _cells(wanted, free))
+    return _clamped(place + offset, first, first + free)
 
 
 def _share(anchor: Anchor, ends: dict[str, float]) -> float:
@@ -131,5 +151,5 @@ def _cells(length: Length, whole: int) -> int:
         ) from None
 
 
-def _clamped(place: int, free: int) -> int:
-    return max(0, min(place, free))
+def _clamped(place: int, least: int, most: int) -> int:
+    return max(least, min(place, most))

@@ -64,6 +64,8 @@ class ProcessTerminal:
         self._held: _Held | None = None
         self._answers = False
         """Whether the terminal has ever answered DA1."""
+        self._late_signals: list[int] = []
+        """Signals that came while the terminal was given back."""
 
     @property
     def size(self) -> Size:
@@ -116,6 +118,20 @@ class ProcessTerminal:
         if self._held is not None and data:
             self._held.output.write(data)
 
+    def read_aside(self, take: Callable[[bytes], bytes]) -> None:
+        """Read what was typed in another thread, while that of the event loop hangs.
+
+        What ``take`` leaves of it is handled as soon as the loop goes on.
+        """
+        if self._held is None or not select.select((self._input_fd,), (), (), 0)[0]:
+            return
+        try:
+            data = take(os.read(self._input_fd, READ_SIZE))
+        except OSError:  # the event loop finds out by itself what that means
+            return
+        if data:
+            self._soon(lambda held: held.listener.on_input(data))
+
     def stop(self) -> None:
         """Write what is left, wait for what the terminal still says, and give it back."""
         self._give_back(drain=True)
@@ -150,6 +166,8 @@ class ProcessTerminal:
         if held.stray is not None and (text := held.stray.release()):
             with suppress(OSError):
                 sys.stderr.write(text)
+        while self._late_signals:
+            os.kill(os.getpid(), self._late_signals.pop())
 
     def _drain(self) -> None:
         """Read until the answer to the last query, so that nothing of ours reaches the shell."""
@@ -211,6 +229,9 @@ class ProcessTerminal:
 
     def _on_fatal_signal(self, number: int, frame: FrameType | None) -> None:
         """Give the terminal back, then let the signal do what it did before we came."""
+        if self._held is None:  # e.g. a window that is closed: it ends the input as well
+            self._late_signals.append(number)
+            return
         self._give_back()
         previous = signal.getsignal(number)
         if callable(previous):

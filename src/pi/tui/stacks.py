@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from pi.tui.component import Component
+from pi.tui.component import Box, Component
 from pi.tui.flex import Flex, share
+from pi.tui.text.ansi import SEQUENCE, StyleState
 from pi.tui.text.slicing import pad_to_width, slice_columns
 from pi.tui.text.width import visible_width
 
@@ -21,16 +22,6 @@ class Fitting(Protocol):
     def render_in(self, width: int, height: int) -> list[str]:
         """Exactly ``height`` rows."""
         ...
-
-
-class Box(NamedTuple):
-    """Where a child was drawn, counted from the stack's first cell."""
-
-    child: Component
-    row: int
-    column: int
-    width: int
-    height: int
 
 
 class _Stack:
@@ -62,6 +53,10 @@ class _Stack:
     def clear(self) -> None:
         """Take all children out."""
         self._entries.clear()
+
+    def boxes_at(self, row: int) -> list[Box]:
+        """The children on a row, from left to right."""
+        return [box for box in self.boxes if box.row <= row < box.row + box.height]
 
     def invalidate(self) -> None:
         """Make every child forget what it remembers."""
@@ -133,7 +128,7 @@ class HStack(_Stack):
             above = int((height - len(lines)) * _SHARES[self.align])
             self.boxes.append(Box(child, above, column, size, len(lines)))
             for number, line in enumerate(lines, above):
-                rows[number] = pad_to_width(rows[number], column) + line
+                rows[number] = pad_to_width(rows[number], column) + _closed(line, size)
             column += size + self.gap
         return [slice_columns(row, 0, width) if visible_width(row) > width else row for row in rows]
 
@@ -145,6 +140,16 @@ def _lines(child: Component, width: int, height: int | None) -> list[str]:
     if isinstance(target, Fitting):
         return target.render_in(width, height)
     return _filled(child.render(width), height)
+
+
+def _closed(line: str, width: int) -> str:
+    """A line that neither reaches nor colours what stands beside it."""
+    if visible_width(line) > width:
+        return slice_columns(line, 0, width)
+    state = StyleState()
+    for sequence in SEQUENCE.findall(line):
+        state.apply(sequence)
+    return line + state.closing()
 
 
 def _filled(rows: list[str], height: int) -> list[str]:

@@ -25,8 +25,10 @@ from pi.tui.input_pump import InputListener, InputPump, KeyListeners
 from pi.tui.negotiation import Negotiation
 from pi.tui.overlays import OverlayHandle, Overlays
 from pi.tui.placement import OverlayOptions
-from pi.tui.render_loop import RenderLoop, Settle, Timers
+from pi.tui.render_loop import RenderLoop, Timers
+from pi.tui.resizing import Resizing, Witness, looker
 from pi.tui.screen.screen import Repaint
+from pi.tui.screen.tape import Tape
 from pi.tui.terminal import Listener, Size, Terminal
 
 Mode: TypeAlias = Literal["regular", "fullscreen"]
@@ -72,12 +74,16 @@ class TUI:
         self._decoder = Decoder(
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
         )
+        look = looker(env)
+        self._witness = look and Witness(when_taken=self.negotiation.when_taken, look=look)
         self._on_gone = on_gone
         self._listeners = KeyListeners()
         self._changed: set[Component] | None = None
         """What to draw again; None if it may be anything."""
         self._repaint = Repaint.CHANGES
         self._running: _Running | None = None
+        self._leaves_for_now = False
+        """Whether the terminal is to be given back only for a while."""
 
     def add_child(self, child: Component) -> None:
         """Put a component below the others."""
@@ -135,11 +141,11 @@ class TUI:
     def is_painted(self) -> bool:
         """Whether the terminal has everything that was asked for."""
         running = self._running
-        return running is None or not (running.loop.is_pending or running.settle.is_pending)
+        return running is None or not (running.loop.is_pending or running.resizing.is_pending)
 
     def render_now(self) -> None:
         """Paint at once what was requested; not while a resize goes on."""
-        if self._running is not None and not self._running.settle.is_pending:
+        if self._running is not None and not self._running.resizing.is_pending:
             self._running.loop.paint_now()
 
     def reset_display(self) -> None:
@@ -163,10 +169,13 @@ class TUI:
         self.display.resize(self._size)
         loop = RenderLoop(timers, self._paint, is_busy=lambda: self.terminal.backlog > 0)
         pump = InputPump(self._decoder, timers, self._handle)
-        settle = Settle(
-            timers, self._resized, seconds=SETTLE_SECONDS[self.capabilities.multiplexer]
+        resizing = Resizing(
+            timers,
+            self._resized,
+            seconds=SETTLE_SECONDS[self.capabilities.multiplexer],
+            witness=self._witness,
         )
-        self._running = _Running(loop, pump, settle)
+        self._running = _Running(loop, pump, resizing)
         listener = Listener(
             on_input=pump.feed,
             on_resize=self._resizing,
@@ -176,18 +185,23 @@ class TUI:
         self.terminal.start(listener, restore=self._restoring)
         self._open()
 
-    def stop(self) -> None:
-        """Give the terminal back; what was shown stays there."""
+    def stop(self, *, for_now: bool = False) -> None:
+        """Give the terminal back; what was shown stays there.
+
+        ``for_now`` is for whoever starts again soon, e.g. when another program has ended.
+        """
         if self._running is not None:
             if self._running.loop.is_pending:
                 self.render_now()
             self._running.stop()
             self._running = None
+            self._leaves_for_now = for_now
             self.terminal.stop()
 
     def suspend(self) -> None:
         """Give the terminal back and stop the process, until somebody continues it."""
         if self._running is not None:
+            self._leaves_for_now = True
             self.terminal.suspend()
 
     def query_background(self, done: Callable[[], None]) -> None:
@@ -202,7 +216,7 @@ class TUI:
         self.stop()
 
     def _schedule(self) -> None:
-        if self._running is not None and not self._running.settle.is_pending:
+        if self._running is not None and not self._running.resizing.is_pending:
             self._running.loop.request()
 
     def _paint(self) -> None:
@@ -218,23 +232,25 @@ class TUI:
             self.terminal.write(data)
 
     def _open(self) -> None:
+        self._leaves_for_now = False
         self.terminal.write(self.display.opening())
         self.negotiation.begin()
         self._changed = None
         self.render_now()
 
     def _restoring(self) -> str:
-        return self.negotiation.ending(leave_window=self.display.closing())
+        leaving = self.display.closing(for_now=self._leaves_for_now)
+        return self.negotiation.ending(leave_window=leaving)
 
     def _resizing(self) -> None:
         """Paint nothing until the size is settled: the terminal has moved what stood there."""
         if self._running is not None:
             self._running.loop.stop()
-            self._running.settle.restart()
+            self._running.resizing.restart()
 
-    def _resized(self) -> None:
+    def _resized(self, tape: Tape | None) -> None:
         self._size = self.terminal.size
-        self._repaint = self.display.resize(self._size)
+        self._repaint = self.display.resize(self._size, tape)
         self.overlays.settle()
         self._changed = None
         self.render_now()
@@ -260,7 +276,7 @@ class TUI:
             case MouseReport():
                 target = self.display.handle_mouse(event, self.overlays.handles)
                 if target is not None:
-                    self.set_focus(target)
+                    self.overlays.focus_pressed(target)
                 self.request_render()
             case ScreenSize(columns=columns, rows=rows):
                 self.display.took_frame_at(Size(columns=columns, rows=rows))
@@ -284,12 +300,12 @@ class _Running(Record, kw_only=False):
 
     loop: RenderLoop
     pump: InputPump
-    settle: Settle
+    resizing: Resizing
 
     def stop(self) -> None:
         self.loop.stop()
         self.pump.stop()
-        self.settle.stop()
+        self.resizing.stop()
 
 
 def _display(mode: Mode, size: Size, capabilities: Capabilities, *, strict: bool) -> Display:

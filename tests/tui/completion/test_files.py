@@ -48,6 +48,14 @@ async def test_letters_find_files_anywhere_below() -> None:
 
 
 @pytest.mark.trap(199)
+async def test_a_directory_that_is_typed_is_not_suggested_again() -> None:
+    found = await suggested(Listed(), "@src/")
+
+    assert found is not None
+    assert [item.value for item in found.items] == ["@src/main.py"]
+
+
+@pytest.mark.trap(199)
 async def test_a_path_with_blanks_is_quoted() -> None:
     found = await suggested(Listed(), "@notes")
 

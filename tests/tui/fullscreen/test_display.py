@@ -72,6 +72,20 @@ def test_what_is_to_stay_is_printed_on_the_main_screen() -> None:
     assert program.terminal.screen[:4] == ["$ pi", *numbered(3)]
 
 
+def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
+    program = Program()
+    display = program.tui.display
+    assert isinstance(display, FullscreenDisplay)
+    display.exit_rows = lambda width: ["what was said"]
+
+    program.tui.suspend()
+    program.tui.stop(for_now=True)
+    assert "what was said" not in "".join(program.terminal.output)
+    program.tui.start(program.timers)
+    program.tui.stop()
+    assert program.terminal.screen[:2] == ["$ pi", "what was said"]
+
+
 def test_only_changes_are_written() -> None:
     program = Program()
     program.shown()
@@ -121,7 +135,7 @@ def test_an_overlay_lies_over_it_and_gets_the_mouse() -> None:
 
 
 def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
-    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseAnswer, MouseEvent
 
     class Clickable(Field):
         def handle_mouse(self, event: MouseEvent) -> MouseAnswer:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from pi.tui.fullscreen.mouse import (
-    MouseAnswer,
-    MouseEvent,
-    MouseRouter,
-    Target,
-    targets_at,
-)
+from pi.tui.containers import Container
+from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.fullscreen.scroll_view import ScrollView
 from pi.tui.input.mouse import Action, MouseReport
+from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.stacks import HStack, VStack
+from pi.tui.widgets.box import Box
 from tests.tui.parts import Rows
 
 
@@ -47,6 +45,30 @@ def test_the_innermost_component_under_the_mouse_comes_first() -> None:
     assert [target.component for target in found] == [right, row, stack]
     assert (found[0].row, found[0].column) == (1, 2)
     assert targets_at(whole(stack), 50, 1) == []
+
+
+def test_what_is_deep_inside_is_found() -> None:
+    button = Rows("ok")
+    box = Box(pad_x=2, pad_y=1)
+    box.add_child(Rows("one", "two"))
+    box.add_child(button)
+    inside = Container(Rows("above"), box, Rows("below"))
+    view = ScrollView(inside, scrollbar="hidden")
+    view.render_in(10, 3)
+    view.scroll_to(3)
+    view.render_in(10, 3)
+
+    found = targets_at(Target(view, 5, 0, 10, 3), 3, 6)
+
+    assert [target.component for target in found] == [button, box, inside, view]
+    assert (found[0].row, found[0].column) == (6, 2)
+
+
+def test_nothing_is_found_where_a_container_has_no_rows() -> None:
+    empty = Container()
+    empty.render(10)
+
+    assert targets_at(Target(empty, 0, 0, 10, 3), 1, 1) == [Target(empty, 0, 0, 10, 3)]
 
 
 def test_events_come_in_the_components_own_coordinates() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent, MouseType
 from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
 from tests.tui.parts import Rows, numbered
 
 
@@ -121,6 +121,26 @@ def test_searching_goes_up_from_the_end_and_round() -> None:
     assert scroll.render_in(10, 5)[2] == "\x1b[7mrow 2\x1b[27m"
     assert scroll.find("nowhere") == (0, 0)
     assert scroll.find("") == (0, 0)
+
+
+def test_a_place_on_the_first_row_is_scrolled_to_where_no_search_bar_is() -> None:
+    scroll = view(30)
+    scroll.render_in(10, 5)
+    scroll.scroll_to(20)
+    scroll.render_in(10, 5)
+
+    assert scroll.find("row 20") == (1, 1)
+    assert scroll.render_in(10, 5)[2] == "\x1b[7mrow 20\x1b[27m"
+
+
+def test_nothing_stays_marked_when_the_text_is_broken_elsewhere() -> None:
+    scroll = view()
+    scroll.render_in(10, 5)
+    scroll.handle_mouse(mouse("press", 4, 0))
+    scroll.handle_mouse(mouse("drag", 2, 1))
+    scroll.find("row 3")
+
+    assert scroll.render_in(9, 5) == numbered(5)
 
 
 def test_invalidating_reaches_the_child() -> None:

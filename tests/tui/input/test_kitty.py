@@ -48,6 +48,7 @@ def test_kitty_sequences_name_their_keys(data: str, name: str) -> None:
         ("\x1b[9;2u", "shift+tab", ""),
         ("\x1b[27;2;13~", "shift+enter", ""),
         ("\x1b[27;5;13~", "ctrl+enter", ""),
+        ("\x1b[27;5;8~", "ctrl+backspace", ""),
         ("\x1b[27;2;32~", "shift+space", " "),
     ],
 )

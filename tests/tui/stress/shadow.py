@@ -33,6 +33,12 @@ class Drawn(NamedTuple):
     overlay: tuple[int, int, Sequence[str]] | None
     """Row, column and lines of an overlay."""
 
+    @property
+    def boundary(self) -> int:
+        """The first row that may still change."""
+        limits = (self.safe, self.live, len(self.rows))
+        return next(limit for limit in limits if limit is not None)
+
 
 class Shadow:
     """What scrollback and screen must hold."""
@@ -63,9 +69,7 @@ class Shadow:
     def draw(self, drawn: Drawn, *, columns: int, wipe: bool) -> None:
         """Take note of a frame; ``wipe`` erases all that was there before."""
         texts = [plain(row) for row in drawn.rows]
-        boundary = next(
-            (limit for limit in (drawn.safe, drawn.live) if limit is not None), len(texts)
-        )
+        boundary = drawn.boundary
         if wipe:
             self.above, self.committed = [], []
         else:
@@ -86,13 +90,13 @@ class Shadow:
     def lower(self, height: int) -> None:
         """A pane got another height: rows above the cursor that do not fit any more are pushed out.
 
-        They are history from then on, as far as they were final.
+        They are history from then on; those that were not final may have to be said again.
         """
         self.height = height
         pushed = self.window[: max(0, self.caret[0] + 1 - height)]
         self.above += pushed
         if self.top == len(self.committed):
-            self.committed += pushed[: max(0, self.boundary - self.top)]
+            self.committed += pushed
 
     def show(self, drawn: Drawn, top: int, *, columns: int) -> None:
         """Take the frame's rows from ``top`` on as the window."""
@@ -105,6 +109,13 @@ class Shadow:
                 self.caret = (number, min(column, columns - 1))
 
     def _notice_shift(self, texts: Sequence[str]) -> None:
+        unsettled = range(self.boundary, min(len(self.committed), len(texts)))
+        changed = [row for row in unsettled if self.committed[row] != texts[row]]
+        self._notice_moved(texts)
+        if changed:
+            del self.committed[changed[0] :]
+
+    def _notice_moved(self, texts: Sequence[str]) -> None:
         count = len(self.committed)
         if len(texts) > count and self._stands(texts):
             return

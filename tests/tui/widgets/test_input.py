@@ -39,6 +39,20 @@ def test_the_placeholder_is_there_until_something_is_typed() -> None:
     assert shown(pressed(field, "x"), 10) == "> x| "
 
 
+@pytest.mark.trap(197)
+def test_the_cursor_is_seen_on_a_placeholder() -> None:
+    field = Input(placeholder="日本")
+    field.focused = True
+
+    assert field.render(10) == [f"> {CURSOR_MARKER}\x1b[7m日\x1b[27m本"]
+
+
+def test_prompts_and_placeholders_command_no_terminal() -> None:
+    field = Input(prompt="\x1b[1mName\x1b[0m\x1b[2J: ", placeholder="a\x1b]0;b\x07\nc")
+
+    assert field.render(20) == ["\x1b[1mName\x1b[0m: a c"]
+
+
 @pytest.mark.trap(195)
 def test_a_long_text_scrolls_by_columns() -> None:
     field = pressed(Input(), *"日本語日本語")

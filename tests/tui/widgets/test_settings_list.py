@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.component import Component
+from pi.tui.component import CURSOR_MARKER, Component
 from pi.tui.text.width import visible_width
+from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
@@ -143,3 +144,36 @@ def test_no_row_is_too_wide(width: int) -> None:
     rows = Changes(is_searchable=True).list.render(width)
 
     assert max(map(visible_width, rows)) <= width
+
+
+@pytest.mark.trap(197)
+def test_the_caret_is_where_the_search_is_typed() -> None:
+    changes = Changes(is_searchable=True)
+    changes.list.focused = True
+    changes.type("s", "o")
+
+    assert changes.list.render(60)[0] == f"> so{CURSOR_MARKER}\x1b[7m \x1b[27m"
+
+
+def test_a_search_is_edited_like_any_text() -> None:
+    changes = Changes(is_searchable=True)
+
+    changes.type("\x1b[200~font it\x1b[201~", "\x17", "s", "i")
+
+    assert changes.list.render(40)[:3] == ["> font si", "", "→ Font size  12"]
+
+
+def test_the_focus_is_the_submenus_while_it_is_open() -> None:
+    made: list[Input] = []
+
+    def ask(current: str, done: Done) -> Component:
+        made.append(Input())
+        return made[0]
+
+    setting = SettingItem(id="name", label="Name", current_value="", submenu=ask)
+    settings = SettingsList([setting], on_change=lambda *_: None, on_cancel=lambda: None)
+    settings.focused = True
+    settings.handle_input("\r")
+    assert made[0].focused
+    settings.focused = False
+    assert not made[0].focused

@@ -36,7 +36,9 @@ class FileProvider:
             return None
         if _leads_outside(token.path) or token.path.startswith("./"):
             return await self._paths.complete(token)
-        found = rank(token.path, await self._files(token.path))[:_MOST]
+        folder = token.path if token.path.endswith("/") else None
+        files = [path for path in await self._files(token.path) if path != folder]
+        found = rank(token.path, files)[:_MOST]
         items = tuple(_suggestion(path, token) for path in found)
         return Suggestions(items=items, prefix=token.raw) if items else None
 

@@ -19,6 +19,7 @@ from pi.tui.screen.screen import (
     WRAP_ON,
     Repaint,
 )
+from pi.tui.screen.tape import Tape
 from pi.tui.stacks import VStack
 from pi.tui.terminal import Size
 
@@ -54,13 +55,13 @@ class FullscreenDisplay:
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
         return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
-    def closing(self) -> str:
-        """Leave the alternate screen, if it was entered, and print what is to stay."""
+    def closing(self, *, for_now: bool = False) -> str:
+        """Leave the alternate screen, if it was entered, and at the end print what is to stay."""
         if not self._is_open:
             return ""
         self._is_open = False
         mouse = "".join(f"\x1b[?{mode}l" for mode in reversed(_MOUSE))
-        rows = self.exit_rows(self._size.columns) if self.exit_rows is not None else []
+        rows = self.exit_rows(self._size.columns) if self.exit_rows and not for_now else []
         printer = RowPrinter(self._size.columns)
         kept = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
         return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{kept}"
@@ -84,7 +85,7 @@ class FullscreenDisplay:
             return ""
         return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
 
-    def resize(self, size: Size) -> Repaint:
+    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
         """Take another size; the screen is ours, so all of it is painted."""
         self._size = size
         return Repaint.WINDOW

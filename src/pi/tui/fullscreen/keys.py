@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.base.terminal_text import one_line
-from pi.tui.component import CURSOR_MARKER
 from pi.tui.fullscreen.scroll_view import ScrollView
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import matches_key, printable_text
 from pi.tui.input_pump import InputDecision
-from pi.tui.text.slicing import slice_columns
+from pi.tui.widgets.input import Input
+
+_LEAST_INPUT = 16
+"""Columns for what is searched for, before it is told what was found."""
 
 
 class ScrollKeys:
@@ -55,40 +55,50 @@ class SearchBar:
     """One row in which a text to search for is typed; the view shows the places meanwhile."""
 
     def __init__(self, view: ScrollView, keymap: Keymap, *, close: Callable[[], None]) -> None:
-        self.focused = False
         self._view = view
         self._keymap = keymap
+        self._input = Input(
+            prompt="Search: ", keymap=keymap, on_change=self._find, on_cancel=self._end
+        )
         self._close = close
-        self._text = ""
         self._found = (0, 0)
+
+    @property
+    def focused(self) -> bool:
+        """Whether the cursor is shown."""
+        return self._input.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._input.focused = focused
 
     def render(self, width: int) -> list[str]:
         """The text, and which of how many places is shown."""
         number, count = self._found
-        marker = CURSOR_MARKER if self.focused else ""
-        places = f"  {number}/{count}" if self._text else ""
-        return [slice_columns(f"Search: {self._text}{marker}{places}", 0, width)]
+        places = f"  {number}/{count}" if self._input.get_value() else ""
+        if width - len(places) < _LEAST_INPUT:
+            places = ""
+        (typed,) = self._input.render(width - len(places))
+        return [typed + places]
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Draw anew next time."""
+        self._input.invalidate()
 
     def handle_input(self, data: str) -> None:
         """Type, go to the next or previous place, or close."""
         if self._keymap.matches(data, "tui.altScreen.searchClose"):
-            self._view.find("")
-            self._close()
+            self._end()
         elif self._keymap.matches(data, "tui.altScreen.searchPrevious"):
-            self._found = self._view.find(self._text, direction=1)
+            self._found = self._view.find(self._input.get_value(), direction=1)
         elif self._keymap.matches(data, "tui.altScreen.searchNext"):
-            self._found = self._view.find(self._text)
+            self._find(self._input.get_value())
         else:
-            self._type(data)
+            self._input.handle_input(data)
 
-    def _type(self, data: str) -> None:
-        if matches_key(data, "backspace"):
-            self._text = self._text[:-1]
-        elif typed := one_line(printable_text(data)) or (" " if data == " " else ""):
-            self._text += typed
-        else:
-            return
-        self._found = self._view.find(self._text)
+    def _find(self, text: str) -> None:
+        self._found = self._view.find(text)
+
+    def _end(self) -> None:
+        self._view.find("")
+        self._close()

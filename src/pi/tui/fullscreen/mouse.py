@@ -1,55 +1,13 @@
-"""Mouse events for components, in their own coordinates."""
+"""Brings what the mouse does to the components under it, in their own coordinates."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable
+from typing import NamedTuple
 
-from pi.base.records import Record
-from pi.tui.component import Component
-from pi.tui.input.mouse import Button, MouseReport
-from pi.tui.stacks import Box
-
-MouseType: TypeAlias = Literal["press", "release", "move", "drag", "click", "wheel"]
-
-
-class MouseEvent(Record):
-    """What the mouse did at a component of ``width`` by ``height`` cells."""
-
-    type: MouseType
-    button: Button
-    x: int
-    y: int
-    screen_x: int
-    screen_y: int
-    width: int
-    height: int
-    shift: bool = False
-    alt: bool = False
-    ctrl: bool = False
-    wheel_delta: int = 0
-    click_count: int = 0
-
-
-class MouseAnswer(Record):
-    """What a component made of an event."""
-
-    handled: bool = False
-    """Components around it do not get the event."""
-    capture: bool = False
-    """Until the button is released, all events go to it."""
-    focus: bool = False
-    """It wants the keys."""
-    render: bool = False
-    """It looks different now."""
-
-
-@runtime_checkable
-class TakesMouse(Protocol):
-    """A component that reacts to the mouse."""
-
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """React; None or not ``handled`` passes the event on to what is around."""
-        ...
+from pi.tui.component import Box, Component
+from pi.tui.input.mouse import MouseReport
+from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType, TakesMouse
 
 
 class Target(NamedTuple):
@@ -86,12 +44,12 @@ class Target(NamedTuple):
 
 
 def targets_at(top: Target, x: int, y: int) -> list[Target]:
-    """Everything under a cell, the innermost first: stacks say where their children are."""
+    """Everything under a cell, the innermost first, as far as it says where its children are."""
     if not top.covers(x, y):
         return []
     found: list[Target] = []
-    boxes: list[Box] = getattr(top.component, "boxes", [])
-    for box in boxes:
+    boxes_at: Callable[[int], list[Box]] | None = getattr(top.component, "boxes_at", None)
+    for box in boxes_at(y - top.row) if boxes_at is not None else ():
         child = Target(box.child, top.row + box.row, top.column + box.column, box.width, box.height)
         found += targets_at(child, x, y)
     return [*found, top]

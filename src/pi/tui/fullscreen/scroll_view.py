@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from pi.tui.component import Component
-from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+from pi.tui.component import Box, Component
 from pi.tui.fullscreen.search import Match, find_all
 from pi.tui.fullscreen.selection import Selection, marked, selected_text
+from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.text.slicing import pad_to_width, slice_columns
 
 Follow: TypeAlias = Literal["none", "end"]
@@ -45,7 +45,7 @@ class ScrollView:
         self._scrollbar = scrollbar
         self._on_select = on_select
         self._rows: list[str] = []
-        self._height = 0
+        self._width = self._height = 0
         self._offset = 0
         self._at_end = follow == "end"
         self._pressed = (0, 0)
@@ -68,6 +68,15 @@ class ScrollView:
         """Rows of the child that are worth jumping to, if it knows any."""
         return list(getattr(self.child, "anchors", ()))
 
+    @property
+    def selected(self) -> str:
+        """The text that is marked, or nothing."""
+        return selected_text(self._rows, self._selection) if self._selection is not None else ""
+
+    def unmark(self) -> None:
+        """Mark nothing any more."""
+        self._selection = None
+
     def render(self, width: int) -> list[str]:
         """All rows of the child: without a height there is nothing to scroll."""
         return self.child.render(width)
@@ -79,11 +88,18 @@ class ScrollView:
         if self._scrollbar == "auto" and len(rows) > height and width > 1:
             shows_bar = True
             rows = self.child.render(width - 1)
+        if self._width != width - shows_bar:  # the text is broken elsewhere
+            self._width = width - shows_bar
+            self._selection = self._match = None
         self._rows, self._height = rows, height
         self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
         visible = [self._decorated(number) for number in self._visible_rows()]
         visible += [""] * (height - len(visible))
         return self._with_bar(visible, width) if shows_bar else visible
+
+    def boxes_at(self, row: int) -> list[Box]:
+        """The child, most of which may be above or below what is shown."""
+        return [Box(self.child, -self._offset, 0, self._width, len(self._rows))]
 
     def invalidate(self) -> None:
         """Make the child forget what it remembers."""
@@ -127,7 +143,8 @@ class ScrollView:
                 places
             )
         self._search, self._match = text, matches[index]
-        if not self._offset <= self._match.row < self._offset + self._height:
+        # The first row does not count as visible: whoever searches types over it.
+        if not self._offset < self._match.row < self._offset + self._height:
             self.scroll_to(self._match.row - self._height // 2)
         return index + 1, len(matches)
 
@@ -145,7 +162,7 @@ class ScrollView:
                 return MouseAnswer(handled=True, render=True)
             case "release" if self._selection is not None:
                 if self._on_select is not None:
-                    self._on_select(selected_text(self._rows, self._selection))
+                    self._on_select(self.selected)
                 return MouseAnswer(handled=True)
             case _:
                 return None

@@ -30,6 +30,7 @@ _NAMED = (
 _PHASES: dict[str | None, Phase] = {"2": "repeat", "3": "release"}
 
 _CODES = {
+    8: "backspace",  # xterm's, where Backspace is set to send Ctrl+H
     9: "tab",
     13: "enter",
     27: "escape",

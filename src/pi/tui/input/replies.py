@@ -112,15 +112,22 @@ def parse_reply(data: str) -> Reply | None:
 
 
 def _colour(data: str) -> Colour | None:
-    found = re.fullmatch(_COLOUR, data)
-    if found is None:
+    if found := re.fullmatch(_COLOUR, data):
+        parts: tuple[str, ...] = found.group(2, 3, 4)
+    elif found := re.fullmatch(_SHORT_COLOUR, data):
+        digits = found[2]
+        size = len(digits) // 3
+        parts = tuple(digits[start : start + size] for start in range(0, len(digits), size))
+    else:
         return None
-    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.group(2, 3, 4))
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
     return Colour(slot=_SLOTS[found[1]], red=red, green=green, blue=blue)
 
 
 _HEX = r"([0-9a-fA-F]{1,4})"
 _COLOUR = rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
+_SHORT_COLOUR = r"\x1b\](1[012]);#((?:[0-9a-fA-F]{3}){1,4})(?:\x07|\x1b\\)"
+"""As older terminals write it: as many digits for each part."""
 
 _NEVER_A_KEY = r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])"
 """Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""

@@ -19,12 +19,25 @@ REACH = 24
 
 
 def first_row_to_commit_again(
-    history: Sequence[str], before: Sequence[str], frame: Sequence[str]
+    history: Sequence[str], before: Sequence[str], frame: Sequence[str], *, settled: int
 ) -> int | None:
     """Where history must be continued, or None if it still stands as ``frame`` has it.
 
-    ``before`` is the frame that was painted last.
+    ``before`` is the frame that was painted last. Its rows from ``settled`` on were not final; if
+    a resize has moved some of them into history, every change of them counts.
     """
+    restarts = (_shifted(history, before, frame), _changed(history, frame, settled))
+    return min((row for row in restarts if row is not None), default=None)
+
+
+def _changed(history: Sequence[str], frame: Sequence[str], settled: int) -> int | None:
+    """The first row at or behind ``settled`` that was written and is different now."""
+    rows = range(settled, min(len(history), len(frame)))
+    return next((row for row in rows if _text(history[row]) != _text(frame[row])), None)
+
+
+def _shifted(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> int | None:
+    """The first row that differs, if rows have come or gone."""
     if len(frame) <= len(history):
         start = _first_difference(history[: len(frame)], frame)
         return start if start < len(frame) else None

@@ -14,11 +14,6 @@ from pi.tui.screen.rows import Caret
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import grapheme_width, graphemes, visible_width
 
-_NEAR = 100
-"""Rows around the counted place in which the seam is looked for."""
-_ENOUGH, _LEAST = 60, 10
-"""Letters on either side of the seam that are compared, and below which they say nothing."""
-
 
 class Reflowed(Record, kw_only=False):
     """Where things are after a resize."""
@@ -75,58 +70,3 @@ def _piece_of(column: int, row: str, width: int) -> int:
         column -= pieces[place]
         place += 1
     return place
-
-
-def same_place(history: Sequence[str], rest: Sequence[str], frame: Sequence[str]) -> int:
-    """The row of ``frame`` that begins what ``rest`` said at another width, behind ``history``.
-
-    Only letters and digits are compared, since borders and spaces change with the width. What
-    stands on both sides of the seam is looked for near the place that counting from the end gives;
-    rows that are cut at their width make that inexact. In doubt the place is too far up, so that
-    a row is written twice rather than never.
-    """
-    guess = _counted_from_the_end(rest, frame)
-    first = max(guess - _NEAR, 0)
-    rows = [_letters(row) for row in frame[first : guess + _NEAR]]
-    text = "".join(rows)
-    seam = sum(map(len, map(_letters, frame[first:]))) - sum(map(len, map(_letters, rest)))
-    before = "".join(map(_letters, history[-_ENOUGH:]))[-_ENOUGH:]
-    after = "".join(map(_letters, rest[:_ENOUGH]))[:_ENOUGH]
-    for left, right in ((before, after), ("", after), (before, "")):
-        found = _nearest(left + right, text, seam - len(left))
-        if found is not None:
-            is_blank = bool(history) and not _letters(history[-1])
-            return first + _row_of(found + len(left), rows, behind_blank=is_blank)
-    return guess
-
-
-def _counted_from_the_end(rest: Sequence[str], frame: Sequence[str]) -> int:
-    wanted = sum(len(_letters(row)) for row in rest)
-    place = len(frame)
-    while place > 0 and (wanted > 0 or not _letters(frame[place - 1])):
-        place -= 1
-        wanted -= len(_letters(frame[place]))
-    return place
-
-
-def _nearest(wanted: str, text: str, expected: int) -> int | None:
-    """Where ``wanted`` stands in ``text``, nearest to where it is expected, if it says enough."""
-    places = []
-    at = text.find(wanted) if len(wanted) >= _LEAST else -1
-    while at >= 0:
-        places.append(at)
-        at = text.find(wanted, at + 1)
-    return min(places, key=lambda place: abs(place - expected), default=None)
-
-
-def _row_of(letter: int, rows: Sequence[str], *, behind_blank: bool) -> int:
-    """The first row that is not over before a letter; rows without any may be over or not."""
-    end, place = 0, 0
-    while place < len(rows) and end + len(rows[place]) <= letter and (end < letter or behind_blank):
-        end += len(rows[place])
-        place += 1
-    return place
-
-
-def _letters(row: str) -> str:
-    return "".join(filter(str.isalnum, strip_sequences(row)))

@@ -17,8 +17,11 @@ from pi.tui.screen.checkpoints import ASK_SIZE, Checkpoint, Checkpoints
 from pi.tui.screen.compositing import Layer, composite
 from pi.tui.screen.emitters import Pen
 from pi.tui.screen.ledger import Ledger, advance
-from pi.tui.screen.reflow import reflow, same_place
+from pi.tui.screen.letters import Letters, Place
+from pi.tui.screen.reflow import reflow
 from pi.tui.screen.rows import Caret, RowPrinter, find_caret, window_rows, without_markers
+from pi.tui.screen.seam import NEAR, find_seam
+from pi.tui.screen.tape import Tape, find_end_of_history
 
 BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"
@@ -49,10 +52,20 @@ class _Paint(Record, kw_only=False):
     """One frame on its way to the terminal."""
 
     ledger: Ledger
+    carried: Sequence[str]
+    """What is written behind history first, in place of rows that are counted as history."""
     chunk: list[str]
     """Rows that become history now."""
     window: list[str]
     caret: Caret | None
+
+
+class _Unplaced(Record, kw_only=False):
+    """Where history ended at another width."""
+
+    rows: Sequence[str]
+    """Rows of that width, before and behind its end."""
+    place: Place
 
 
 class _Window:
@@ -94,8 +107,7 @@ class Screen:
         self._frame = Frame((), 0)
         self._window = _Window()
         self._checkpoints = Checkpoints()
-        self._unplaced: list[str] | None = None
-        """Rows that were not history yet when the width changed; the next frame has them too."""
+        self._unplaced: _Unplaced | None = None
 
     def paint(
         self,
@@ -105,17 +117,18 @@ class Screen:
         repaint: Repaint = Repaint.CHANGES,
     ) -> str:
         """The bytes that show ``frame`` with ``layers`` over it; empty if it is shown already."""
+        carried: Sequence[str] = ()
         if repaint is Repaint.EVERYTHING:
             self._history, self.ledger = [], Ledger()
         elif self._unplaced is not None:
-            self._place_history(frame, self._unplaced)
+            carried = self._place_history(frame, self._unplaced)
         else:
             self._audit(frame)
         is_new = repaint is Repaint.EVERYTHING
-        paint = self._prepared(frame, layers, frozen=bool(layers) and not is_new)
+        paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
         pen = self._pen()
         self._emit(pen, paint, repaint)
-        pen.row -= len(paint.chunk)
+        pen.row -= len(paint.carried) + len(paint.chunk)
         self._place_cursor(pen, paint)
         self._keep(frame, paint, is_covered=bool(layers))
         text = self._bracketed(pen.text())
@@ -139,15 +152,57 @@ class Screen:
         self._set_size(width, height)
 
     def resize_in_place(
-        self, width: int, height: int, *, grown: Sequence[str] | None = None
+        self,
+        width: int,
+        height: int,
+        *,
+        grown: Sequence[str] | None = None,
+        tape: Tape | None = None,
     ) -> None:
         """Take another size where history cannot be written again; the next paint finds its place.
 
-        Rows that the resize has moved into history are history now, as far as they were final.
-        ``grown`` is the frame as it is by now, at ``frame_width``: more than was painted may have
-        been said since the size began to change. If frames were written for a size that the
-        terminal no longer had, what stands there is what the last one before them left, and they
-        have disturbed it: it is written again, maybe twice.
+        Rows that the resize has moved into history are history now. ``grown`` is the frame as it
+        is by now, at ``frame_width``: more than was painted may have been said since the size began
+        to change. ``tape`` is what the pane says it has; without it that is reckoned.
+        """
+        was_shown = self._window.cursor_is_shown
+        rows = self._frame.rows if grown is None else grown
+        if not (
+            tape and self._find_again(tape, rows, height=height, same=width == self.frame_width)
+        ):
+            self._reckon(width, height)
+            if width != self.frame_width:
+                self._unplaced = self._end_of_history(rows)
+        self._set_size(width, height)
+        self._window.cursor_is_shown = was_shown
+        self._checkpoints.begin(self._checkpoint())
+
+    def _find_again(self, tape: Tape, rows: Sequence[str], *, height: int, same: bool) -> bool:
+        """Believe a pane about where history ends; whether our rows are there."""
+        expected = self._end_of_history(rows)
+        first = max(self.ledger.committed - NEAR, 0)
+        found = find_end_of_history(tape, expected.rows, self.ledger.committed - first)
+        if found is None:
+            return False
+        if same:
+            row, _ = Letters(expected.rows).row(found.place)
+            self._count_as_history(first + row)
+        else:
+            self._unplaced = _Unplaced(expected.rows, found.place)
+        self._window = _found_at(found.top, height=height)
+        return True
+
+    def _end_of_history(self, rows: Sequence[str]) -> _Unplaced:
+        first = max(self.ledger.committed - NEAR, 0)
+        near = rows[first:]
+        return _Unplaced(near, Letters(near).place(self.ledger.committed - first))
+
+    def _reckon(self, width: int, height: int) -> None:
+        """Find the window by what is known of panes.
+
+        If frames were written for a size that the terminal no longer had, what stands there is
+        what the last one before them left, and they have disturbed it: it is written again, maybe
+        twice.
         """
         good = self._checkpoints.last_good()
         if good is not None:
@@ -161,16 +216,10 @@ class Screen:
         pushed = after.pushed - (1 if good is not None and rest else 0)
         if self._take_pushed(pushed) == after.pushed:
             rest = 0  # it stays where it is and follows the beginning of its row
-        rows = self._frame.rows if grown is None else grown
-        is_wrapped_anew = width != self.frame_width
-        self._unplaced = list(rows[self.ledger.committed :]) if is_wrapped_anew else None
         if good is not None and len(window.rows) == self._height:
             self._window = _disturbed(window, before=self._height, height=height)
         else:
             self._window = _Window(rest + after.cursor_row + 1)
-        self._set_size(width, height)
-        self._window.cursor_is_shown = window.cursor_is_shown
-        self._checkpoints.begin(self._checkpoint())
 
     def leave(self) -> str:
         """Bytes that put the cursor below the window, which then belongs to the terminal."""
@@ -193,19 +242,31 @@ class Screen:
         self._printer = RowPrinter(self._width, strict=self._strict, erases_first=self._in_pane)
 
     def _audit(self, frame: Frame) -> None:
-        restart = first_row_to_commit_again(self._history, self._frame.rows, frame.rows)
+        restart = first_row_to_commit_again(
+            self._history, self._frame.rows, frame.rows, settled=self._frame.boundary
+        )
         if restart is not None:
             log.info("rows from %d of %d in history changed", restart, len(self._history))
             self._cut_history(restart)
             self.ledger = Ledger(committed=restart, top=self.ledger.top)
 
-    def _place_history(self, frame: Frame, unplaced: Sequence[str]) -> None:
-        """Take as history what of a frame of another width was history at the old one."""
-        committed = same_place(self._history, unplaced, frame.rows)
-        self._history = [without_markers(row) for row in frame.rows[:committed]]
-        self.ledger = Ledger(committed=committed, top=committed)
+    def _place_history(self, frame: Frame, unplaced: _Unplaced) -> Sequence[str]:
+        """Take as history what of a frame of another width was history at the old one.
+
+        Returns what has to be written behind it first.
+        """
+        seam = find_seam(unplaced.rows, unplaced.place, frame.rows, width=self._width)
+        self._history = [without_markers(row) for row in frame.rows[: seam.row]]
+        self.ledger = Ledger(committed=seam.row, top=seam.row)
         self._frame = frame
         self._checkpoints.begin(self._checkpoint())
+        return [without_markers(row) for row in seam.carried]
+
+    def _count_as_history(self, rows: int) -> None:
+        """Take the first rows of the last frame as history, no more and no fewer."""
+        del self._history[rows:]
+        self._history += map(without_markers, self._frame.rows[len(self._history) : rows])
+        self.ledger = Ledger(committed=rows, top=rows)
 
     def _cut_history(self, rows: int) -> None:
         if rows < len(self._history):
@@ -213,14 +274,12 @@ class Screen:
             self._checkpoints.cut(rows)
 
     def _take_pushed(self, pushed: int) -> int:
-        """Take rows that left the screen at the top as history; returns how many were final."""
+        """Take rows that left the screen at the top as history; returns how many could be."""
         ledger = self.ledger
         if not pushed or self._window.is_covered or ledger.top != ledger.committed:
             return 0
-        end = min(ledger.top + pushed, self._frame.boundary)
-        self._history += map(without_markers, self._frame.rows[ledger.committed : end])
-        self.ledger = Ledger(committed=len(self._history), top=len(self._history))
-        return end - ledger.top
+        self._count_as_history(ledger.top + pushed)
+        return pushed
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
@@ -241,7 +300,9 @@ class Screen:
         self._window.rows, self._window.cursor = list(checkpoint.window), checkpoint.cursor
         self._window.is_covered = checkpoint.is_covered
 
-    def _prepared(self, frame: Frame, layers: Sequence[Layer], *, frozen: bool) -> _Paint:
+    def _prepared(
+        self, frame: Frame, layers: Sequence[Layer], carried: Sequence[str], *, frozen: bool
+    ) -> _Paint:
         rows, height = frame.rows, self._height
         before = self.ledger.committed
         after = advance(
@@ -252,13 +313,14 @@ class Screen:
             window = composite(window, layers, width=self._width)[:height]
         return _Paint(
             ledger=after,
+            carried=carried,
             chunk=[without_markers(row) for row in rows[before : after.committed]],
             window=window_rows(window),
             caret=find_caret(window),
         )
 
     def _emit(self, pen: Pen, paint: _Paint, repaint: Repaint) -> None:
-        rows = paint.chunk + paint.window
+        rows = [*paint.carried, *paint.chunk, *paint.window]
         leaves_at_the_top = (
             self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
         )
@@ -313,8 +375,12 @@ def _disturbed(window: _Window, *, before: int, height: int) -> _Window:
     end, below the cursor.
     """
     kept = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
-    kept = min(kept, height - 1)
-    found = _Window(height - kept)
-    found.cursor = Caret(0, 0)
-    found.way = f"\x1b[{height}A" + (f"\x1b[{kept}B" if kept else "")
-    return found
+    return _found_at(min(kept, height - 1), height=height)
+
+
+def _found_at(top: int, *, height: int) -> _Window:
+    """The window from a row of the screen on; the cursor may be anywhere."""
+    window = _Window(height - top)
+    window.cursor = Caret(0, 0)
+    window.way = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
+    return window

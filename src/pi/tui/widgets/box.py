@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pi.tui.component import Box as Place
 from pi.tui.component import Component
 from pi.tui.containers import Container
 from pi.tui.style import Paint
@@ -41,6 +42,11 @@ class Box:
         """Paint another background, or none."""
         self._background = background
         self._drawn = None
+
+    def boxes_at(self, row: int) -> list[Place]:
+        """The child on a row, if there is one."""
+        inside = self._inside.boxes_at(row - self._pad_y)
+        return [place._replace(row=place.row + self._pad_y, column=self._pad_x) for place in inside]
 
     def invalidate(self) -> None:
         """Make every child forget what it remembers."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pi.base.terminal_text import one_line, sanitise_keeping_style
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.slicing import slice_columns, truncate_to_width
-from pi.tui.text.width import visible_width
+from pi.tui.text.width import graphemes, visible_width
 from pi.tui.widgets.editor.document import Document
 from pi.tui.widgets.editor.edits import edit
 from pi.tui.widgets.row_memory import RowMemory
@@ -38,8 +39,8 @@ class Input:
         on_cancel: Callable[[], None] = lambda: None,
         on_change: Callable[[str], None] = lambda value: None,
     ) -> None:
-        self._prompt = prompt
-        self._placeholder = placeholder
+        self._prompt = sanitise_keeping_style(prompt)
+        self._placeholder = one_line(placeholder)
         self._masked = masked
         self._placeholder_paint = placeholder_paint
         self._keymap = keymap or Keymap()
@@ -100,8 +101,11 @@ class Input:
         room = max(width - visible_width(prompt), 1)
         if not self._document.text and self._placeholder:
             hint = truncate_to_width(self._placeholder, room, "…")
-            cursor = CURSOR_MARKER if self._focused else ""
-            return [f"{prompt}{cursor}{self._placeholder_paint(hint)}"]
+            if not self._focused:
+                return [prompt + self._placeholder_paint(hint)]
+            first = next(graphemes(hint), " ")
+            hint = f"{_INVERSE}{first}{_PLAIN}{hint.removeprefix(first)}"
+            return [f"{prompt}{CURSOR_MARKER}{self._placeholder_paint(hint)}"]
         before, at, behind = self._parts()
         start, size = visible_width(before), max(visible_width(at), 1)
         self._left = max(min(self._left, start), start + size - room, 0)

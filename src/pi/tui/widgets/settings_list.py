@@ -8,13 +8,14 @@ from typing import TypeAlias
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import Component, Interactive
+from pi.tui.component import Component, Focusable, Interactive
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import matches_key, printable_text
+from pi.tui.input.keys import matches_key
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.slicing import pad_to_width, truncate_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.input import Input
 from pi.tui.widgets.row_memory import RowMemory
 from pi.tui.widgets.scrolling import Selection
 
@@ -69,12 +70,24 @@ class SettingsList:
         self._on_change = on_change
         self._on_cancel = on_cancel
         self._keymap = keymap or Keymap()
-        self._is_searchable = is_searchable
-        self._query = ""
+        self._search = Input(keymap=self._keymap, on_change=self._find) if is_searchable else None
+        self._focused = False
         self._submenu: Component | None = None
         self._memory = RowMemory()
         self._selection = Selection(max_visible, self._keymap)
         self._selection.resize(len(self._items))
+
+    @property
+    def focused(self) -> bool:
+        """Whether a cursor is shown where there is something to type."""
+        return self._focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._focused = focused
+        for part in (self._search, self._submenu):
+            _focus(part, focused=focused)
+        self._memory.forget()
 
     def set_value(self, id: str, value: str) -> None:
         """Show another value of a setting, without telling ``on_change``."""
@@ -97,8 +110,8 @@ class SettingsList:
             self._on_cancel()
         elif self._is_change(data):
             self._change()
-        elif self._is_searchable:
-            self._search(data)
+        elif self._search is not None:
+            self._search.handle_input(data)
 
     def invalidate(self) -> None:
         """Draw anew next time."""
@@ -122,6 +135,7 @@ class SettingsList:
         item = self._shown[self._selection.index]
         if item.submenu is not None:
             self._submenu = item.submenu(item.current_value, lambda value: self._close(item, value))
+            _focus(self._submenu, focused=self._focused)
         elif item.values:
             place = (
                 item.values.index(item.current_value) if item.current_value in item.values else -1
@@ -138,19 +152,17 @@ class SettingsList:
         self.set_value(item.id, value)
         self._on_change(item.id, value)
 
-    def _search(self, data: str) -> None:
-        if self._keymap.matches(data, "tui.editor.deleteCharBackward"):
-            query = self._query[:-1]
-        else:
-            query = self._query + one_line(printable_text(data))
-        if query != self._query:
-            self._query = query
-            self._shown = rank(query, self._items, key=_searched)
-            self._selection.resize(len(self._shown))
-            self._selection.select(0)
+    @property
+    def _query(self) -> str:
+        return self._search.get_value().strip() if self._search is not None else ""
+
+    def _find(self, typed: str) -> None:
+        self._shown = rank(self._query, self._items, key=_searched)
+        self._selection.resize(len(self._shown))
+        self._selection.select(0)
 
     def _draw(self, width: int) -> list[str]:
-        rows = [f"> {self._query}", ""] if self._is_searchable else []
+        rows = [*self._search.render(width), ""] if self._search is not None else []
         if self._shown:
             label_width = min(max(visible_width(item.label) for item in self._shown), 30)
             rows += [self._draw_item(index, label_width) for index in self._selection.visible]
@@ -186,6 +198,11 @@ def _sanitised(item: SettingItem) -> SettingItem:
         current_value=one_line(item.current_value),
         description=one_line(item.description),
     )
+
+
+def _focus(part: object, *, focused: bool) -> None:
+    if isinstance(part, Focusable):
+        part.focused = focused
 
 
 def _searched(item: SettingItem) -> str:

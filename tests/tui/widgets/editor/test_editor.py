@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from pi.base.tasks import TaskScope
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent, MouseType
 from pi.tui.input.actions import TUI_ACTIONS
 from pi.tui.input.decoder import Paste
 from pi.tui.input.keymap import Keymap
+from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.editor import _ACTIONS, Editor
 from pi.tui.widgets.editor.edits import EDITS

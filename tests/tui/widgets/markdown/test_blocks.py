@@ -101,6 +101,10 @@ def test_markers_can_be_kept_as_typed() -> None:
     assert drawn("* a\n\n7) b\n7) c\n") == ["- a", "", "7. b", "8. c"]
 
 
+def test_one_empty_row_stands_between_html_and_the_next_block() -> None:
+    assert drawn("<p>\nx\n</p>\n\ny") == ["<p>", "x", "</p>", "", "y"]
+
+
 def test_a_rule_goes_across() -> None:
     assert [visible_width(row) for row in drawn("---\n", 30) + drawn("---\n", 200)] == [30, 80]
 

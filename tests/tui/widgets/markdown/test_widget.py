@@ -54,6 +54,19 @@ def test_a_transform_changes_what_is_shown_and_not_the_text() -> None:
     assert (widget.text, widget.render(5)) == ("ab", ["AB"])
 
 
+def test_a_transform_is_asked_again_when_the_text_is_complete() -> None:
+    endings = iter(["a …", "ab …", "abc."])
+    widget = Markdown("a", 0, 0, transform=lambda text: next(endings), is_streaming=True)
+    shown = [widget.render(9)]
+    widget.append("b")
+    shown.append(widget.render(9))
+    widget.finish("c")
+    shown.append(widget.render(9))
+
+    assert (widget.text, shown) == ("abc", [["a …"], ["ab …"], ["abc."]])
+    assert widget.live_region_start is None
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -27,7 +27,7 @@ from pi.tui.widgets.row_memory import RowMemory
 from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:
-    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseAnswer, MouseEvent
 
 _LEAST_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
@@ -177,7 +177,7 @@ class Editor:
         self._viewport.forget_column()
         self._change(lambda: self._document.move_to(place))
         # Whoever sends mouse events has loaded it; the main screen never needs it.
-        from pi.tui.fullscreen.mouse import MouseAnswer
+        from pi.tui.mouse import MouseAnswer
 
         return MouseAnswer(handled=True, focus=True, render=True)
 
@@ -206,6 +206,11 @@ class Editor:
             rows.append(margin + drawn)
         rows.append(border(width, paint, note=below))
         return rows + self._suggesting.render(width)
+
+    @property
+    def passing_rows(self) -> int:
+        """How many of the rows are suggestions."""
+        return len(self._suggesting.render(self._width))
 
     def _pad(self, width: int) -> int:
         return min(self._padding, max(width - 2, 0) // 2)

@@ -52,7 +52,8 @@ def draw_block(block: Block, width: int, look: Look) -> list[str]:
     """The rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
-            rows = wrap_text(look.theme.text(draw_inline(block.children, look)), width)
+            text = draw_inline(block.children, look).removesuffix("\n")  # HTML ends with its line
+            rows = wrap_text(look.theme.text(text), width)
         case Heading():
             rows = _draw_heading(block, width, look)
         case CodeBlock():

@@ -18,7 +18,8 @@ class Markdown:
     """A Markdown text; sanitised, so nothing in it can command the terminal.
 
     While ``is_streaming``, text that is appended costs the last block, and the rows of blocks that
-    cannot change any more are reported as such; ``finish`` says that nothing more comes.
+    cannot change any more are reported as such; ``finish`` says that nothing more comes. What is
+    shown is what ``transform`` makes of the text; it is asked again at the end.
     """
 
     def __init__(
@@ -65,23 +66,15 @@ class Markdown:
 
     def set_text(self, text: str) -> None:
         """Show another text; one that goes on where the last one ended costs only what is new."""
-        if text == self._source:
-            return
-        self._source = text
-        shown = self._transform(text)
-        if self._is_streaming and shown.startswith(self._shown):
-            self._read(shown[len(self._shown) :])
-        else:
-            self._restart()
-            self._read(shown)
-        self._shown = shown
-        self._is_stale = True
+        if text != self._source:
+            self._source = text
+            self._show(goes_on=self._is_streaming)
 
-    def finish(self) -> None:
-        """Say that the text is complete: all rows are final."""
-        self._is_streaming = False
-        self._read("")
-        self._is_stale = True
+    def finish(self, text: str = "") -> None:
+        """Add the last of the text, and say that it is complete: all rows are final."""
+        was_streaming, self._is_streaming = self._is_streaming, False
+        self._source += text
+        self._show(goes_on=was_streaming)
 
     def invalidate(self) -> None:
         """Draw everything anew next time."""
@@ -104,6 +97,17 @@ class Markdown:
     def live_region_start(self) -> int | None:
         """The first row that may still change; none once the text is complete."""
         return self._pad_y + len(self._final_rows) if self._is_streaming else None
+
+    def _show(self, *, goes_on: bool) -> None:
+        """Take the source as it is now; ``goes_on`` if what was read of it may stay."""
+        shown = self._transform(self._source)
+        if goes_on and shown.startswith(self._shown):
+            self._read(shown[len(self._shown) :])
+        else:
+            self._restart()
+            self._read(shown)
+        self._shown = shown
+        self._is_stale = True
 
     def _restart(self) -> None:
         self._sanitiser = StreamSanitiser()

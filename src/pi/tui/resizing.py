@@ -1,0 +1,97 @@
+"""A resize from its first step until everything stands still, and what to know before painting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from pi.base.records import Record
+from pi.tui.render_loop import Settle, Timer, Timers
+from pi.tui.screen.tape import Tape
+
+LOOK_SECONDS = 2.5
+"""How long to wait for what a pane says it has."""
+
+Look: TypeAlias = Callable[[Callable[[Tape | None], None]], Callable[[], object]]
+"""Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
+
+
+class Witness(Record):
+    """How to learn what a pane has after a resize."""
+
+    when_taken: Callable[[Callable[[], None]], None]
+    """Calls back when the pane has taken everything that was written."""
+    look: Look
+
+
+class Resizing:
+    """Waits until the size has not changed for a while, then looks at the pane, if it can.
+
+    ``act`` gets what was seen there. A step that comes meanwhile begins everything anew.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        act: Callable[[Tape | None], None],
+        *,
+        seconds: float,
+        witness: Witness | None = None,
+    ) -> None:
+        self._timers = timers
+        self._act = act
+        self._witness = witness
+        self._settle = Settle(timers, self._settled, seconds=seconds)
+        self._overdue: Timer | None = None
+        self._end_look: Callable[[], object] | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether nothing may be painted yet."""
+        return self._settle.is_pending or self._overdue is not None
+
+    def restart(self) -> None:
+        """The size has changed; wait from now on."""
+        self.stop()
+        self._settle.restart()
+
+    def stop(self) -> None:
+        """Wait no longer, and do nothing."""
+        self._settle.stop()
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
+        if self._end_look is not None:
+            self._end_look()
+            self._end_look = None
+
+    def _settled(self) -> None:
+        if self._witness is None:
+            self._act(None)
+            return
+        overdue = self._timers.call_later(LOOK_SECONDS, lambda: self._seen(None))
+        self._overdue = overdue
+        self._witness.when_taken(lambda: self._look(overdue))
+
+    def _look(self, asked_for: Timer) -> None:
+        if self._witness is not None and self._overdue is asked_for:
+            self._end_look = self._witness.look(self._seen)
+
+    def _seen(self, tape: Tape | None) -> None:
+        if self._overdue is not None:
+            self.stop()
+            self._act(tape)
+
+
+def looker(env: Mapping[str, str]) -> Look | None:
+    """What looks at the pane that the environment names, if it is one of tmux."""
+    pane = env.get("TMUX_PANE")
+    if not (env.get("TMUX") and pane):
+        return None
+
+    def look(done: Callable[[Tape | None], None]) -> Callable[[], object]:
+        from pi.tui.tmux import look_at  # not at the top: few are in tmux, and fewer resize it
+
+        return look_at(pane, env, done)
+
+    return look

@@ -1,0 +1,82 @@
+"""Finds our rows again in what a pane says it has. Pure.
+
+After a resize only the pane knows which rows it has moved into its history, and what became of a
+frame that reached it in the middle of the change. Where it can be asked, it is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi.base.records import Record
+from pi.tui.screen.letters import Letters, Place, tail
+
+_CONTEXTS = (600, 60, 20)
+"""Letters by which a place is known again: as many as there are, else fewer."""
+_STEPS_BACK = (0, 4, 10, 25, 60)
+"""Rows before the end of history where it is looked for. The last ones may be damaged."""
+
+
+class Tape(Record):
+    """What a pane has: the last rows of its history, then those of its screen."""
+
+    rows: Sequence[str]
+    above: int
+    """How many of them are history."""
+
+
+class Found(Record, kw_only=False):
+    """Where history ends."""
+
+    place: Place
+    """As a place in our rows."""
+    top: int
+    """Rows of the screen that belong to history and stay as they are."""
+
+
+def find_end_of_history(tape: Tape, rows: Sequence[str], committed: int) -> Found | None:
+    """Which of ``rows`` the pane has in its history; None if they cannot be found there.
+
+    ``committed`` is how many there should be. There are more if a resize has moved some, fewer
+    if they never arrived. Those that it has brought back onto the screen are left there.
+    """
+    ours, theirs = Letters(rows), Letters(tape.rows)
+    edge, wanted = theirs.place(tape.above), ours.place(committed)
+    for back in _STEPS_BACK:
+        start = ours.place(max(0, committed - back)).letters
+        at = _known_again(ours, start, theirs, near=edge.letters)
+        if at is not None:
+            break
+    else:
+        return None
+    to_theirs = at - start
+    same = at + _common(ours.text[start:], theirs.text[at:])
+    end = min(same, max(edge.letters, wanted.letters + to_theirs))
+    blanks = wanted.blanks if end == wanted.letters + to_theirs else 0
+    if end > edge.letters:
+        row, damaged = theirs.row(Place(end, blanks))
+        return Found(Place(end - damaged - to_theirs, 0 if damaged else blanks), row - tape.above)
+    if end < edge.letters:
+        return Found(Place(end - to_theirs), 0)
+    last = tail(tape.rows[tape.above - 1]) if tape.above else ""
+    row, _ = theirs.row(Place(end, blanks))
+    top = max(0, row - tape.above)
+    return Found(Place(end - to_theirs, max(blanks, edge.blanks), tail=last), top)
+
+
+def _known_again(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
+    """Where in ``theirs`` the place is that has ``start`` letters of ours before it."""
+    for count in _CONTEXTS:
+        before, after = ours.around(start, count)
+        at = theirs.find(before, "" if before else after, near=near)
+        if at is not None:
+            return at
+    return None
+
+
+def _common(ours: str, theirs: str) -> int:
+    """How many first letters are the same."""
+    length = min(len(ours), len(theirs))
+    if ours[:length] == theirs[:length]:
+        return length
+    return next(at for at in range(length) if ours[at] != theirs[at])

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.screen.letters import Letters, Place, letters
+from pi.tui.screen.seam import Seam, find_seam
+from pi.tui.text.wrap import wrap_text
+
+WIDTH = 100
+
+
+def seam(
+    history: Sequence[str], rest: Sequence[str], frame: Sequence[str], width: int = WIDTH
+) -> Seam:
+    """Where ``history`` ends in ``frame``, which says the same as it and ``rest``."""
+    old = [*history, *rest]
+    return find_seam(old, Letters(old).place(len(history)), frame, width=width)
+
+
+def test_the_same_text_is_found_at_another_width() -> None:
+    old = ["words that", "go on", "─" * 10, "> draft"]
+    new = ["above", "words", "that", "go on", "─" * 5, "> dra", "ft"]
+
+    assert seam(["above"], old, new) == Seam(1)
+
+
+def test_rows_that_are_cut_at_their_width_do_not_mislead() -> None:
+    history = ["one of the first lines", "and another one"]
+    rest = ["", "what is said below the seam", "/a/very/long/path/that/is/cut…", "numbers and more"]
+    frame = [
+        *("one of the", "first lines", "and another", "one"),
+        *("", "what is said", "below the seam", "/a/very/lon…", "numbers…"),
+    ]
+
+    assert seam(history, rest, frame) == Seam(4)
+    assert seam([*history, ""], rest[1:], frame) == Seam(5)
+
+
+def test_what_comes_next_counts_more_than_what_was_said_before() -> None:
+    again = "the same words again and again"
+    history = ["first", again]  # and a row after it that is no more
+    rest = ["second and more", again, "third"]
+
+    assert seam(history, rest, ["first", again, "fourth", *rest]) == Seam(3)
+
+
+def test_of_places_that_look_alike_the_counted_one_is_taken() -> None:
+    lines = ["all of these lines look just like the others"] * 9
+    old = [row for line in lines for row in wrap_text(line, 24)]
+    new = [row for line in lines for row in wrap_text(line, 60)]
+
+    assert [seam(old[:at], old[at:], new) for at in range(0, 18, 2)] == list(map(Seam, range(9)))
+
+
+@pytest.mark.trap(153)
+def test_the_rest_of_a_row_that_history_has_in_part_is_carried_over() -> None:
+    old = ["   it says one, two,", "   (three) and four.", "the end"]
+    new = ["   it says one, two, (three) and", "   four.", "the end"]
+
+    assert seam(old[:1], old[1:], new) == Seam(1, ("   (three) and",))
+    assert seam(old[:2], old[2:], new) == Seam(2)
+
+
+def test_what_is_carried_over_keeps_its_colours() -> None:
+    old = ["some words \x1b[31min red", "and\x1b[39m not"]
+    new = ["some words \x1b[31min red and\x1b[39m", "not"]
+
+    found = seam(old[:1], old[1:], new)
+
+    assert found == Seam(1, ("\x1b[31mand\x1b[39m",))
+
+
+def test_a_picture_at_the_end_of_a_row_is_not_said_again() -> None:
+    old = ["this is a face 🙂", "and these are words"]
+    new = ["this is a face 🙂 and these", "are words"]
+
+    assert seam(old[:1], old[1:], new) == Seam(1, ("and these",))
+
+
+def test_rows_of_a_table_are_carried_over_as_they_were() -> None:
+    old = [
+        *(
+            "text above the table",
+            "│ alpha  │ gamma  │",
+            "│ beta   │ delta  │",
+            "│ zeta   │ theta  │",
+        ),
+        "and what is said below the table",
+    ]
+    new = [
+        *("text above the table", "│ alpha beta zeta │ gamma delta theta │"),
+        "and what is said below the table",
+    ]
+
+    assert seam(old[:2], old[2:], new) == Seam(2, tuple(old[2:4]))
+    assert seam(old[:2], old[2:], new, width=12) == Seam(
+        2, ("│ beta   │ d", "elta  │", "│ zeta   │ t", "heta  │")
+    )
+
+
+def test_where_nothing_fits_rows_are_written_twice() -> None:
+    assert find_seam(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == Seam(1)
+
+
+LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)
+
+
+@given(LINES, st.integers(0, 30))
+def test_nothing_is_lost_however_little_the_lines_say(lines: list[str], at: int) -> None:
+    old = [row for line in lines for row in wrap_text(line, 20)]
+    new = [row for line in lines for row in wrap_text(line, 7)]
+
+    found = seam(old[:at], old[at:], new, width=7)
+
+    after = "".join(map(letters, [*found.carried, *new[found.row :]]))
+    assert after.endswith("".join(map(letters, old[at:])))
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=3, max_size=10),
+    st.integers(0, 60),
+    *(st.integers(12, 70) for _ in "ab"),
+)
+def test_everything_is_said_exactly_once(
+    lengths: list[int], at: int, before: int, after: int
+) -> None:
+    words = (f"word{number:03}" for number in range(sum(lengths)))
+    lines = [" ".join(next(words) for _ in range(length)) for length in lengths]
+    old = [row for line in lines for row in wrap_text(line, before)]
+    new = [row for line in lines for row in wrap_text(line, after)]
+    at = min(at, len(old))
+
+    found = seam(old[:at], old[at:], new, width=after)
+
+    tape = [*old[:at], *found.carried, *new[found.row :]]
+    assert " ".join(map(str.strip, tape)) == " ".join(lines)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.input.mouse import MouseReport
+from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.stacks import HStack
+from pi.tui.widgets.mouse_region import MouseRegion
+from tests.tui.parts import Rows
+
+PRESS = MouseReport(action="press", button="left", x=4, y=0)
+
+
+def test_a_region_reacts_where_its_child_is() -> None:
+    events: list[tuple[str, int, int]] = []
+
+    def on_mouse(event: MouseEvent) -> MouseAnswer:
+        events.append((event.type, event.x, event.y))
+        return MouseAnswer(handled=True)
+
+    button = MouseRegion(Rows("OK"), on_mouse)
+    stack = HStack(Rows("abc"), button)
+    assert stack.render(10) == ["abcOK"]
+
+    answer, owner = MouseRouter().route(PRESS, targets_at(Target(stack, 0, 0, 10, 1), 4, 0))
+
+    assert (answer, owner, events) == (MouseAnswer(handled=True), button, [("press", 1, 0)])
+
+
+def test_a_region_looks_like_its_child() -> None:
+    child = Rows("OK")
+    region = MouseRegion(child, lambda event: None)
+
+    region.invalidate()
+
+    assert region.render(9) is child.rows
+    assert (region.children, child.forgotten) == ((child,), 1)
