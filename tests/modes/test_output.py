@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+from io import FileIO
+from pathlib import Path
 
 import pytest
 
-from pi.modes.output import MOST_WAITING
+from pi.modes.output import MOST_WAITING, Output
 from tests.modes.pipes import piped
+
+FULL = Path("/dev/full")
+"""A device that takes nothing, as a full disk does."""
 
 
 async def test_everything_arrives_in_the_order_in_which_it_was_written() -> None:
@@ -71,3 +77,16 @@ async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -
         await asyncio.wait_for(reader.output.close(), 30)
 
         assert reader.output.waiting in (0, len(b"nor this"))
+        assert reader.output.failure is None
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
+async def test_a_disk_that_is_full_is_a_failure() -> None:
+    with FileIO(FULL, "w") as full:
+        output = Output(full.fileno())
+        output.write(b"too much")
+        await asyncio.wait_for(output.broken.wait(), 30)
+        await asyncio.wait_for(output.close(), 30)
+
+    assert output.failure is not None
+    assert output.failure.errno == errno.ENOSPC

@@ -7,6 +7,7 @@ a slow reader holds up nobody; one that is far behind is waited for, so that mem
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import select
 import threading
@@ -17,10 +18,12 @@ MOST_WAITING = 4_000_000
 PATIENCE = 3.0
 """Seconds without a single byte being read after which a reader is not waited for at the end."""
 _PIECE = 1 << 16
+NOBODY_READS = {errno.EPIPE, errno.ECONNRESET, errno.EINVAL}
+"""What a write says then; the last one on Windows."""
 
 
 class Output:
-    """Writes to a file descriptor. ``broken`` is set when nobody reads any more."""
+    """Writes to a file descriptor. ``broken`` is set when nothing can be written any more."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -35,6 +38,8 @@ class Output:
         self.waiting = 0
         """Bytes that the reader has not taken yet."""
         self.broken = asyncio.Event()
+        self.failure: OSError | None = None
+        """Why nothing can be written, unless it is that nobody reads any more."""
         self._thread = threading.Thread(target=self._work, name="output", daemon=True)
         self._thread.start()
 
@@ -86,8 +91,9 @@ class Output:
                     written = os.write(self._fd, left[:_PIECE])
                 except BlockingIOError:  # whoever shares the pipe with us made it so
                     select.select([], [self._fd], [])
-                except OSError:
+                except OSError as problem:
                     broken = True
+                    self.failure = None if problem.errno in NOBODY_READS else problem
                 else:
                     left = left[written:]
                     self._moved += written

@@ -3,6 +3,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from pi.base.errors import PiError
 from pi.modes.interactive.startup import Opening
 from tests.modes.interactive.theatre import Theatre
 
@@ -37,3 +40,25 @@ async def test_something_unexpected_is_told_with_the_place_of_the_log(tmp_path: 
         await theatre.sees("pi.log.")
     log = (theatre.stage.agent_dir / "pi.log").read_text()
     assert "Traceback" in log
+
+
+async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path)
+
+    async def refused(opening: Opening) -> None:
+        theatre.type("for")
+        theatre.send(" later")
+        theatre.type("and more")
+        raise PiError("There is no such session.")
+
+    theatre.before_open = refused
+    with pytest.raises(PiError, match="There is no such session"):
+        async with theatre.starting():
+            await theatre.until(lambda: theatre.app.has_ended)
+
+    again = Theatre(tmp_path / "again")
+    again.stage = theatre.stage
+    async with again.playing():
+        await again.sees("for later\n\nand more")

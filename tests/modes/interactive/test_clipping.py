@@ -8,6 +8,7 @@ from PIL import Image as PillowImage
 
 from pi.ai.messages import Image, Text, UserMessage, blocks
 from pi.testing import says
+from pi.tui.clipboard import osc52
 from tests.modes.interactive.composer.test_clipboard_reading import picture
 from tests.modes.interactive.theatre import Theatre
 
@@ -45,6 +46,23 @@ async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
         theatre.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
         await theatre.sees("Copied.")
         assert any("\x1b]52;c;" in data for data in theatre.terminal.output)
+
+
+async def test_what_is_marked_is_copied_by_a_key_for_who_wants_that(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
+    settings = '{"tuiMode": "fullscreen", "fullscreenCopyOnSelect": false}'
+    theatre.stage.write(".pi/agent/settings.json", settings)
+    theatre.lines = ("some words to copy",)
+    async with theatre.playing():
+        await theatre.sees("some words")
+        theatre.type("draft")
+        theatre.type("\x1b[<0;2;2M\x1b[<32;11;2M\x1b[<0;11;2m")
+        theatre.type("\x03")
+        await theatre.sees("Copied.")
+        assert osc52("some words") in "".join(theatre.terminal.output)
+        assert "draft" in theatre.screen
+        theatre.type("\x03")
+        await theatre.loses("draft")
 
 
 async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -> None:

@@ -25,8 +25,9 @@ def test_the_file_is_followed(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told(tmp_path: Path) -> None:
     path = tmp_path / "keybindings.json"
 
-    path.write_text("{")
-    assert "is not JSON" in load_keys(Keymap(), tmp_path)[0]
+    for broken in (b"{", b'{"app.exit": "\xff"}', b"[" * 100_000):
+        path.write_bytes(broken)
+        assert "is not JSON" in load_keys(Keymap(), tmp_path)[0]
     path.write_text('{"app.exit": "ctrl+e", "app.clear": "ctrl+e"}')
     assert load_keys(Keymap(), tmp_path) == (
         "keybindings.json: ctrl+e is bound to app.exit and app.clear.",

@@ -3,7 +3,9 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from pi.modes.interactive.log_file import start_log
+import pytest
+
+from pi.modes.interactive.log_file import NAME, start_log
 
 
 def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
@@ -69,3 +71,14 @@ def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
     logging.getLogger("pi.test").error("too late")
 
     assert not (tmp_path / "pi.log").exists()
+
+
+def test_a_log_that_cannot_be_written_disturbs_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / NAME).mkdir()
+    end = start_log(tmp_path, {})
+    logging.getLogger("pi.somewhere").warning("lost")
+    end()
+
+    assert capsys.readouterr() == ("", "")

@@ -12,11 +12,27 @@ def test_the_last_guest_is_shown_and_has_the_keys() -> None:
 
     slot.push(one)
     slot.push(two)
-    assert slot.component.render(10) == ["two"]
+    assert slot.render(10) == ["two"]
     slot.remove(one)
-    assert slot.component.render(10) == ["two"]
+    assert slot.render(10) == ["two"]
     slot.remove(two)
 
-    assert slot.component.render(10) == ["resident"]
+    assert slot.render(10) == ["resident"]
     assert not slot.is_taken
     assert focused == [one, two, two, typist]
+
+
+def test_the_rows_that_a_guest_has_more_than_the_resident_pass() -> None:
+    resident, typist = Text("one\ntwo", 0, 0), Text("typist", 0, 0)
+    slot = Slot(resident, typist, lambda target: None)
+    slot.render(10)
+
+    slot.push(Text("one\ntwo\nthree\nfour\nfive", 0, 0))
+    slot.render(10)
+    taken = slot.passing_rows
+    slot.push(Text("one", 0, 0))
+    slot.render(10)
+    smaller = slot.passing_rows
+    slot.clear()
+
+    assert (taken, smaller, slot.passing_rows, slot.is_taken) == (3, 0, 0, False)

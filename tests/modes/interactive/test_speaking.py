@@ -42,6 +42,21 @@ async def test_an_unknown_command_is_sent_as_it_is(tmp_path: Path) -> None:
         await theatre.sees("What?")
 
 
+async def test_what_a_template_lacks_is_asked_for(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Done."))
+    theatre.stage.write(".pi/agent/prompts/fix.md", "Fix {{what}} in {{file}}")
+    async with theatre.playing():
+        theatre.send("/fix 'the bug'")
+        await theatre.sees("/fix: file")
+        theatre.type("\x1b[27u")  # Escape: it is given up, and nothing is lost
+        await theatre.sees("/fix 'the bug'")
+        theatre.type("\r")
+        await theatre.sees("/fix: file")
+        theatre.type("a b.py\r")
+        await theatre.sees("▌ Fix the bug in a b.py")
+        await theatre.sees("Done.")
+
+
 async def test_two_messages_right_after_each_other_both_arrive(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="true"), says("One."), says("Two."))
     async with theatre.playing():

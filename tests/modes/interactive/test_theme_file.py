@@ -56,6 +56,8 @@ def test_the_same_file_is_the_same_palette() -> None:
     ("content", "said"),
     [
         (b"{", "mine.json is not JSON"),
+        (b'{"name": "\xff"}', "mine.json is not JSON"),
+        pytest.param(b"[" * 100_000, "mine.json is not JSON", id="nested too deeply"),
         (b"[]", "mine.json is not a theme"),
         (theme(name="a/b"), 'must not be empty or hold "/"'),
         (theme(colors={}), "these colors are missing: accent"),

@@ -109,7 +109,7 @@ async def test_the_last_line_needs_no_end_and_is_answered_before_the_exit(tmp_pa
 
 async def test_a_thousand_commands_back_to_back_are_answered_in_order(tmp_path: Path) -> None:
     kinds = ["get_state", "get_session_stats", "get_entries", "get_messages", "set_auto_retry"]
-    commands = [{"id": n, "type": kinds[n % len(kinds)]} for n in range(1000)]
+    commands = [{"id": n, "type": kinds[n % len(kinds)], "enabled": True} for n in range(1000)]
     async with talking(tmp_path) as peer:
         await peer.send_bytes(b"".join(json.dumps(c).encode() + b"\n" for c in commands))
         answers = [await peer.next() for _ in commands]

@@ -86,7 +86,15 @@ def test_a_line_that_cannot_be_read_is_answered_with_the_id_at_its_ends(
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b"{bad json", b'{"image":{"id":"x"},oops', b'{"id":"\\q",oops', b"\xff\xfe"]
+    "line",
+    [
+        b"",
+        b"{bad json",
+        b'{"id":1e400}',
+        b'{"image":{"id":"x"},oops',
+        b'{"id":"\\q",oops',
+        b"\xff\xfe",
+    ],
 )
 def test_a_line_without_a_readable_id_is_answered_without_one(line: bytes) -> None:
     assert refused(line).keys() == {"type", "command", "success", "error"}
@@ -109,7 +117,8 @@ def test_no_line_is_too_odd_to_be_answered_or_understood(line: bytes) -> None:
 def test_fields_are_given_as_what_they_must_be() -> None:
     request = Request(command="x", fields={"text": "t", "on": True, "none": None})
 
-    assert (request.text("text"), request.flag("on"), request.flag("off")) == ("t", True, False)
+    assert (request.text("text"), request.flag("on")) == ("t", True)
+    assert (request.optional_flag("on"), request.optional_flag("off")) == (True, False)
     assert (request.optional_text("text"), request.optional_text("none")) == ("t", None)
 
 
@@ -124,9 +133,10 @@ def test_a_field_that_is_missing_or_wrong_is_named(fields: dict[str, Any], words
     assert problem.value.message == f'Command "prompt": {words}'
 
 
-def test_a_switch_must_be_yes_or_no() -> None:
+@pytest.mark.parametrize("fields", [{}, {"on": None}, {"on": "yes"}])
+def test_a_switch_must_be_there_and_be_yes_or_no(fields: dict[str, Any]) -> None:
     with pytest.raises(BadRequest):
-        Request(command="x", fields={"on": "yes"}).flag("on")
+        Request(command="x", fields=fields).flag("on")
 
 
 def test_pictures_are_read_or_refused() -> None:

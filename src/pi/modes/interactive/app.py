@@ -7,6 +7,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.startup import Start
@@ -44,9 +45,14 @@ class App:
         """What was sent before there was anything to send it to."""
         self._drafts: Drafts | None = None
         self._draft_is_due = False
+        self._problem: PiError | None = None
+        """Why there is no session."""
 
     async def run(self) -> str:
-        """Until the person leaves; gives what to tell them then."""
+        """Until the person leaves; gives what to tell them then.
+
+        ``PiError`` if there is no session to open; what was typed meanwhile is kept as a draft.
+        """
         composer = self._frame.composer
         composer.on_submit = lambda text, images: self._early.append(text)
         composer.on_action(self._act_early)
@@ -56,8 +62,9 @@ class App:
         try:
             self._tasks.start(self._open(), name="opening the session")
             await self._ended.wait()
-            has_quit = True
+            has_quit = self._problem is None
         finally:
+            self._frame.slot.clear()  # what a dialog hides belongs into the terminal's history
             self._frame.tui.stop()
             if self._drafts is not None:
                 self._drafts.save(composer.text)
@@ -66,6 +73,8 @@ class App:
                 hint = await self._view.close() if self._view else ""
             finally:
                 await self._tasks.close()
+        if self._problem is not None:
+            raise self._problem
         return hint
 
     @property
@@ -91,7 +100,11 @@ class App:
             self._frame.composer.set_text(text)
             self._view.screen.notify("The draft of a session that ended early is back.")
         early, self._early = self._early, []
-        await self._view.open(early)
+        try:
+            await self._view.open(early)
+        except PiError as problem:
+            self._problem = problem
+            self.quit()
 
     def _act_early(self, action: str) -> bool:
         """The keys that work before there is a session: leaving."""

@@ -63,7 +63,11 @@ class Clipping:
     def copy_selected(self, text: str) -> None:
         """Copy what was marked with the mouse, if the person wants that."""
         if self._ui.port.settings.values.fullscreen_copy_on_select:
-            self._ui.tasks.start(self._copy(text), name="copying")
+            self.copy(text)
+
+    def copy(self, text: str) -> None:
+        """Copy a text, and say what came of it."""
+        self._ui.tasks.start(self._copy(text), name="copying")
 
     async def _copy(self, text: str) -> None:
         try:

@@ -41,5 +41,5 @@ def early_settings(agent_dir: Path) -> EarlySettings:
     try:
         content = (agent_dir / "settings.json").read_bytes()
         return msgspec.json.decode(content, type=EarlySettings)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return EarlySettings()

@@ -52,6 +52,8 @@ class Frame:
         self.problems: list[str] = []
         """What is wrong with the person's own files."""
         values = early_settings(start.agent_dir)
+        if start.fullscreen is not None:
+            values = replace(values, tui_mode="fullscreen" if start.fullscreen else "regular")
         capabilities = wanted_capabilities(detect(start.environ), values)
         self.tui = TUI(
             terminal,
@@ -118,7 +120,7 @@ class Frame:
             self.passing,
             Spacer(1),
             self.above_editor,
-            self.slot.component,
+            self.slot,
             self.below_editor,
             self.bottom,
         ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.modes.interactive.early_settings import EarlySettings
-from pi.tui.component import Component
+from pi.tui.component import Box, Component
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.keys import ScrollKeys, SearchBar
 from pi.tui.fullscreen.scroll_view import ScrollView
@@ -34,7 +34,10 @@ class Fullscreen:
     ) -> None:
         self.on_select: Callable[[str], None] = lambda text: None
         """Gets what was marked with the mouse."""
+        self.on_copy: Callable[[str], None] = lambda text: None
+        """Gets what is marked when the person copies it."""
         self._tui = tui
+        self._keymap = keymap
         self._is_typing = is_typing
         self.view = ScrollView(
             _Prompts(content),
@@ -54,10 +57,18 @@ class Fullscreen:
     def _listen(self, data: str) -> InputDecision | None:
         if self._search is not None or not self._is_typing():
             return None
-        decision = self._keys(data)
+        decision = self._copied(data) or self._keys(data)
         if decision is not None:
             self._tui.request_render()
         return decision
+
+    def _copied(self, data: str) -> InputDecision | None:
+        text = self.view.selected
+        if not text or not self._keymap.matches(data, "tui.input.copy"):
+            return None
+        self.view.unmark()
+        self.on_copy(text)
+        return InputDecision(consume=True)
 
     def _open_search(self) -> None:
         options = OverlayOptions(width="100%", anchor="top-left")
@@ -74,6 +85,7 @@ class _Prompts:
 
     def __init__(self, content: Component) -> None:
         self._content = content
+        self._width = 0
         self._rows: list[str] = []
 
     @property
@@ -86,9 +98,13 @@ class _Prompts:
         pairs = zip([False, *spoken], spoken, strict=False)
         return [number for number, (before, now) in enumerate(pairs) if now and not before]
 
+    def boxes_at(self, row: int) -> list[Box]:
+        return [Box(self._content, 0, 0, self._width, len(self._rows))]
+
     def invalidate(self) -> None:
         self._content.invalidate()
 
     def render(self, width: int) -> list[str]:
+        self._width = width
         self._rows = self._content.render(width)
         return self._rows

@@ -30,5 +30,5 @@ def _read(path: Path) -> UserKeys:
         return UserKeys(bindings={})
     try:
         return read_user_keys(msgspec.json.decode(content))
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         return UserKeys(bindings={}, problems=(f"{path} is not JSON: {problem}",))

@@ -27,8 +27,12 @@ def start_log(
 
     from pi.coding.shell.environment import credential_variables
 
+    class Log(RotatingFileHandler):
+        def handleError(self, record: logging.LogRecord) -> None:
+            """Nothing: a full disk must not write over the screen."""
+
     folder = private_directory(agent_dir)
-    handler = RotatingFileHandler(
+    handler = Log(
         folder / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
     secrets = [environ[name] for name in credential_variables() if environ.get(name)]

@@ -136,7 +136,7 @@ class Screen:
 
     def say(self, block: Component) -> None:
         """Add something to the transcript for good."""
-        self._transcript.add(block)
+        self._transcript.say(block)
         self.request_render()
 
     def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
@@ -170,7 +170,7 @@ class Screen:
         port, host = self._opened()
         command = editor_command(port.settings.values.external_editor, host.environ, self._system)
         tui = self._frame.tui
-        tui.stop()
+        tui.stop(for_now=True)
         try:
             return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=host.environ)
         except PiError as problem:

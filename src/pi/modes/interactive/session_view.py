@@ -16,6 +16,7 @@ from pi.modes.interactive.cache_watch import CacheWatch
 from pi.modes.interactive.clipping import Clipping
 from pi.modes.interactive.completion import suggestions
 from pi.modes.interactive.extensions.connection import ExtensionConnection
+from pi.modes.interactive.extensions.rescue import rescue_on
 from pi.modes.interactive.extensions.showing import Showing
 from pi.modes.interactive.following import SettingsFollower
 from pi.modes.interactive.frame import Frame
@@ -80,19 +81,26 @@ class SessionView:
         self._gestures = self._connected(activity)
 
     async def open(self, early: list[str]) -> None:
-        """Open the session, show it, and deliver what was said meanwhile."""
+        """Open the session, show it, and deliver what was said meanwhile.
+
+        ``PiError`` if there is no session to open: nothing can be done here then.
+        """
         self._end_log = start_log(self._start.agent_dir, self._start.environ, redact=self._redacted)
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
         for text in early:
             self._speaking.submit(text)
-        opening = Opening(ask_trust=self._ask_trust, report=self._report, ui=self.screen)
+        opening = Opening(
+            ask_trust=self._ask_trust,
+            report=self._report,
+            ui=self.screen,
+            on_stall=rescue_on(self._frame.tui, self._frame.theme),
+        )
         try:
-            opened = await self._start.open(opening)
-        except PiError as problem:
-            self.screen.notify(problem.explain(), "error")
-            return
-        self._opened = opened
+            opened = self._opened = await self._start.open(opening)
+        except PiError:
+            await self._speaking.take_back()  # it is kept with the draft
+            raise
         opened.port.subscribe(self._hear)
         self.screen.open(opened.port, opened.host)
         self._gestures.open(opened.port)
@@ -197,6 +205,7 @@ class SessionView:
         )
         if frame.fullscreen is not None:
             frame.fullscreen.on_select = clipping.copy_selected
+            frame.fullscreen.on_copy = clipping.copy
         frame.composer.prompt.on_paste = clipping.drop
         frame.composer.on_submit = self._submitted
         frame.composer.on_action(gestures.act)

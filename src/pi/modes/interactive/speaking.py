@@ -15,6 +15,7 @@ from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Commands, Ui
 
 if TYPE_CHECKING:
+    from pi.coding.resources.prompts import MissingValues
     from pi.coding.runtime.port import SessionPort
 
 
@@ -137,13 +138,20 @@ class Speaking:
                 self._turn.release()
 
         try:
-            await port.prompts.prompt(text, images, streaming=streaming, accepted=release)
+            await port.prompts.prompt(
+                text, images, streaming=streaming, accepted=release, fill=self._fill
+            )
         except PiError as problem:
             self._ui.notify(problem.explain(), "error")
             if not accepted.is_set():
                 self._composer.take_back([text])
         finally:
             release()
+
+    async def _fill(self, missing: MissingValues) -> dict[str, str] | None:
+        from pi.modes.interactive.dialogs.template_values import ask_values  # seldom needed
+
+        return await ask_values(self._ui, missing)
 
     async def _take(self, port: SessionPort, text: str) -> None:
         """Give a text to the extension whose prefix it has."""

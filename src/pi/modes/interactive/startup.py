@@ -11,6 +11,7 @@ from pi.base.records import Record
 if TYPE_CHECKING:  # none of this is loaded before the first frame
     from pi.ai.messages import Image
     from pi.base.clock import Clock
+    from pi.coding.extension_host.stalls import OnStall
     from pi.coding.runtime.host import Host
     from pi.coding.runtime.port import SessionPort
     from pi.coding.trust.trust import AskPerson, Choice
@@ -25,6 +26,8 @@ class Opening(Record):
     """Tell the person something, in a line."""
     ui: Ui
     """For a dialog, e.g. to choose the session; it has no session yet."""
+    on_stall: OnStall | None = None
+    """What to do, in a thread of its own, when an extension holds everything up."""
 
 
 class Opened(Record):
@@ -71,6 +74,8 @@ class Start(Record):
     clock: Clock
     theme: str | None = None
     """The theme to begin with, whatever the settings say."""
+    fullscreen: bool | None = None
+    """Whether to take the whole screen, whatever the settings say."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from pi.tui.images.graphics import Graphics
 from pi.tui.tui import TUI
 
 GIT_SECONDS = 5.0
+MOST_FIRST_IDS = 0xF0_0000
+"""Ids of pictures have 24 bits; this leaves a million for the session."""
 
 
 def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
@@ -38,6 +41,8 @@ def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
         protocol,
         write=tui.terminal.write,
         has_placeholders=has_placeholders(tui.capabilities, environ),
+        # Other programs in the same window, and this one at other times, number theirs, too.
+        first_id=1 + int.from_bytes(os.urandom(3)) % MOST_FIRST_IDS,
         cell_size=lambda: (tui.negotiation.cell.width, tui.negotiation.cell.height),
     )
 

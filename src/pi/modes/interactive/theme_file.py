@@ -64,7 +64,7 @@ def read_theme(content: bytes, where: str) -> Palette:
     """The theme in a file; ``BadTheme`` tells what is wrong and ``where``."""
     try:
         document = msgspec.json.decode(content)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise BadTheme(f"{where} is not JSON: {problem}") from problem
     match document:
         case {"name": str() as name, "colors": dict() as colours}:

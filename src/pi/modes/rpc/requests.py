@@ -14,7 +14,7 @@ from pi.base.records import UNSET, Record
 
 T = TypeVar("T")
 
-_ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20})'
+_ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20}(?![\d.eE]))'
 _ID_OF_A_BROKEN_LINE = re.compile(rb"\A\s*\{\s*%b|%b\s*\}?\s*\Z" % (_ID, _ID))
 """Clients put the id first or last; anywhere else it may be part of something."""
 _JSON_NAMES: dict[type, str] = {str: "string", bool: "boolean"}
@@ -43,6 +43,10 @@ class Request(Record):
         return None if self.fields.get(name) is None else self._field(name, str)
 
     def flag(self, name: str) -> bool:
+        """A field that must be there and be yes or no."""
+        return self._field(name, bool)
+
+    def optional_flag(self, name: str) -> bool:
         """A field that is yes or no; no, if it is left out."""
         return False if self.fields.get(name) is None else self._field(name, bool)
 

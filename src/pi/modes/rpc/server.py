@@ -135,7 +135,7 @@ class RpcServer:
             about["id"] = request.id
         result = await self._port.shell.run(
             request.text("command"),
-            exclude_from_context=request.flag("excludeFromContext"),
+            exclude_from_context=request.optional_flag("excludeFromContext"),
             on_text=lambda text: self._tell(about | {"delta": text}),
         )
         self._answer(request, data=result)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import to_builtins
+
 from pi.modes.interactive.commands.built_in import BUILT_IN, BuiltInCommands
+from pi.modes.interactive.commands.preferences import help
 from pi.modes.interactive.ui import Commands
+from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Pair, Stage
+from tests.coding.runtime.test_elsewhere import FakeRemote
 from tests.modes.interactive.commands.acting import acting
 from tests.modes.interactive.fake_screen import FakeScreen
 
@@ -24,12 +29,33 @@ def test_the_menu_has_every_command_of_the_original_in_its_order() -> None:
     assert len(names) == len(set(names))
 
 
-def test_debug_is_there_but_not_in_the_menu(tmp_path: Path) -> None:
-    commands: Commands = BuiltInCommands(FakeScreen(tmp_path))
-    assert "debug" not in [command.name for command in commands.listed()]
-    work = commands.find("debug", "")
-    assert work is not None
-    work.close()
+async def test_debug_is_there_but_not_in_the_menu(tmp_path: Path) -> None:
+    async with playing(tmp_path) as play:
+        commands: Commands = BuiltInCommands(FakeScreen(tmp_path, play.session, play.stage.host))
+        assert "debug" not in [command.name for command in commands.listed()]
+        work = commands.find("debug", "")
+        assert work is not None
+        work.close()
+
+
+async def test_what_only_whoever_runs_the_session_can_do_is_not_offered_to_others(
+    tmp_path: Path,
+) -> None:
+    async with playing(tmp_path) as play:
+        session, control = play.session, play.host.session.control
+        screen = FakeScreen(tmp_path, session, play.stage.host)
+        commands = BuiltInCommands(screen)
+        of_own = {command.name for command in commands.listed()}
+        header = to_builtins(session.facts.header)
+        await control.open_replica({**header, "id": "other"}, FakeRemote("prompt"))
+        of_others = {command.name for command in commands.listed()}
+        await help(screen, "")
+        told = screen.told(100)
+
+    hidden = {"model", "tree", "thinking", "scoped-models", "name", "compact"}
+    assert of_own - of_others == hidden
+    assert [name for name in hidden if f"/{name}" in told] == []
+    assert "/resume" in told
 
 
 def test_what_is_no_built_in_command_is_left_to_the_session(tmp_path: Path) -> None:

@@ -47,6 +47,28 @@ async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
     assert play.tape.count("a question") == 1
 
 
+async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path) -> None:
+    answer = "\n\n".join(f"line {number}" for number in range(20))
+    play = Playhouse(tmp_path, says(answer))
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        before = play.screen
+        play.send("/model")
+        await play.sees("[All]")
+        assert "line 13" not in play.screen
+        play.type("\x03")
+        await play.loses("[All]")
+        play.type("/")
+        await play.sees("(1/")
+        play.type("\x7f")
+        await play.loses("(1/")
+        await play.quiet()
+
+        assert play.screen == before
+        assert [row.strip() for row in play.terminal.tape if "line " in row] == answer.split("\n\n")
+
+
 @pytest.mark.trap(200)
 async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
     tmp_path: Path,
@@ -102,3 +124,14 @@ async def test_the_session_is_told_with_charts(tmp_path: Path) -> None:
         play.send("/session")
         await play.sees(" read ")
         await play.sees(" written ")
+
+
+async def test_a_compaction_that_fails_is_told_once(tmp_path: Path) -> None:
+    play = Playhouse(tmp_path, says("an answer"))
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        play.send("/compact")
+        await play.sees("Nothing to compact")
+        await play.quiet()
+        assert play.tape.count("Nothing to compact") == 1

@@ -20,7 +20,6 @@ def test_every_message_has_a_row_behind_the_name_of_its_queue() -> None:
     queued.set(("Steering", ("be\nquick",)), ("Follow-up", ("then test",)))
 
     assert plain(queued, 40) == [
-        "",
         " Steering: be quick",
         " Follow-up: then test",
         " ↳ alt+up to edit them",

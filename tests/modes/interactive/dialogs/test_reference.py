@@ -1,37 +1,72 @@
-"""Tables of keys and commands."""
+"""Lists of keys and commands."""
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.reference import Named, command_table, key_tables
+from pi.modes.interactive.dialogs.reference import (
+    Named,
+    Section,
+    SectionsView,
+    command_section,
+    key_sections,
+)
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
+from tests.modes.interactive.transcript.looks import plain
 
 
-def test_every_action_that_has_a_key_is_listed() -> None:
+def test_every_action_that_has_a_key_is_listed_once() -> None:
     keymap = Keymap()
-    text = key_tables(keymap)
-    assert [a.id for a in ACTIONS if keymap.keys(a.id) and a.description not in text] == []
+    listed = [what for section in key_sections(keymap)[:-1] for _, what in section.rows]
+    expected = [action.description for action in ACTIONS if keymap.keys(action.id)]
+    assert sorted(listed) == sorted(expected)
 
 
 def test_a_key_that_the_person_chose_is_the_one_that_is_shown() -> None:
-    text = key_tables(Keymap({"app.tools.expand": ("f5",), "app.message.copy": ()}))
-    assert "| `F5` | show more or less of tools |" in text
-    assert "copy the last answer" not in text
+    writing, *_ = key_sections(Keymap({"app.tools.expand": ("f5",), "app.message.copy": ()}))
+    assert ("F5", "show more or less of tools") in writing.rows
+    assert "copy the last answer" not in [what for _, what in writing.rows]
+
+
+def test_keys_that_work_only_in_fullscreen_are_listed_apart() -> None:
+    sections = {section.title: section.rows for section in key_sections(Keymap())}
+    assert ("Home", "go to the top") in sections["In fullscreen mode"]
+    assert ("Home", "go to the top") not in sections["While writing"]
+
+
+def test_keys_of_extensions_have_a_section_of_their_own() -> None:
+    sections = key_sections(Keymap(), {"ctrl+shift+t": "open the list"})
+    assert Section(title="Of extensions", rows=(("Ctrl+Shift+T", "open the list"),)) in sections
 
 
 def test_commands_are_listed_with_their_hints() -> None:
-    rows = [Named(name="name", hint="[name]", description="set | show"), Named(name="quit")]
-    assert command_table(rows) == (
-        "## Commands\n\n"
-        "| Command | What it does |\n"
-        "| --- | --- |\n"
-        "| `/name [name]` | set \\| show |\n"
-        "| `/quit` |  |"
+    rows = [Named(name="name", hint="[name]", description="set or show"), Named(name="quit")]
+    assert command_section(rows) == Section(
+        title="Commands", rows=(("/name [name]", "set or show"), ("/quit", ""))
     )
 
 
-def test_keys_of_extensions_have_a_table_of_their_own() -> None:
-    text = key_tables(Keymap(), {"ctrl+shift+t": "open the list"})
+def test_what_does_not_fit_goes_below_and_nothing_comes_through_that_is_not_text() -> None:
+    section = Section(
+        title="Commands",
+        rows=(
+            ("/name", "set or show the name"),
+            ("/a-very-long-name", "what it does"),
+            ("/quit", ""),
+            ("/evil", "\x1b[2Jno"),
+        ),
+    )
 
-    assert "## Of extensions\n\n| Key | What it does |\n| --- | --- |\n" in text
-    assert "| `Ctrl+Shift+T` | open the list |" in text
+    assert plain(SectionsView(Theme(built_in("dark")), [section]), 24) == [
+        "",
+        " Commands",
+        " /name        set or",
+        "              show the",
+        "              name",
+        " /a-very-long-name",
+        "              what it",
+        "              does",
+        " /quit",
+        " /evil        no",
+    ]

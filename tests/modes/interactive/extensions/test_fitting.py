@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.extensions.fitting import Fitted, FittedLines, Player, fitting
+from pi.tui.component import Box
+from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.text.width import visible_width
+from pi.tui.widgets.mouse_region import MouseRegion
 from tests.modes.interactive.extensions.framed import Line, plain
 
 
@@ -73,3 +76,37 @@ def test_a_limit_says_how_much_it_hides() -> None:
 
     assert fitted.render(20) == ["1", "2", "… 2 more"]
     assert Fitted(FittedLines(["1", "2", "3"]), lambda: 3).render(20) == ["1", "2", "3"]
+
+
+def mouse_press() -> MouseEvent:
+    return MouseEvent(
+        type="press", button="left", x=1, y=0, screen_x=1, screen_y=0, width=9, height=1
+    )
+
+
+def test_the_mouse_is_passed_on() -> None:
+    child = FittedLines(["x"])
+    region = MouseRegion(Fitted(child), lambda event: MouseAnswer(handled=event.x == 1))
+    player = Player(region, lambda problem: None)
+    player.render(9)
+
+    assert player.handle_mouse(mouse_press()) == MouseAnswer(handled=True)
+    assert player.boxes_at(0) == [Box(region.child, 0, 0, 9, 1)]
+
+
+def test_what_wants_no_mouse_gets_none() -> None:
+    player = Player(FittedLines(["x"]), lambda problem: None)
+
+    assert (player.handle_mouse(mouse_press()), player.boxes_at(0)) == (None, [])
+
+
+def test_a_component_that_fails_at_the_mouse_is_told() -> None:
+    problems: list[Exception] = []
+
+    def fail(event: MouseEvent) -> None:
+        raise ValueError("no")
+
+    player = Player(MouseRegion(Fitted(FittedLines(["x"])), fail), problems.append)
+
+    assert player.handle_mouse(mouse_press()) is None
+    assert [str(problem) for problem in problems] == ["no"]

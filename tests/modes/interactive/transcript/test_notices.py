@@ -8,9 +8,11 @@ from pi.modes.interactive.transcript.notices import (
     Level,
     LinesBlock,
     NoticeBlock,
+    SaidBlock,
     UserBashBlock,
     tokens,
 )
+from pi.tui.widgets.text import Text
 from tests.modes.interactive.transcript.looks import look, plain
 
 
@@ -90,3 +92,9 @@ def test_tokens_are_short() -> None:
         "12k",
         "1.2M",
     ]
+
+
+def test_what_a_command_tells_has_one_row_of_space_above_whatever_draws_it() -> None:
+    for inside in (Text("said"), Text("said", pad_y=0), Text("said", pad_y=3)):
+        assert plain(SaidBlock(look(), inside), 20) == ["", " said"]
+    assert SaidBlock(look(), Text("")).render(20) == []

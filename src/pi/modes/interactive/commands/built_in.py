@@ -18,6 +18,10 @@ from pi.tui.completion.commands import Command, CompleteArguments
 from pi.tui.completion.provider import Suggestion
 
 
+_OF_WHOEVER_RUNS_IT = {"model", "tree", "thinking", "scoped-models", "name", "compact"}
+"""What nobody can do to a session that is only shown to them."""
+
+
 def _model_names(ui: Ui) -> Sequence[str]:
     return [full_name(model) for model in ui.port.models.available()]
 
@@ -50,6 +54,7 @@ def _row(
         run=_loaded(handler),
         complete=complete,
         listed=listed,
+        needs_run_here=name in _OF_WHOEVER_RUNS_IT,
     )
 
 
@@ -121,7 +126,7 @@ class BuiltInCommands:
                 complete=self._completing(row),
             )
             for row in self._rows.values()
-            if row.listed
+            if row.is_offered(self._ui)
         ]
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:

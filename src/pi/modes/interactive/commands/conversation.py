@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
 from pi.coding.runtime.results import Replaced
 from pi.coding.session.catalog import SessionCatalog
@@ -99,7 +100,11 @@ async def usage(ui: Ui, arguments: str) -> None:
 
 async def compact(ui: Ui, arguments: str) -> None:
     """Shorten the conversation now; a running turn is interrupted."""
-    await ui.port.compaction.compact(arguments)
+    try:
+        await ui.port.compaction.compact(arguments)
+    except CompactionFailed as problem:
+        if problem.code == "aborted":  # whatever else went wrong is told by the session itself
+            ui.notify(problem.message, "warning")
 
 
 def _used(ui: Ui) -> SessionUsage:

@@ -8,7 +8,12 @@ from pi.base.errors import PiError
 from pi.coding.trust.store import TrustStore
 from pi.modes.interactive.changes import changelog as read_changelog
 from pi.modes.interactive.commands.built_in import BUILT_IN
-from pi.modes.interactive.dialogs.reference import Named, command_table, key_tables
+from pi.modes.interactive.dialogs.reference import (
+    Named,
+    SectionsView,
+    command_section,
+    key_sections,
+)
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
 from pi.modes.interactive.dialogs.themes import pick_theme
 from pi.modes.interactive.dialogs.trust import ask_lasting_trust
@@ -37,8 +42,7 @@ async def theme(ui: Ui, arguments: str) -> None:
 
 async def hotkeys(ui: Ui, arguments: str) -> None:
     """Show all keys."""
-    tables = key_tables(ui.keymap, ui.port.extensions.shortcuts())
-    ui.say(Markdown(tables, theme=ui.theme.markdown))
+    ui.say(SectionsView(ui.theme, key_sections(ui.keymap, ui.port.extensions.shortcuts())))
 
 
 async def help(ui: Ui, arguments: str) -> None:
@@ -46,7 +50,7 @@ async def help(ui: Ui, arguments: str) -> None:
     own = [
         Named(name=row.name, hint=row.hint, description=row.description)
         for row in BUILT_IN
-        if row.listed
+        if row.is_offered(ui)
     ]
     known = {row.name for row in own}
     others = [
@@ -54,7 +58,7 @@ async def help(ui: Ui, arguments: str) -> None:
         for command in ui.port.facts.commands()
         if command.name not in known
     ]
-    ui.say(Markdown(command_table([*own, *others]), theme=ui.theme.markdown))
+    ui.say(SectionsView(ui.theme, [command_section([*own, *others])]))
     ui.notify("Keys are listed by /hotkeys.")
 
 

@@ -26,3 +26,9 @@ class CommandRow(Record):
     complete: Complete | None = None
     listed: bool = True
     """Whether the menu shows it."""
+    needs_run_here: bool = False
+    """Whether only whoever runs the session can do it, not somebody to whom it is shown."""
+
+    def is_offered(self, ui: Ui) -> bool:
+        """Whether the menu shows it in the session that there is."""
+        return self.listed and (not self.needs_run_here or ui.port.facts.runs_here)

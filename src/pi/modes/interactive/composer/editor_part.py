@@ -9,7 +9,7 @@ from pi.tui.completion.provider import Provider
 from pi.tui.style import Paint
 
 if TYPE_CHECKING:
-    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseAnswer, MouseEvent
 
 
 class EditorPart(Protocol):

@@ -10,7 +10,7 @@ from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 
 if TYPE_CHECKING:
-    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseAnswer, MouseEvent
 
 OnAction: TypeAlias = Callable[[str], bool]
 """Told an action of the application; whether it did something."""
@@ -51,6 +51,12 @@ class Prompt:
         """The editor."""
         self._width = width
         return self.editor.render(width)
+
+    @property
+    def passing_rows(self) -> int:
+        """How many of the editor's rows go away soon, if it knows."""
+        rows: int = getattr(self.editor, "passing_rows", 0)
+        return rows
 
     def handle_input(self, data: str) -> None:
         """Do what the key means in the application, or else in the editor."""

@@ -44,4 +44,4 @@ class QueuedRows:
         if (hidden := len(self._messages) - MOST_ROWS) > 0:
             rows.append(dim(f" … {hidden} more"))
         rows.append(dim(f" ↳ {self._key()} to edit them"))
-        return ["", *(truncate_to_width(row, width, "…") for row in rows)]
+        return [truncate_to_width(row, width, "…") for row in rows]

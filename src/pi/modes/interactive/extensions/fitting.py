@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.drawing import Drawable
-from pi.tui.component import wants_key_release
+from pi.tui.component import Box, wants_key_release
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import expand_tabs, visible_width
+
+if TYPE_CHECKING:
+    from pi.tui.mouse import MouseAnswer, MouseEvent
 
 Failed: TypeAlias = Callable[[Exception], None]
 """Told that a component cannot be drawn, or cannot take a key."""
@@ -37,6 +40,17 @@ class Fitted:
         if rows != self._rows:
             self._rows = rows
         return self._rows
+
+    def boxes_at(self, row: int) -> list[Box]:
+        """Where its children are, if it says so."""
+        boxes_at = getattr(self._drawable, "boxes_at", None)
+        return list(boxes_at(row)) if boxes_at is not None else []
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Let it have the mouse, if it wants that."""
+        take: Callable[[MouseEvent], MouseAnswer | None] | None
+        take = getattr(self._drawable, "handle_mouse", None)
+        return None if take is None else take(event)
 
 
 class FittedLines:
@@ -78,6 +92,14 @@ class Player(Fitted):
             take(data)
         except Exception as problem:
             self._failed(problem)
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Let it have the mouse, if it wants that."""
+        try:
+            return super().handle_mouse(event)
+        except Exception as problem:
+            self._failed(problem)
+            return None
 
     def render(self, width: int) -> list[str]:
         """Its rows; none when it fails."""

@@ -12,7 +12,7 @@ from pi.tui.completion.provider import Provider
 from pi.tui.style import Paint, unpainted
 
 if TYPE_CHECKING:
-    from pi.tui.fullscreen.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseAnswer, MouseEvent
 
 _NEEDED = ("get_text", "set_text", "handle_input")
 

@@ -58,6 +58,7 @@ from pi.modes.interactive.transcript.notices import (
     UserBashBlock,
     tokens,
 )
+from pi.modes.interactive.transcript.problems import readable
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock
 from pi.tui.component import Component
 
@@ -294,7 +295,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
     match message.stop_reason:
         case "error":
-            return "error", reason or "The model gave no answer."
+            return "error", readable(reason) or "The model gave no answer."
         case "aborted":
             return "warning", "Interrupted"
         case "length":

@@ -161,6 +161,7 @@ class _Part:
         self._look = look
         self._new: list[str] = []
         self._hidden: list[str] | None = None
+        self._is_complete = False
         is_thought = kind == "thinking"
         said: MarkdownKind = "assistant-thinking" if is_thought else "assistant"
         self._markdown = Markdown(
@@ -169,7 +170,9 @@ class _Part:
             0,
             look.theme.thinking if is_thought else look.theme.markdown,
             has_hyperlinks=look.has_hyperlinks,
-            transform=lambda text: look.views.markdown(text, said, is_streaming=True),
+            transform=lambda text: look.views.markdown(
+                text, said, is_streaming=not self._is_complete
+            ),
             is_streaming=True,
         )
 
@@ -177,8 +180,10 @@ class _Part:
         self._new.append(text)
 
     def finish(self) -> None:
-        self._take()
-        self._markdown.finish()
+        if not self._is_complete:
+            self._is_complete = True
+            self._markdown.finish("".join(self._new))
+            self._new = []
 
     def invalidate(self) -> None:
         self._hidden = None

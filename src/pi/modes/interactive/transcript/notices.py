@@ -11,6 +11,8 @@ from pi.coding.shell.user_commands import BashResult
 from pi.modes.interactive.transcript.block import Block, clipped
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
+from pi.tui.component import Component
+from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
@@ -44,6 +46,25 @@ class NoticeBlock(Block):
         rows = wrap_text(self._text, max(width - len(sign) - 2, 1))
         margins = [sign] + [" " * len(sign)] * (len(rows) - 1)
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
+
+
+class SaidBlock(Block):
+    """What a command tells, whatever draws it; its own space above and below does not count."""
+
+    def __init__(self, look: Look, inside: Component) -> None:
+        super().__init__(look)
+        self._inside = inside
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        super().invalidate()
+        self._inside.invalidate()
+
+    def draw(self, width: int) -> list[str]:
+        """The rows from the first to the last that says something."""
+        rows = self._inside.render(width)
+        said = [number for number, row in enumerate(rows) if strip_sequences(row).strip()]
+        return rows[said[0] : said[-1] + 1] if said else []
 
 
 class LinesBlock(Block):

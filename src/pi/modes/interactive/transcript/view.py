@@ -10,7 +10,13 @@ from pi.coding.session.entries import Custom
 from pi.coding.session.messages import SessionMessage
 from pi.modes.interactive.transcript.feed import Feed
 from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.notices import DividerBlock, Level, NoticeBlock, UserBashBlock
+from pi.modes.interactive.transcript.notices import (
+    DividerBlock,
+    Level,
+    NoticeBlock,
+    SaidBlock,
+    UserBashBlock,
+)
 from pi.tui.component import Component
 from pi.tui.transcript import Transcript
 
@@ -51,6 +57,10 @@ class TranscriptView:
     def add(self, block: Component) -> None:
         """Put a block below the others."""
         self._feed.add(block)
+
+    def say(self, told: Component) -> None:
+        """Put what a command tells below the others, with the usual space above it."""
+        self.add(SaidBlock(self.look, told))
 
     def notice(self, text: str, level: Level = "info") -> None:
         """Tell something for good."""

@@ -1,0 +1,88 @@
+"""Choosing what of the packages is used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pi.base.errors import PiError
+from pi.modes.interactive.resource_choice import Resource, choose_resources
+from pi.testing.virtual_terminal import VirtualTerminal
+
+RESOURCES = [
+    Resource(path="skills/a/SKILL.md", about="skills of npm:tips (user)", is_on=True),
+    Resource(path="prompts/b.md", about="prompts of npm:tips (user)", is_on=False),
+]
+
+
+class Desk:
+    """Notes what is switched; ``fails`` has it fail."""
+
+    def __init__(self) -> None:
+        self.terminal = VirtualTerminal(80, 24)
+        self.switched: list[tuple[int, bool]] = []
+        self.fails = False
+
+    @asynccontextmanager
+    async def open(self, agent_dir: Path) -> AsyncIterator[asyncio.Task[None]]:
+        """The list on the screen."""
+        choice = choose_resources(
+            RESOURCES,
+            self._switch,
+            self.terminal,
+            environ={"TERM": "xterm-256color"},
+            agent_dir=agent_dir,
+        )
+        work = asyncio.ensure_future(choice)
+        await self.until(lambda: "Enter/Space" in self.screen)
+        yield work
+        async with asyncio.timeout(30):
+            await work
+
+    @property
+    def screen(self) -> str:
+        return "\n".join(self.terminal.screen)
+
+    async def until(self, happened: Callable[[], bool]) -> None:
+        async with asyncio.timeout(30):
+            while not happened():  # noqa: ASYNC110 - the screen tells nobody
+                await asyncio.sleep(0.001)
+
+    async def _switch(self, place: int, *, on: bool) -> None:
+        if self.fails:
+            raise PiError("The disk is full.", hint="Make room.")
+        self.switched.append((place, on))
+
+
+async def test_every_change_is_made_at_once_in_its_order(tmp_path: Path) -> None:
+    desk = Desk()
+    async with desk.open(tmp_path):
+        assert "→ skills/a/SKILL.md  [x] skills of npm:tips (user)" in desk.screen
+        assert "  prompts/b.md       [ ] prompts of npm:tips (user)" in desk.screen
+        desk.terminal.type(" \x1b[B\r \x1b")
+        await desk.until(lambda: desk.terminal.screen[0] == "")
+
+    assert desk.switched == [(0, False), (1, True), (1, False)]
+
+
+async def test_a_change_that_fails_is_told_and_not_shown(tmp_path: Path) -> None:
+    desk = Desk()
+    async with desk.open(tmp_path):
+        desk.fails = True
+        desk.terminal.type("\r")
+        await desk.until(lambda: "The disk is full. Make room." in desk.screen)
+        assert "→ skills/a/SKILL.md  [x] skills" in desk.screen
+        desk.terminal.type("\x03")
+
+    assert desk.switched == []
+
+
+async def test_typing_looks_for_a_resource(tmp_path: Path) -> None:
+    desk = Desk()
+    async with desk.open(tmp_path):
+        desk.terminal.type("prom")
+        await desk.until(lambda: "skills/a/SKILL.md" not in desk.screen)
+        assert "→ prompts/b.md" in desk.screen
+        desk.terminal.type("\x03")

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.modes.interactive.transcript.problems import readable
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ('429: {"message":"Slow down","type":"rate_limit"}', "Slow down (HTTP 429)"),
+        (
+            '529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+            "Overloaded (HTTP 529)",
+        ),
+        ('500: {"error":"it broke"}', "it broke (HTTP 500)"),
+        ('422: {"detail":"no such field"}', "no such field (HTTP 422)"),
+        (
+            '401: {"message":"Incorrect API key"}',
+            "Incorrect API key (HTTP 401)\nIs the key right? /login stores another one.",
+        ),
+    ],
+)
+def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str) -> None:
+    assert readable(error) == told
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Stream ended without finish_reason",
+        "500: <html>Bad gateway</html>",
+        '500: {"message": torn',
+        '500: {"code": 7}',
+        '500: {"message": ""}',
+        '500: {"error": {"message": 7}}',
+        "404: {}",
+    ],
+)
+def test_whatever_has_another_form_stays_as_it_is(error: str) -> None:
+    assert readable(error) == error
