@@ -2,7 +2,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pi.cli.crashes import keep_crash
+
+
+def test_where_there_can_be_no_log_nothing_is_promised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pi.log").mkdir()
+
+    with pytest.raises(OSError, match=r"pi\.log"):
+        keep_crash(ValueError(), {"PI_CODING_AGENT_DIR": str(tmp_path)})
+
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_error_is_kept_with_its_place_and_without_secrets(tmp_path: Path) -> None:

@@ -39,6 +39,16 @@ async def test_a_new_machine_is_well(tmp_path: Path) -> None:
     assert found["trust"].level == "good"
 
 
+async def test_an_agent_folder_that_cannot_be_used_is_all_there_is_to_say(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.write(".pi/agent", "a file")
+
+    found = await machine.examine()
+
+    assert list(found) == ["pi", "agent folder"]
+    assert found["agent folder"].level == "broken"
+
+
 async def test_providers_with_credentials_are_named_and_no_value_is_shown(tmp_path: Path) -> None:
     machine = Machine(tmp_path, GROQ_API_KEY="very-secret")
     machine.write(".pi/agent/auth.json", '{"openai": {"type": "api_key", "key": "also-secret"}}')

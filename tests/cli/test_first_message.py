@@ -28,13 +28,15 @@ def test_nothing_at_all_is_no_prompt(tmp_path: Path) -> None:
     assert prompts(tmp_path, piped="  \n") == []
 
 
-def test_what_is_piped_and_attached_comes_first_with_room_between(tmp_path: Path) -> None:
+def test_what_is_piped_and_attached_comes_first_with_room_after_what_is_piped(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.txt").write_text("content\n")
 
     said = prompts(tmp_path, "ask", "later", files=("a.txt",), piped="piped\n")
 
     assert said == [
-        Prompt(text=f'piped\n\n<file name="{tmp_path}/a.txt">\ncontent\n\n</file>\n\nask'),
+        Prompt(text=f'piped\n\n<file name="{tmp_path}/a.txt">\ncontent\n\n</file>\nask'),
         Prompt(text="later"),
     ]
 
@@ -44,7 +46,7 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path) -> None:
     (tmp_path / "home" / "a").write_bytes(b"\xff")
 
     assert prompts(tmp_path, files=("~/a",)) == [
-        Prompt(text=f'<file name="{tmp_path}/home/a">\n\ufffd\n</file>')
+        Prompt(text=f'<file name="{tmp_path}/home/a">\n\ufffd\n</file>\n')
     ]
 
 
@@ -59,7 +61,7 @@ def test_a_picture_is_seen_and_a_large_one_comes_with_its_size(tmp_path: Path) -
     assert [image.mime_type for image in said.images] == ["image/png", "image/png"]
     assert said.text == (
         f'<file name="{tmp_path}/small.png"></file>\n<file name="{tmp_path}/large.png"></file>'
-        "\n\nlook\n\n[Image: original 4000x10, displayed at 2000x5."
+        "\nlook\n\n[Image: original 4000x10, displayed at 2000x5."
         " Multiply coordinates by 2.00 to map to original image.]"
     )
 

@@ -13,6 +13,9 @@ from bench.exchanges import Exchange
 from bench.mock_process import MockProcess
 from tests.cli.program import ODD, PATIENCE, Program
 
+FULL = Path("/dev/full")
+"""A device that takes nothing, as a full disk does."""
+
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
 
@@ -61,6 +64,20 @@ def test_a_failure_is_told_on_standard_error_and_ends_with_1(cli: Program) -> No
 
     assert (ended.code, ended.out) == (1, "")
     assert "broken" in ended.err and "Traceback" not in ended.err
+
+
+@pytest.mark.trap(257)
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
+@pytest.mark.parametrize("words", [("-p",), ("--mode", "json")])
+def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
+    cli: Program, words: tuple[str, ...]
+) -> None:
+    with FULL.open("wb") as full:
+        child = cli.start(*words, "--model", "mock/echo-3", "hello", stdout=full)
+        _, told = child.communicate(b"", timeout=60)
+
+    assert child.returncode == 1
+    assert told.decode() == "Error: Cannot write the output: No space left on device\n"
 
 
 def test_json_mode_tells_every_event_and_its_exit_code_tells_a_failure(cli: Program) -> None:

@@ -80,3 +80,24 @@ def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
         ada.sees("Resume")
         ada.types("\x1b")
         ada.types("\x04")
+
+
+def test_a_session_that_is_not_there_ends_the_program_and_is_told_behind_it(
+    tmp_path: Path,
+) -> None:
+    with person(known(tmp_path), "--session", "no-such-id") as ada:
+        ada.sees("No session found matching 'no-such-id'")
+        assert ada.ends() == 1
+
+
+def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with person(cli, *TOUR, "hello there") as ada:
+        ada.sees("That was the tour")
+        with person(cli, *TOUR, "--continue") as bob:
+            bob.sees("Open a fork of the session?")
+            bob.types("\r")
+            bob.sees("That was the tour")
+            assert (bob.leaves(), ada.leaves()) == (0, 0)
+    files = list((cli.agent_dir / "sessions").rglob("*.jsonl"))
+    assert len(files) == 2

@@ -73,6 +73,19 @@ def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> No
     assert "embedded null byte" in (agent_dir / "pi.log").read_text()
 
 
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / ("x" * 300))
+    program = Program(tmp_path / "home", tmp_path, {"PI_CODING_AGENT_DIR": nowhere})
+
+    code, _, told = program.run("-p", "--model", "demo/tour", "hi")
+
+    problem, end = told.splitlines()[-2:]
+    assert (code, end) == (1, "PI_DEBUG=1 shows where it comes from.")
+    assert problem.startswith("Error: ")
+    assert nowhere in problem
+    assert "Traceback" not in told
+
+
 def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
     plain = Program.below(tmp_path).run("--mode", "x")
     debug = Program(tmp_path / "home", tmp_path, {"PI_DEBUG": "1"}).run("--mode", "x")

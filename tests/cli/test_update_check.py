@@ -132,9 +132,10 @@ async def test_who_does_not_want_it_is_left_alone(tmp_path: Path, name: str) -> 
         assert (index.asked, asking.newer(), asking.allowed) == ([], None, False)
 
 
-async def test_a_damaged_memory_is_forgotten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [b"{", b'{"latest": "\xff"}'])
+async def test_a_damaged_memory_is_forgotten(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / ".pi" / "agent").mkdir(parents=True)
-    (tmp_path / ".pi" / "agent" / "update-check.json").write_text("{")
+    (tmp_path / ".pi" / "agent" / "update-check.json").write_bytes(damage)
 
     assert check(tmp_path, "").newer() is None
 

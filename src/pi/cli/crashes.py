@@ -13,10 +13,14 @@ log = logging.getLogger(__name__)
 
 
 def keep_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
-    """Write where ``problem`` comes from into the log of the agent directory; gives its path."""
+    """Write where ``problem`` comes from into the log of the agent directory; gives its path.
+
+    ``OSError`` or ``PiError`` if there can be none.
+    """
     folder = agent_directory(environ)
     end = start_log(folder, environ)
     try:
+        (folder / NAME).open("a").close()  # the log would not say that it cannot be written
         log.error("The program ended unexpectedly.", exc_info=problem)
     finally:
         end()

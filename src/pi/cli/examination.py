@@ -69,6 +69,9 @@ class Finding(Record):
 async def examine(host: Host, cwd: Path) -> list[Finding]:
     """Look at everything; only the update check, if it is allowed, asks anybody."""
     findings = [_python(), *_agent_dir(host)]
+    there = os.access(host.agent_dir, os.F_OK)
+    if there and not os.access(host.agent_dir, os.R_OK | os.X_OK):
+        return findings  # nothing else can be known
     settings, trusted, of_trust = _settings(host, cwd)
     findings += of_trust
     findings += _settings_problems(settings)
@@ -90,7 +93,7 @@ def _python() -> Finding:
 
 def _agent_dir(host: Host) -> Iterator[Finding]:
     folder, topic = host.agent_dir, "agent folder"
-    if not folder.exists():
+    if not os.access(folder, os.F_OK):  # Path.exists raises where it may not look
         text = f"{folder} does not exist yet; it is made when there is something to keep"
         yield Finding(level="note", topic=topic, text=text)
         return

@@ -136,7 +136,7 @@ def _settings(agent_dir: Path) -> dict[str, object]:
     """The person's settings; whoever needs them says what is wrong with them."""
     try:
         return msgspec.json.decode((agent_dir / "settings.json").read_bytes(), type=dict)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
 
 

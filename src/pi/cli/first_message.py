@@ -21,7 +21,7 @@ def assembled_prompts(
     """Everything that is to be said, in order; the first one brings what was piped and attached."""
     attached = [_attached(name, cwd, home) for name in files]
     first, *later = messages or ("",)
-    parts = (piped.strip(), "".join(prompt.text for prompt in attached).rstrip("\n"), first)
+    parts = (piped.strip(), "".join(prompt.text for prompt in attached) + first)
     notes = "".join(note for prompt in attached for note in prompt.notes)
     text = "\n\n".join(part for part in parts if part) + notes
     images = tuple(image for prompt in attached for image in prompt.images)

@@ -98,6 +98,9 @@ async def _run(
         await built.session.close()
         choice.remember(built.session.facts.file, built.session.cwd, host.clock)
         await output.close()
+    if output.failure is not None:
+        complain(f"Error: Cannot write the output: {output.failure.strerror}")
+        return 1
     # Why a session could not be kept was told when it happened.
     return code or int(built.session.facts.problem is not None)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
 from pi.cli.signals import Signalled, until_signal
@@ -42,6 +43,7 @@ def run(
     if arguments.switch("offline"):
         environ = {**environ, "PI_OFFLINE": "1"}
     home = Path(environ.get("HOME") or Path.home())
+    tui_mode = arguments.text("tui_mode")
     start = Start(
         load=phase("session:load")(_load),
         open=lambda opening: _open(arguments, environ, opening, when_ready),
@@ -53,6 +55,7 @@ def run(
         agent_dir=agent_directory(environ),
         clock=SystemClock(),
         theme=arguments.text("use_theme"),
+        fullscreen=None if tui_mode is None else tui_mode == "fullscreen",
         verbose=arguments.switch("verbose"),
         system=sys.platform,
     )
@@ -60,9 +63,27 @@ def run(
         hint = asyncio.run(until_signal(app.run(start)))
     except Signalled as ended:
         return 128 + ended.number
+    except PiError as problem:
+        return _without_session(problem)
     if hint:
         sys.stdout.write(f"{hint}\n")
     return 0
+
+
+def _without_session(problem: PiError) -> int:
+    """The exit code when there is no session to talk in; others tell what is not told here."""
+    from pi.cli.session_choice import Declined
+    from pi.cli.standard_streams import complain
+    from pi.coding.session.errors import NoMatchingSession
+
+    match problem:
+        case Declined():
+            return 0
+        case NoMatchingSession():
+            complain(problem.message)  # without "Error:", as the original does it
+            return 1
+        case _:
+            raise problem
 
 
 def _load() -> None:
@@ -98,8 +119,7 @@ async def _open(
         opening.report(warning)
     prompts = prompts_of(arguments)
     with phase("session:open"):
-        assembled = partial(_assembled, arguments, host, cwd, opening)
-        built, choice = await _confirmed(assembled, opening)
+        built, choice = await _chosen(arguments, host, cwd, opening)
     if arguments.undecided:
         arguments = await _decided(arguments, built)
         prompts = prompts_of(arguments)
@@ -144,6 +164,7 @@ async def _assembled(
         persistent=not arguments.switch("no_session"),
         ask_trust=opening.ask_trust,
         mode="tui",
+        on_stall=opening.on_stall,
     )
     return await assemble(cwd, host, session_options(arguments), parts), choice
 
@@ -173,6 +194,31 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
         raise _Unanswered(question)
 
     return confirm
+
+
+async def _chosen(
+    arguments: Arguments, host: Host, cwd: Path, opening: Opening
+) -> tuple[Assembled, SessionChoice]:
+    """The session; if somebody else has it open, a fork of it for who wants one."""
+    from pi.cli.session_choice import KEPT, Declined
+    from pi.coding.session.errors import SessionInUse
+
+    try:
+        return await _confirmed(partial(_assembled, arguments, host, cwd, opening), opening)
+    except SessionInUse as busy:
+        from pi.modes.interactive.dialogs.questions import confirm
+
+        if not await confirm(
+            opening.ui,
+            "Open a fork of the session?",
+            f"{busy.message} A fork goes on from the same point in a file of its own.",
+            yes="Open a fork",
+            no="Leave",
+        ):
+            raise Declined("") from busy
+        others = {name: value for name, value in arguments.options.items() if name not in KEPT}
+        forking = replace(arguments, options={**others, "fork": str(busy.path)})
+        return await _assembled(forking, host, cwd, opening, ())
 
 
 async def _confirmed(

@@ -53,12 +53,15 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
 def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
     gc.disable()  # what modules leave behind is no garbage: looking for some is a tenth of a start
     try:
-        from pi.modes.phases import phase  # everything costs more to import than --version
+        from pi.cli.quick_imports import quick_imports  # all of it costs more than --version
 
-        with phase("cli:load:dispatch"):
-            from pi.cli.dispatch import dispatch
+        with quick_imports():
+            from pi.modes.phases import phase
 
-        return dispatch(words, environ)
+            with phase("cli:load:dispatch"):
+                from pi.cli.dispatch import dispatch
+
+            return dispatch(words, environ)
     finally:
         gc.enable()
 
@@ -67,9 +70,10 @@ def _told(problem: Exception, environ: Mapping[str, str]) -> str:
     """What a person reads: what happened, and what to do next on a line of its own."""
     message = getattr(problem, "message", None)
     if message is None:
-        return (
-            f"Error: {problem!r}\n{_kept(problem, environ)}PI_DEBUG=1 shows where it comes from.\n"
-        )
+        what = repr(problem)
+        if isinstance(problem, OSError) and problem.filename:
+            what = f"{problem.strerror}: {problem.filename}"
+        return f"Error: {what}\n{_kept(problem, environ)}PI_DEBUG=1 shows where it comes from.\n"
     hint = getattr(problem, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
 

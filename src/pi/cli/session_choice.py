@@ -19,7 +19,7 @@ from pi.coding.session.breadcrumbs import (
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session
 
-_KEPT = ("fork", "session", "session_id", "continue")
+KEPT = ("fork", "session", "session_id", "continue")
 """Options that mean a session which there is already."""
 
 
@@ -47,7 +47,7 @@ class SessionChoice:
 
     def open(self, shelf: Shelf) -> SessionLog:
         """The session; a new one, unless another is asked for."""
-        if not any(name in self._arguments.options for name in _KEPT):
+        if not any(name in self._arguments.options for name in KEPT):
             return new_session(shelf)
         return self._kept(shelf)
 

@@ -37,9 +37,7 @@ def session_themes(
     packages = find_packages(layers_of(workspace.settings, host.agent_dir, workspace.cwd))
     places += [place.path for place in packages.places("themes")]
     found = _files((*places, *of_extensions))
-    return named + [
-        path for path in found if all(each.admits(path, path.parent.parent) for each in lists)
-    ]
+    return named + [path for path in found if all(each.admits(path, path.parent) for each in lists)]
 
 
 def _selection(workspace: Workspace, scope: str, base: Path) -> Selection:

@@ -115,8 +115,8 @@ class UpdateCheck:
     def _known(self) -> Known:
         try:
             return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=Known)
-        except (PiError, msgspec.MsgspecError):  # it can be asked again
-            return Known()
+        except (PiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return Known()  # it can be asked again
 
     def _keep(self, latest: str, asked_ms: int) -> None:
         known = self._known()

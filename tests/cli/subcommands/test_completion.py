@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -43,24 +45,28 @@ def test_the_shell_must_be_one_that_is_known(words: list[str], capsys: Captured)
         ("--mode ''", {"text", "json", "rpc"}),
         ("-p --thinking x", {"xhigh"}),
         ("auth l", {"login", "logout"}),
-        ("completion ''", {"bash", "zsh", "fish", "-h", "--help"}),
-        ("-p @some", {"@some file.txt"}),
+        ("completion ''", {"bash", "zsh", "fish"}),
+        ("auth check --pro", {"--provider"}),
+        ("auth check ''", {"folder", "some file.txt"}),
+        ("-p @some", {r"@some\ file.txt"}),
+        ("-p @fo", {"@folder/"}),
+        ("-p '@\"so'", set()),
         ("-p some", {"some file.txt"}),
-        ("--session-dir fo", {"folder"}),
+        ("--session-dir ''", {"folder"}),
         ("--api-key ''", set()),
+        ("install --lo", {"--local"}),
     ],
 )
 def test_bash_offers_what_fits(
     tmp_path: Path, program: Find, typed: str, offered: set[str]
 ) -> None:
-    (tmp_path / "some file.txt").touch()
-    (tmp_path / "folder").mkdir()
+    folder = furnished(tmp_path)
     ask = f"{bash()}\nCOMP_WORDS=(pi {typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _pi\n"
     ask += 'printf "%s\\n" "${COMPREPLY[@]}"\n'
 
     finished = subprocess.run(
         [program("bash", "what bash offers"), "-u", "-c", ask],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
@@ -68,6 +74,102 @@ def test_bash_offers_what_fits(
 
     assert finished.stderr == ""
     assert set(finished.stdout.splitlines()) - {""} == offered
+
+
+def test_in_bash_an_attached_file_is_one_word(program: Find) -> None:
+    ask = f'COMP_WORDBREAKS=$" @=:"\n{bash()}\nprintf %s "$COMP_WORDBREAKS"'
+
+    finished = subprocess.run(
+        [program("bash", "the words of bash"), "-c", ask], capture_output=True, check=False
+    )
+
+    assert finished.stdout == b" =:"
+
+
+OFFERED = [
+    ("--mo", {"--mode", "--model", "--models"}),
+    ("se", {"sessions"}),
+    ("-n", {"-n", "-na", "-nbt", "-nc", "-ne", "-np", "-ns", "-nt"}),
+    ("--mode ", {"text", "json", "rpc"}),
+    ("-p --thinking x", {"xhigh"}),
+    ("--model m --th", {"--theme", "--thinking"}),
+    ("auth l", {"login", "logout"}),
+    ("auth check --pro", {"--provider"}),
+    ("completion ", {"bash", "zsh", "fish"}),
+    ("install --lo", {"--local"}),
+    ("-p some", {"some file.txt"}),
+    ("--session-dir ", {"folder"}),
+    ("--api-key ", set()),
+]
+"""What is typed behind ``pi``, and what both zsh and fish offer then."""
+
+ZSH = r"""
+zmodload zsh/zpty || exit 1
+zpty -b shell "zsh -f -i"
+zpty -w shell "PS1=; unsetopt beep; autoload -Uz compinit; compinit -u -D; source $1"
+zpty -w shell 'compadd () {
+    typeset -a hits
+    [[ " $@ " == *" -[OAD] "* ]] || builtin compadd -A hits "$@"
+    for hit in $hits; do print -r -- "<hit>${(Q)hit}</hit>"; done
+    builtin compadd "$@"
+}'
+zpty -w shell '_offer () { zle complete-word; print -r -- "<do""ne>"; }; zle -N _offer'
+zpty -w shell 'bindkey "^I" _offer; print -r -- "<rea""dy>"'
+zpty -r shell answer "*<ready>*" || exit 2
+zpty -w -n shell "pi $2"$'\t'
+zpty -r shell answer "*<done>*" || exit 3
+print -r -- "$answer"
+"""
+"""Prints what a zsh offers that has read the script ``$1``, when ``pi $2`` and Tab are typed."""
+
+
+@pytest.mark.parametrize(("typed", "offered"), [*OFFERED, ("-p @some", {"some file.txt"})])
+def test_zsh_offers_what_fits(tmp_path: Path, program: Find, typed: str, offered: set[str]) -> None:
+    shell, folder = program("zsh", "what zsh offers"), furnished(tmp_path)
+    (tmp_path / "script").write_text(zsh())
+
+    finished = subprocess.run(
+        [shell, "-f", "-c", ZSH, "zsh", tmp_path / "script", typed],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert set(re.findall("<hit>(.*?)</hit>", finished.stdout)) == offered
+
+
+@pytest.mark.parametrize(("typed", "offered"), [*OFFERED, ("-p @some", {"@some file.txt"})])
+def test_fish_offers_what_fits(
+    tmp_path: Path, program: Find, typed: str, offered: set[str]
+) -> None:
+    shell, folder = program("fish", "what fish offers"), furnished(tmp_path)
+    (tmp_path / "script").write_text(fish())
+    ask = f"source {tmp_path / 'script'}; complete -C 'pi {typed}'"
+
+    finished = subprocess.run(
+        [shell, "--no-config", "-c", ask],
+        cwd=folder,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    lines = finished.stdout.splitlines()
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert {line.partition("\t")[0].removesuffix("/") for line in lines} == offered
+
+
+def furnished(tmp_path: Path) -> Path:
+    """A folder with a file and a folder in it."""
+    place = tmp_path / "place"
+    (place / "folder").mkdir(parents=True)
+    (place / "some file.txt").touch()
+    return place
 
 
 def test_the_script_for_zsh_completes_at_its_first_use_from_a_folder_of_fpath() -> None:

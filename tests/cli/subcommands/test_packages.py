@@ -114,6 +114,13 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
     assert pi("remove", "-l", "../pk") == (0, "Removed ../pk\n", "")
 
 
+def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Say, tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+
+    assert pi("install", "-l", "../pk")[2].startswith("The project is not trusted: ")
+    assert pi("install", "-l", "../pk", "-a")[2] == ""
+
+
 def test_packages_are_updated_and_a_failure_stops_nobody(
     pi: Say, npm: FakeNpm, tmp_path: Path
 ) -> None:

@@ -23,32 +23,48 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 def bash() -> str:
     """A script to be evaluated by bash."""
-    cases = "\n".join(
-        f"        {command.name}) words={_quoted(_words(command))} ;;" for command in _listed()
-    )
+    cases = "\n".join(_bash_case(command) for command in _listed())
     return f"""\
 # Completion of pi for bash: eval "$(pi completion bash)"
+COMP_WORDBREAKS=${{COMP_WORDBREAKS//@/}}  # @file is one word
 _pi_files() {{
     local IFS=$'\\n'
     COMPREPLY=($(compgen "$@"))
 }}
+_pi_attached() {{
+    local at
+    _pi_files -f -- "$1"
+    compopt +o filenames 2>/dev/null  # to readline, @ would be a part of the name
+    for at in "${{!COMPREPLY[@]}}"; do
+        if [[ -d ${{COMPREPLY[at]}} ]]; then
+            compopt -o nospace 2>/dev/null
+            printf -v COMPREPLY[at] '@%q/' "${{COMPREPLY[at]}}"
+        else
+            printf -v COMPREPLY[at] '@%q' "${{COMPREPLY[at]}}"
+        fi
+    done
+}}
 _pi() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
-    local command=${{COMP_WORDS[1]}} words
+    local flags words=
     COMPREPLY=()
     case $before in
 {_bash_values()}
     esac
-    if [[ $word == @* ]]; then
-        _pi_files -P @ -f -- "${{word#@}}"
+    case $word in
+        @[\\"\\']*) return ;;  # a word that begins with a quote after the @ stays as typed
+        @*) _pi_attached "${{word#@}}"; return ;;
+    esac
+    case ${{COMP_WORDS[1]}} in
+{cases}
+        *) flags={_quoted(" ".join(_names(FLAGS)))} ;;
+    esac
+    if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "$flags" -- "$word"))
         return
     fi
-    case $command in
-{cases}
-        *) words={_quoted(" ".join(_names(FLAGS)))}
-            ((COMP_CWORD == 1)) && words="$words {" ".join(c.name for c in _listed())}" ;;
-    esac
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    ((COMP_CWORD == 1)) && words={_quoted(" ".join(c.name for c in _listed()))}
+    ((COMP_CWORD <= 2)) && COMPREPLY=($(compgen -W "$words" -- "$word"))
     ((${{#COMPREPLY[@]}})) || _pi_files -f -- "$word"
 }}
 complete -o filenames -F _pi pi
@@ -134,13 +150,14 @@ def _names(flags: Iterable[Flag]) -> Iterator[str]:
     return (name for flag in flags for name in (flag.short, flag.name) if name)
 
 
-def _words(command: Command) -> str:
-    return " ".join((*command.actions, *_names(command.flags)))
-
-
 def _quoted(text: str) -> str:
     """A word of all three shells."""
     return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _bash_case(command: Command) -> str:
+    flags, words = " ".join(_names(command.flags)), " ".join(command.actions)
+    return f"        {command.name}) flags={_quoted(flags)} words={_quoted(words)} ;;"
 
 
 def _bash_values() -> str:
@@ -167,7 +184,7 @@ def _zsh_command(command: Command) -> Iterator[str]:
     if command.actions:
         yield _quoted(f"2:action:({' '.join(command.actions)})")
     yield from _zsh_options(command.flags)
-    yield "'*:: :_files'"
+    yield "'*: :_files'"
 
 
 def _zsh_options(flags: Iterable[Flag]) -> Iterator[str]:
@@ -189,10 +206,12 @@ def _fish_rows(flags: Iterable[Flag]) -> Iterator[str]:
     for flag in flags:
         parts = [f"-l {flag.name.removeprefix('--')}", f"-d {_quoted(flag.help)}"]
         if flag.short:
-            short = flag.short.removeprefix("-")
-            parts.insert(0, f"-s {short}" if len(short) == 1 else f"-o {short}")
+            # Not -s, also for one letter: to that, -nc would be -n with the value c.
+            parts.insert(0, f"-o {flag.short.removeprefix('-')}")
         if flag.values:
             parts.append(f"-x -a {_quoted(' '.join(flag.values))}")
+        elif flag.completes == "folder":
+            parts.append("-x -a '(__fish_complete_directories)'")
         elif flag.kind not in ("switch", "optional"):
             parts.append("-r" if flag.completes else "-x")
         yield " ".join(parts)

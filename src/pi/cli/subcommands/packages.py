@@ -23,7 +23,13 @@ from pi.coding.packages.discovery import (
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
 from pi.coding.packages.filters import matches
-from pi.coding.packages.overview import config_lines, list_lines, source_name, update_line
+from pi.coding.packages.overview import (
+    config_lines,
+    list_lines,
+    resource_note,
+    source_name,
+    update_line,
+)
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.self_update import update_command
 from pi.coding.packages.source import parse_source, without_password
@@ -83,19 +89,25 @@ class _Desk:
     async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> _Desk:
         """Decide about trust, then read what trust allows."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        trust = await decide_trust(
-            cwd,
-            TrustStore(host.agent_dir / "trust.json", clock=host.clock),
-            home=host.home,
-            bus=Bus(),
-            flag=approve,
-            default=settings.values.default_project_trust,
-        )
-        if trust.trusted:
+        desk = cls(host, cwd, settings, trusted=False)
+        desk.trusted = await desk.decide(approve=approve)
+        if desk.trusted:
             settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
         for warning in settings.warnings:
             complain(f"Warning: {warning}")
-        return cls(host, cwd, settings, trusted=trust.trusted)
+        return desk
+
+    async def decide(self, *, approve: bool | None) -> bool:
+        """Whether the project, with what is in it now, is trusted."""
+        trust = await decide_trust(
+            self.cwd,
+            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
+            home=self.host.home,
+            bus=Bus(),
+            flag=approve,
+            default=self._settings.values.default_project_trust,
+        )
+        return trust.trusted
 
     def store(self, scope: Scope) -> PackageStore:
         """Where packages of a scope are installed."""
@@ -131,7 +143,8 @@ async def _install(desk: _Desk, arguments: Arguments) -> None:
     _say([f"Installing {without_password(text)}..."])
     await desk.store(scope).install(text, desk.cwd)
     _say([f"Installed {without_password(text)}"])
-    if scope == "project" and not desk.trusted:
+    # Asked again: what was written just now may be the first thing here that needs trust.
+    if scope == "project" and not await desk.decide(approve=_approve(arguments)):
         complain("The project is not trusted: its packages are used once it is, or with --approve.")
 
 
@@ -220,7 +233,12 @@ async def _configure(desk: _Desk, arguments: Arguments) -> None:
         case ():
             there = [each for each in desk.configured() if each.installed]
             packages = [open_package(each, _warn) for each in there]
-            _say(config_lines(packages) if packages else ["No packages installed."])
+            if not packages:
+                _say(["No packages installed."])
+            elif sys.stdin.isatty() and sys.stdout.isatty():
+                await _choose_on_screen(desk, arguments, packages)
+            else:
+                _say(config_lines(packages))
         case ("on" | "off" as wish, text, *names) if names:
             package = open_package(desk.find(text), _warn)
             for name in names:
@@ -232,24 +250,52 @@ async def _configure(desk: _Desk, arguments: Arguments) -> None:
             )
 
 
+async def _choose_on_screen(desk: _Desk, arguments: Arguments, packages: list[Package]) -> None:
+    from pi.modes.interactive.resource_choice import Resource, choose_resources
+    from pi.tui.process_terminal import ProcessTerminal  # POSIX
+
+    offered = [(package, kind, path) for package in packages for kind, path in _offered(package)]
+
+    def row(package: Package, kind: Kind, path: str) -> Resource:
+        about = f"{kind} of {source_name(package.configured)} ({package.configured.scope})"
+        about += resource_note(kind, path)
+        return Resource(path=path, about=about, is_on=path in package.chosen.get(kind, ()))
+
+    async def switch(place: int, *, on: bool) -> None:
+        package, kind, path = offered[place]
+        await _toggle(desk, arguments, package, kind, path, on=on)
+
+    await choose_resources(
+        [row(*each) for each in offered],
+        switch,
+        ProcessTerminal(env=desk.host.environ),
+        environ=desk.host.environ,
+        agent_dir=desk.host.agent_dir,
+    )
+
+
 async def _switch(
     desk: _Desk, arguments: Arguments, package: Package, name: str, *, on: bool
+) -> None:
+    meant = [(kind, path) for kind, path in _offered(package) if matches(name, path)]
+    if not meant:
+        raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
+    for kind, path in meant:
+        await _toggle(desk, arguments, package, kind, path, on=on)
+        _say([f"[{'x' if on else ' '}] {kind:10} {path}"])
+
+
+async def _toggle(
+    desk: _Desk, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
 ) -> None:
     scope = "project" if arguments.switch("local") else package.configured.scope
     if scope == "project" and not desk.trusted:
         raise PackageProblem("The project is not trusted.", hint="Trust it, or use --approve.")
-    meant = _meant(package, name)
-    if not meant:
-        raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
-    for kind, path in meant:
-        await desk.store(scope).toggle(package, kind, path, on=on)
-        _say([f"[{'x' if on else ' '}] {kind:10} {path}"])
+    await desk.store(scope).toggle(package, kind, path, on=on)
 
 
-def _meant(package: Package, name: str) -> list[tuple[Kind, str]]:
-    """The resources that a name, a folder or a pattern means."""
-    offered = [(kind, path) for kind in KINDS for path in package.offered.get(kind, ())]
-    return [(kind, path) for kind, path in offered if matches(name, path)]
+def _offered(package: Package) -> list[tuple[Kind, str]]:
+    return [(kind, path) for kind in KINDS for path in package.offered.get(kind, ())]
 
 
 # --------------------------------------------------------------------------------------------------
