@@ -50,6 +50,23 @@ async def test_a_plain_turn_is_told_in_the_recorded_order() -> None:
     assert stage.roles == ["system", "user", "assistant:stop"]
 
 
+async def test_every_message_but_the_models_may_be_another_before_it_is_kept() -> None:
+    stage = Stage(says("t", *peeks("A")), says("done"), tools=[peek])
+
+    async def shout(message: AgentMessage) -> AgentMessage:
+        if isinstance(message, SystemMessage):
+            return message
+        return replace(message, content=(Text(text=message.content[0].text.upper()),))
+
+    stage.agent.finish = shout
+    await stage.agent.prompt("go")
+
+    said = stage.agent.state.messages[1:]
+    assert [message.content[0].text for message in said] == ["GO", "t", "SEEN A", "done"]
+    turns = [event for event in stage.events if isinstance(event, TurnEnd)]
+    assert turns[0] == TurnEnd(message=said[1], tool_results=(said[2],))
+
+
 async def test_a_run_tells_at_its_end_what_it_has_added() -> None:
     stage = Stage(says("t", *peeks("A")), says("done"), says("again"), tools=[peek])
 

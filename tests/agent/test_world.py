@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.agent.conversation import MemoryConversation
+from pi.agent.conversation import MemoryConversation, as_it_is
 from pi.agent.events import AgentEvent, EntryAppended
 from pi.agent.inbox import Inbox
 from pi.agent.open_answer import OpenAnswer
@@ -38,6 +38,7 @@ async def test_drafts_go_into_the_log_and_public_ones_are_told() -> None:
         request=lambda: Request(model=FAUX_MODEL, thinking="off", messages=(), tools=()),
         tools=dict,
         changes=tuple,
+        finish=as_it_is,
         policies=(),
         emit=emit,
         clock=clock,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,24 @@ async def test_the_flat_functions_work_on_one_shared_collection(
 
     assert compat.get_model("faux", "faux") is None
     await compat.reset()
+
+
+def test_the_old_names_of_the_package_lead_here_with_one_line_of_warning() -> None:
+    script = (
+        "from pi.ai import get_model, stream, EventStream\n"
+        "from pi.ai import complete_simple, compat\n"
+        "assert (get_model, stream, complete_simple)"
+        " == (compat.get_model, compat.stream, compat.complete_simple)\n"
+        "from pi.ai.stream import EventStream as same\n"
+        "assert EventStream is same\n"
+        "from pi.ai import nothing\n"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    lines = [line for line in ran.stderr.splitlines() if "Warning" in line]
+    assert lines == [
+        "<string>:1: FutureWarning: get_model of pi.ai is now in pi.ai.compat;"
+        " better use pi.ai.factory.create_models"
+    ]
+    assert "ImportError: cannot import name 'nothing' from 'pi.ai'" in ran.stderr

@@ -11,9 +11,11 @@ from pi.agent.conversation import (
     AgentMessage,
     Conversation,
     Convert,
+    Finish,
     MemoryConversation,
     Projection,
     Transform,
+    as_it_is,
 )
 from pi.agent.declaring import Prompt, changes, whole
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
@@ -99,6 +101,8 @@ class Agent:
         self.system_prompt: Prompt = system_prompt
         self.tools = tuple(tools)
         self.policies = tuple(policies)
+        self.finish: Finish = as_it_is
+        """Asked about every message but the model's, before it is kept."""
         self.inbox = Inbox(steering=steering_mode, follow_up=follow_up_mode)
         self._conversation: Conversation = (
             MemoryConversation() if conversation is None else conversation
@@ -284,6 +288,7 @@ class Agent:
             request=self._request,
             tools=lambda: {tool.name: tool for tool in self.tools},
             changes=self._changes,
+            finish=self.finish,
             policies=tuple(self.policies),
             emit=self._listeners.tell,
             clock=self._clock,

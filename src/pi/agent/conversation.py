@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
@@ -31,7 +31,15 @@ It is called with what is new; what it makes of two parts must be what it makes 
 Transform: TypeAlias = Callable[[Sequence[AgentMessage]], Sequence[AgentMessage]]
 """Chooses or changes what of the log is shown, before it is converted."""
 
+Finish: TypeAlias = Callable[[AgentMessage], Awaitable[AgentMessage]]
+"""What is kept in the place of a message that the model has not made; of the same role."""
+
 _KNOWN = (SystemMessage, UserMessage, AssistantMessage, ToolResultMessage)
+
+
+async def as_it_is(message: AgentMessage) -> AgentMessage:
+    """The message itself: nobody wants another one in its place."""
+    return message
 
 
 class Conversation(Protocol):

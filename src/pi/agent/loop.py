@@ -118,8 +118,7 @@ class Loop:
         with world.abort.stopping(batch.cancel):
             turn.results = tuple(await batch.run())
         turn.terminated, turn.next = batch.terminates, batch.next
-        for result in turn.results:
-            await self._deliver(result)
+        turn.results = tuple([await self._deliver(result) for result in turn.results])
 
     async def _break_off(self, bug: Exception) -> Turn:
         """End a turn that failed with an answer that says so."""
@@ -158,13 +157,15 @@ class Loop:
         while not self._world.abort.wanted and (message := next(queue, None)) is not None:
             yield message
 
-    async def _deliver(self, message: AgentMessage) -> None:
-        """Put a message that is already whole into the log and tell it."""
+    async def _deliver(self, message: AgentMessage) -> AgentMessage:
+        """Put a message that is already whole into the log and tell it; gives what was put."""
         if self._world.inbox.changed():
             await self._world.emit(self._world.inbox.update())
+        message = await self._world.finish(message)
         self._keep(message)
         await self._world.emit(MessageStart(message=message))
         await self._world.emit(MessageEnd(message=message))
+        return message
 
     def _keep(self, message: AgentMessage) -> None:
         self._world.conversation.append(message)

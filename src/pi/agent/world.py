@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pi.agent.answering import Ask
-from pi.agent.conversation import AgentMessage, Conversation
+from pi.agent.conversation import AgentMessage, Conversation, Finish
 from pi.agent.events import Emit, EntryAppended
 from pi.agent.inbox import Inbox
 from pi.agent.open_answer import OpenAnswer
@@ -30,6 +30,8 @@ class World(Record):
     tools: Callable[[], Mapping[str, AgentTool]]
     changes: Callable[[], Sequence[AgentMessage]]
     """What is new in prompt and tools and has not been said yet; told before anything else."""
+    finish: Finish
+    """Asked about every message but the model's, before it is kept."""
     policies: Sequence[Policy]
     emit: Emit
     clock: Clock

@@ -7,6 +7,8 @@ provider, no HTTP client and no catalog: those arrive with the first request.
 >>> from pi.ai.factory import create_models
 """
 
+from typing import TYPE_CHECKING
+
 from pi.ai.errors import ProviderError
 from pi.ai.events import StreamEvent
 from pi.ai.messages import (
@@ -52,3 +54,33 @@ __all__ = [
     "Usage",
     "UserMessage",
 ]
+
+_OLD = (
+    "complete",
+    "complete_simple",
+    "get_model",
+    "get_models",
+    "get_providers",
+    "register_provider",
+    "stream",
+    "stream_simple",
+)
+"""Functions that stood here once."""
+
+if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+    del globals()["stream"]  # the module of that name, which nobody asks for like this
+
+    def __getattr__(name: str) -> object:
+        if name not in _OLD:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import warnings
+
+        from pi.ai import compat
+
+        warnings.warn(
+            f"{name} of pi.ai is now in pi.ai.compat; better use pi.ai.factory.create_models",
+            FutureWarning,  # shown to whoever runs an extension that has not moved yet
+            stacklevel=2,
+        )
+        globals().update({old: getattr(compat, old) for old in _OLD})  # told once
+        return globals()[name]

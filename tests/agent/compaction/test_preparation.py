@@ -5,7 +5,7 @@ import pytest
 
 from pi.agent.compaction.carry_over import CarryOver, NextAction, Quote
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.file_operations import FileLists
+from pi.agent.compaction.file_operations import FileLists, FileOps
 from pi.agent.compaction.preparation import Preparation, Previous, prepare
 from pi.agent.compaction.prompts import Guidance
 from pi.agent.compaction.settings import CompactionSettings
@@ -43,7 +43,18 @@ def test_a_conversation_is_parted_into_history_the_beginning_of_a_turn_and_the_r
         ),
         carry_over_tokens=30,
         guidance=guidance,
+        settings=SETTINGS,
     )
+
+
+def test_a_preparation_can_be_read_by_the_names_of_the_original() -> None:
+    prepared = prepare(ITEMS, SETTINGS, window=32_000, tokens_before=1)
+
+    assert prepared.first_kept_entry_id == "7"
+    assert prepared.messages_to_summarize == tuple(item.message for item in ITEMS[:3])
+    assert prepared.turn_prefix_messages == tuple(item.message for item in ITEMS[3:6])
+    assert prepared.is_split_turn
+    assert prepared.file_ops == FileOps(read=frozenset({"a.txt"}), edited=frozenset({"b.txt"}))
 
 
 def test_a_cut_between_turns_has_no_beginning_of_a_turn() -> None:

@@ -46,6 +46,25 @@ def file_operations(items: Sequence[Item], earlier: FileLists | None = None) -> 
     )
 
 
+class FileOps(Record):
+    """Files by how they were touched, as extensions of the original know it."""
+
+    read: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+    edited: frozenset[str] = frozenset()
+    """Also those that an earlier compaction only calls modified."""
+
+
+def by_operation(items: Sequence[Item], files: FileLists) -> FileOps:
+    """``files``, of which ``items`` tell which ones were written as a whole."""
+    calls = (exchange.call for exchange in exchanges(items))
+    written = {_path(call.arguments) for call in calls if call.name == "write"}
+    modified = frozenset(files.modified_files)
+    return FileOps(
+        read=frozenset(files.read_files), written=modified & written, edited=modified - written
+    )
+
+
 def file_blocks(files: FileLists, most: int) -> str:
     """``<read-files>`` and ``<modified-files>``, one path a line, in at most ``most`` characters.
 

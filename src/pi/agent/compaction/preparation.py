@@ -13,12 +13,18 @@ from pi.agent.compaction.carry_over import (
 from pi.agent.compaction.carry_over_text import PART_OF_KEPT
 from pi.agent.compaction.cut_point import find_cut_point
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.file_operations import FileLists, file_lists, file_operations
+from pi.agent.compaction.file_operations import (
+    FileLists,
+    FileOps,
+    by_operation,
+    file_lists,
+    file_operations,
+)
 from pi.agent.compaction.items import Item, tokens_of
 from pi.agent.compaction.prompts import Guidance
 from pi.agent.compaction.settings import CompactionSettings
 from pi.agent.compaction.tokens import estimate_tokens, tokens_to_keep
-from pi.ai.messages import Json
+from pi.ai.messages import Json, Message
 from pi.base.records import Record
 
 
@@ -46,12 +52,46 @@ class Preparation(Record):
     carry_over_tokens: int = 0
     """What the carry-over may take."""
     guidance: Guidance = Guidance()
+    settings: CompactionSettings = CompactionSettings()
+
+    # As extensions of the original know it --------------------------------------------------------
+
+    @property
+    def first_kept_entry_id(self) -> str:
+        """``first_kept_id``."""
+        return self.first_kept_id
+
+    @property
+    def messages_to_summarize(self) -> tuple[Message, ...]:
+        """What the model was shown of ``history``."""
+        return _shown(self.history)
+
+    @property
+    def turn_prefix_messages(self) -> tuple[Message, ...]:
+        """What the model was shown of ``turn_prefix``."""
+        return _shown(self.turn_prefix)
+
+    @property
+    def is_split_turn(self) -> bool:
+        """Whether the cut is inside a turn."""
+        return bool(self.turn_prefix)
+
+    @property
+    def file_ops(self) -> FileOps:
+        """The files, by how they were touched."""
+        return by_operation((*self.history, *self.turn_prefix), self.files)
+
+    # ----------------------------------------------------------------------------------------------
 
     @property
     def replaced_tokens(self) -> int:
         """What will no longer be shown, the earlier summary included."""
         replaced = tokens_of(self.history) + tokens_of(self.turn_prefix)
         return replaced + estimate_tokens(self.previous_summary)
+
+
+def _shown(items: Sequence[Item]) -> tuple[Message, ...]:
+    return tuple(item.message for item in items if item.message is not None)
 
 
 def prepare(
@@ -88,4 +128,5 @@ def prepare(
         carry_over=without_visible(collected(handed_on, items), (item.id for item in kept)),
         carry_over_tokens=int(PART_OF_KEPT * keep),
         guidance=guidance or Guidance(),
+        settings=settings,
     )
