@@ -51,6 +51,29 @@ async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
     ]
 
 
+async def test_a_compaction_may_be_a_dict_with_the_names_of_the_original(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("session_before_compact")
+        def mine(event: Any, ctx: Any) -> Any:
+            preparation = event.preparation
+            return {
+                "compaction": {
+                    "summary": f"{len(preparation.messages_to_summarize)} messages",
+                    "first_kept_entry_id": preparation.first_kept_entry_id,
+                    "tokens_before": preparation.tokens_before,
+                    "details": {"mine": True},
+                }
+            }
+
+    steps = (says("one"), says("two"), says("three"))
+    async with playing(tmp_path, extension, steps=steps, settings=SMALL) as play:
+        await talk(play)
+        result = await play.session.compact("")
+
+    assert (result.summary, result.details) == ("5 messages", {"mine": True})
+    assert play.failures == []
+
+
 async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
     heard: list[Any] = []
 
@@ -106,11 +129,11 @@ async def test_an_extension_of_the_person_decides_about_trust(tmp_path: Path) ->
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("project_trust")
         def trust(event: Any, ctx: Any) -> Any:
-            asked.append(event.cwd)
+            asked.append(f"{event.cwd} {ctx.cwd} {ctx.mode} {ctx.has_ui}")
             return {"trusted": "yes"}
 
     (tmp_path / "home/project").mkdir(parents=True)
     (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
     async with playing(tmp_path, extension) as play:
         assert play.host.session.place.trusted
-        assert asked == [str(play.stage.cwd)]
+        assert asked == [f"{play.stage.cwd} {play.stage.cwd} print False"]

@@ -99,6 +99,27 @@ async def test_a_command_may_replace_the_session_and_go_on_in_the_new_one(
     assert story == ["setup 2", "new: True", "cancelled: False"]
 
 
+async def test_whoever_replaces_the_session_may_speak_in_the_new_one(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("again")
+        async def again(args: str, ctx: Any) -> None:
+            async def after(new: Any) -> None:
+                await new.send_message({"custom_type": "note", "content": "from before"})
+                await new.send_user_message("go on")
+
+            await ctx.new_session(with_session=after)
+            await ctx.send_message({"custom_type": "note", "content": "too late"})
+
+    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
+        await play.session.prompt("hello")
+        await play.session.prompt("/again")
+        said = str(play.session.messages)
+
+    places = [said.find(text) for text in ("from before", "go on", "two")]
+    assert -1 not in places and places == sorted(places)
+    assert play.failures == ["command: This handle belongs to a session that is over."]
+
+
 async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:
     story: list[Any] = []
 

@@ -64,6 +64,7 @@ async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, res
         ("WORDS = 3\n", "brings no tool"),
         (FACTORY.format(kind="def", name="read", result="where"), "the name of a built-in tool"),
         (FACTORY.format(kind="def", name="x", result="3"), "3 is no tool"),
+        ("def tools(pi): return {'name': 'x'}\n", "{'name': 'x'} is no tool"),
         ("def tools(pi): raise RuntimeError('no')\n", "RuntimeError: no"),
     ],
 )
@@ -87,4 +88,18 @@ async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
 
     assert list(session.extensions.foreign()) == [str(old)]
     assert session.extensions.host.tools() == {}
+    await session.close()
+
+
+async def test_of_two_files_with_a_tool_of_one_name_the_first_counts(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    first = stage.write(".pi/agent/tools/a.py", FUNCTION)
+    second = stage.write(".pi/agent/tools/b.py", FUNCTION)
+    stage.write("project/.pi/tools/c.py", FUNCTION)  # the project's own beats the person's
+    session = await stage.open(approve=True)
+
+    states = {Path(info.path).name: info.state for info in session.extensions.infos()}
+    assert states == {"a.py": "loaded", "b.py": "failed", "c.py": "loaded"}
+    (report,) = [text for text in stage.reports if "was not loaded" in text]
+    assert f"The tool count of {second} has the name of one in {first}." in report
     await session.close()

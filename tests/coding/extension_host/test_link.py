@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,15 @@ async def test_a_session_is_there_between_its_start_and_its_end() -> None:
     scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
     session: Any = object()
     sessions: list[Any] = []
-    link = Link(scope, lambda: sessions[0] if sessions else None)
+    start = Path("/home/ada/project")
+    link = Link(scope, lambda: sessions[0] if sessions else None, start)
 
     with pytest.raises(ExtensionError, match="no session yet"):
         _ = link.session
+    assert link.cwd == start
     sessions.append(session)
     assert link.session is session
     await scope.close()
-    with pytest.raises(StaleSession):
-        _ = link.session
+    for stale in (lambda: link.session, lambda: link.cwd):
+        with pytest.raises(StaleSession):
+            stale()

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from pi.ai.messages import AssistantMessage, Text, UserMessage
+from pi.ai.messages import AssistantMessage, SystemMessage, Text, ToolResultMessage, UserMessage
+from pi.base.records import replace
 from pi.coding.extension_host.answers import (
     BeforeAgentStartAnswer,
     Block,
@@ -79,15 +82,29 @@ def test_changes_of_a_result_add_up() -> None:
     assert (result.content, result.is_error, result.details) == ((Text(text="a"),), True, None)
 
 
-def test_only_an_answer_can_take_the_place_of_an_answer() -> None:
-    person = UserMessage(content="x")
+PERSON = UserMessage(content="x")
+RESULT = ToolResultMessage(tool_call_id="1", tool_name="x", content=())
 
-    event = MessageEndEvent(message=ANSWER)
-    assert event.answered(MessageEndAnswer(message=ANSWER)) == event
+
+@pytest.mark.parametrize("message", [ANSWER, PERSON, RESULT])
+def test_a_message_can_be_replaced_by_one_of_its_role(message: Any) -> None:
+    event = MessageEndEvent(message=message)
+
+    assert event.answered(MessageEndAnswer(message=message)) == event
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (PERSON, ANSWER),
+        (ANSWER, PERSON),
+        (RESULT, replace(RESULT, tool_call_id="2")),
+        (SystemMessage(content="a"), SystemMessage(content="b")),
+    ],
+)
+def test_nothing_else_takes_the_place_of_a_message(old: Any, new: Any) -> None:
     with pytest.raises(TypeError):
-        MessageEndEvent(message=person).answered(MessageEndAnswer(message=ANSWER))
-    with pytest.raises(TypeError):
-        MessageEndEvent(message=ANSWER).answered(MessageEndAnswer(message=person))  # type: ignore[arg-type]
+        MessageEndEvent(message=old).answered(MessageEndAnswer(message=new))
 
 
 def test_a_payload_is_replaced_only_by_a_payload() -> None:

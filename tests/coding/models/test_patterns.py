@@ -53,6 +53,11 @@ def test_half_a_name_is_enough(pattern: str, name: str) -> None:
     assert found(pattern, "anthropic", "openai") == name
 
 
+def test_within_one_provider_its_own_name_counts_least() -> None:
+    assert found("o", provider="openrouter") == "openrouter/anthropic/claude-opus-4-6"
+    assert found("openrouter", provider="openrouter") == "openrouter/qwen/qwen3:free"
+
+
 @pytest.mark.parametrize(
     "pattern", ["nope", "opus:enormous", "", "///", "claude-opus-4-6:", "pus", "ni5"]
 )

@@ -55,6 +55,13 @@ def test_a_new_session_starts_with_the_first_of_its_scope() -> None:
     assert name(wishes, "openai", "anthropic") == "openai/gpt-5-mini"
 
 
+def test_a_scope_that_nothing_fits_is_told() -> None:
+    begun = start(Wishes(scope=("zzz", "yyy/*")), "openai")
+
+    assert begun.note == "No model that can be asked fits zzz, yyy/*. Using openai/gpt-5."
+    assert start(Wishes(scope=("zzz", "gpt-5")), "openai").note == ""
+
+
 @pytest.mark.trap(285)
 def test_a_saved_default_without_credentials_is_skipped() -> None:
     wishes = Wishes(default=("anthropic", "claude-sonnet-4-5"))

@@ -80,6 +80,19 @@ def test_settings_add_folders_and_leave_single_skills_out(where: Surroundings) -
     assert names == {"same", "project", "agents", "home", "listed"}
 
 
+def test_what_was_named_and_is_not_there_is_told(where: Surroundings) -> None:
+    user = Lists(base=where.agent_dir, skills=("nowhere",))
+    wanted = Wanted(skill_paths=("/nosuch",), prompt_paths=("gone.md",))
+
+    resources = discover(wanted, replace(where, user=user))
+
+    assert [text for text in resources.warnings if "exist" in text] == [
+        "Skill /nosuch does not exist.",
+        f"Skill {where.agent_dir / 'nowhere'} does not exist.",
+        f"Prompt template {where.cwd / 'gone.md'} does not exist.",
+    ]
+
+
 def test_what_is_left_out_hides_nothing_of_its_name(where: Surroundings) -> None:
     project = Lists(base=where.cwd / ".pi", skills=("!same",), prompts=("-prompts/same.md",))
 

@@ -43,6 +43,14 @@ def test_a_template_is_named_after_its_file(tmp_path: Path) -> None:
     assert warnings == []
 
 
+def test_variables_are_hinted_at_unless_the_author_says_it_better(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Fix {{what}} in {{file}}")
+    (tmp_path / "b.md").write_text("---\nargument-hint: FILE\n---\nFix {{file}}")
+    templates, _ = found(tmp_path)
+
+    assert [each.argument_hint for each in templates] == ["<what> <file>", "FILE"]
+
+
 def test_the_first_of_one_name_counts_and_a_broken_one_is_told(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi.agent.compaction.errors import CompactionFailed
+from pi.coding.compaction.events import CompactionStart
 from pi.testing import says
 from tests.coding.runtime.stage import Stage, kinds
 
@@ -61,4 +64,27 @@ async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path)
 
     assert [point.text for point in session.facts.fork_points()] == ["while you compact"]
     assert session.facts.last_answer() == "answered"
+    await session.close()
+
+
+@pytest.mark.trap(237)
+async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c"))
+    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await stage.open()
+    await session.prompts.prompt("word " * 4000)
+    await session.prompts.prompt("word " * 4000)
+    said: list[asyncio.Task[Any]] = []
+
+    def speak(event: object) -> None:
+        if isinstance(event, CompactionStart):
+            said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
+
+    session.subscribe(speak)
+    stage.told.clear()
+    await session.compaction.compact()
+    await asyncio.gather(*said)
+
+    assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
+    assert session.facts.last_answer() == "c"
     await session.close()

@@ -25,6 +25,7 @@ from pi.coding.runtime.embedding import (
 from pi.coding.session.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import Choice
+from pi.extension import CommandContext, ExtensionAPI
 from pi.testing import FakeClock, calls, says
 from tests.coding.runtime.program import Program, add, write
 
@@ -50,6 +51,40 @@ async def test_everything_that_is_left_out_is_discovered(
         assert "Speak French." in session.prompts.sections()["project_context"]
         assert "dance" in session.prompts.sections()["skills"]
         assert session.prompts.expanded("/greet Ada") == "Say hello to Ada."
+
+
+EXTENSION = """
+def extension(pi):
+    @pi.command("{name}", description="one more")
+    async def run(args, ctx):
+        pass
+"""
+
+
+@pytest.mark.parametrize(("disabled", "found"), [(False, ["own"]), (True, [])])
+async def test_extensions_are_given_beside_those_that_are_discovered(
+    tmp_path: Path, found: list[str], *, disabled: bool
+) -> None:
+    program = Program(tmp_path, says("ok"))
+    write(program.agent_dir / "extensions" / "own.py", EXTENSION.format(name="own"))
+    write(program.cwd / "more" / "file.py", EXTENSION.format(name="file"))
+
+    def inline(pi: ExtensionAPI) -> None:
+        pi.command("inline", description="one more")(_nothing)
+
+    session = await program.session(
+        extensions=[inline],
+        additional_extension_paths=["more/file.py"],
+        disable_extension_discovery=disabled,
+    )
+    commands = [info.name for info in session.extensions.infos() if info.name != "timebox"]
+    await session.dispose()
+
+    assert sorted(commands) == sorted([*found, "file", "inline"])
+
+
+async def _nothing(args: str, ctx: CommandContext) -> None:
+    """A command that does nothing."""
 
 
 @pytest.mark.trap(261)

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pi.agent.env import MOST_OUTPUT, ExecResult
-from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
 from pi.base.processes import SpawnFailed
 from pi.coding.shell.local import Ended, LocalShell, ShellOptions
 from pi.coding.shell.spill import SpillFolder
@@ -154,81 +151,6 @@ async def test_a_missing_folder_is_told_and_not_a_crash(tmp_path: Path) -> None:
 
     with pytest.raises(SpawnFailed, match=r"the working directory .*gone does not exist"):
         await shell.run("true", output=shell.new_output(), cwd=tmp_path / "gone")
-
-
-# As an environment of the agent ------------------------------------------------------------------
-
-
-async def test_exec_gives_code_output_and_what_is_new(tmp_path: Path) -> None:
-    told: list[str] = []
-    (tmp_path / "below").mkdir()
-
-    result = await make_shell(tmp_path).exec(
-        'pwd; echo "$SIZE €" >&2; exit 3', cwd="below", env={"SIZE": "big"}, on_output=told.append
-    )
-
-    assert result == ExecResult(exit_code=3, output=f"{tmp_path}/below\nbig €\n")
-    assert "".join(told) == result.output
-
-
-async def test_exec_keeps_the_end_of_a_long_output(tmp_path: Path) -> None:
-    result = await make_shell(tmp_path).exec(f"head -c {MOST_OUTPUT + 10} /dev/zero; printf end")
-
-    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
-    assert result.output.endswith("\0end")
-
-
-@pytest.mark.parametrize(
-    ("command", "error"),
-    [
-        (
-            "echo begun; sleep 60",
-            ExecutionError(code="timed_out", message="The command was killed after 0.3 seconds."),
-        ),
-        (
-            "echo begun; kill -9 $$",
-            ExecutionError(code="killed", message="The command was ended by signal 9."),
-        ),
-    ],
-)
-async def test_exec_says_why_there_is_no_code(
-    tmp_path: Path, command: str, error: ExecutionError
-) -> None:
-    result = await make_shell(tmp_path).exec(command, timeout=0.3)
-
-    assert result == ExecResult(exit_code=None, output="begun\n", error=error)
-
-
-@pytest.mark.parametrize(
-    ("options", "cwd", "code"),
-    [
-        (ShellOptions(path="/nonexistent/bash"), "", "shell_unavailable"),
-        (ShellOptions(), "missing", "invalid_directory"),
-        (ShellOptions(path="{folder}/broken"), "", "spawn_failed"),
-    ],
-)
-async def test_exec_says_why_a_command_cannot_be_started(
-    tmp_path: Path,
-    options: ShellOptions,
-    cwd: str,
-    code: ExecutionErrorCode,
-    replace_folder: Callable[[ShellOptions], ShellOptions],
-) -> None:
-    (tmp_path / "broken").write_text("#!/nonexistent/interpreter\n")
-    (tmp_path / "broken").chmod(0o755)
-
-    with pytest.raises(ExecutionFailed) as failed:
-        await make_shell(tmp_path, options=replace_folder(options)).exec("true", cwd=cwd)
-
-    assert failed.value.error.code == code
-
-
-@pytest.fixture
-def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
-    def replaced(options: ShellOptions) -> ShellOptions:
-        return ShellOptions(path=options.path.format(folder=tmp_path))
-
-    return replaced
 
 
 async def test_a_wrapper_gets_the_whole_command_not_its_first_part(tmp_path: Path) -> None:

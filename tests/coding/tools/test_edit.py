@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tool import AgentTool, FilePreview, ToolFailed, ToolResult
-from pi.coding.tools.edit import prepare_edit
+from pi.coding.tools.edit import LARGEST, prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import Stage
 from tests.coding.tools.places import make, use
@@ -113,17 +113,26 @@ async def test_problems_of_the_file_system_are_told_as_such(
     assert failed.value.message == f"Could not edit file: {path}. Error code: {code}."
 
 
-async def test_a_pipe_is_refused_and_not_waited_for(edit: AgentTool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("pipe", "it is a device or a pipe, not a regular file"),
+        ("huge", "it is larger than 64 MiB"),
+    ],
+)
+async def test_what_might_fill_the_memory_is_not_read(
+    edit: AgentTool, tmp_path: Path, path: str, why: str
+) -> None:
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "huge").touch()
+    os.truncate(tmp_path / "huge", LARGEST + 1)
 
     with pytest.raises(ToolFailed) as failed:
-        await use(edit, path="pipe", edits=change("a", "b"))
+        await use(edit, path=path, edits=change("a", "b"))
 
-    assert failed.value.message == (
-        "Could not edit file: pipe. Cannot read pipe: it is a device or a pipe, not a regular file."
-    )
+    assert failed.value.message == f"Could not edit file: {path}. Cannot read {path}: {why}."
     assert edit.preview is not None
-    assert edit.preview({"path": "pipe", "edits": change("a", "b")}) is None
+    assert edit.preview({"path": path, "edits": change("a", "b")}) is None
 
 
 @pytest.mark.trap(117)

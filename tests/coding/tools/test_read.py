@@ -62,10 +62,13 @@ async def test_a_file_that_is_too_large_to_count_says_so(
     monkeypatch.setattr("pi.coding.files.window.MOST_SCANNED", 100_000)
     monkeypatch.setattr("pi.coding.files.window.CHUNK", 50_000)
     (tmp_path / "f").write_text("x\n" * 100_000)
+    (tmp_path / "line").write_text("x" * 200_000)
 
     text = await text_of(read, path="f")
+    line = await text_of(read, path="line")
 
     assert text.endswith("[Showing lines 1-2000 of more than 75001. Use offset=2001 to continue.]")
+    assert line.startswith("[Line 1 is more than 146.5KB, exceeds 50.0KB limit.")
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,18 @@ async def test_the_persons_default_saves_the_question(
     assert (trust.trusted, trust.source) == (trusted, "settings")
 
 
+async def test_who_always_trusts_trusts_the_directories_above_too(desk: Desk) -> None:
+    by_default = await desk.decide(default="always")
+    desk.store.decide({desk.cwd: True, desk.home: False})
+    decided_above = await desk.decide(default="always")
+    desk.store.decide({desk.cwd: False, desk.home: None})
+    decided_here = await desk.decide(default="always")
+
+    assert by_default.trusts(desk.home)
+    assert (decided_above.trusts(desk.cwd), decided_above.trusts(desk.home)) == (True, False)
+    assert (decided_here.trusts(desk.cwd), decided_here.trusts(desk.home)) == (False, False)
+
+
 async def test_trusting_for_this_session_is_not_stored(desk: Desk) -> None:
     trust = await desk.decide(choice=Choice(trusted=True, directory=desk.cwd))
 

@@ -42,6 +42,11 @@ class TreeMove(Record):
     replace_instructions: bool = False
     label: str = ""
 
+    @property
+    def entries_to_summarize(self) -> tuple[Entry, ...]:
+        """``entries``, as extensions of the original know them."""
+        return self.entries
+
 
 class TreeDecision(Record):
     """A handler's answer to ``BeforeTree``; what it leaves out stays as it was."""

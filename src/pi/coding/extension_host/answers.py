@@ -9,11 +9,11 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 import msgspec
 
 from pi.agent.env import OnOutput
-from pi.ai.messages import AssistantMessage, Image, Json, Message, Text, Usage
+from pi.ai.messages import Image, Json, Message, Text, Usage
 from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.coding.bus import Question
 from pi.coding.session.entries import Compaction, ContextEdit, Custom, CustomMessageEntry
-from pi.coding.session.messages import CustomMessage
+from pi.coding.session.messages import CustomMessage, SessionMessage
 from pi.coding.shell.user_commands import BashResult
 
 R = TypeVar("R", bound=Record)
@@ -89,9 +89,10 @@ class ContextAnswer(Record):
 
 
 class MessageEndAnswer(Record):
-    """Answer to ``message_end`` of an answer of the model."""
+    """Answer to ``message_end``."""
 
-    message: AssistantMessage
+    message: SessionMessage
+    """In the place of the one that is about to be kept, and of the same role."""
 
 
 class Block(Record):

@@ -15,7 +15,6 @@ from pi import __version__
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import ToolOptions
-from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models_collection import ModelProvider
@@ -43,7 +42,6 @@ from pi.coding.extension_host.processes import (
     Processes,
     SpawnOptions,
 )
-from pi.coding.extension_host.providers import provider_from
 from pi.coding.extension_host.references import (
     ParseReference,
     Reference,
@@ -337,9 +335,7 @@ class ExtensionAPI:
         self, provider: ModelProvider | str, config: Mapping[str, Any] | None = None
     ) -> Registration:
         """Have one more provider: an object, or a name and a ``ProviderConfig`` as a dict."""
-        stored = AuthStorage(self._shelves.agent_dir / "auth.json").peek
-        made = provider_from(provider, config, self._shelves.environ, stored)
-        return self._instance.keep(self._shelves.providers.add(made, self._instance.owner))
+        return registering.add_provider(self._instance, provider, config)
 
     def unregister_provider(self, name: str) -> None:
         """Have a provider of this extension no longer."""

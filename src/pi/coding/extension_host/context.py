@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
@@ -17,14 +17,17 @@ from pi.coding.blobs.store import BlobStore
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
 from pi.coding.extension_host.extension_ui import OwnedUI
 from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.model_registry import ExtensionModelRegistry
 from pi.coding.extension_host.prompt_options import SystemPromptOptions
 from pi.coding.extension_host.replicas import Remote, Replica
 from pi.coding.extension_host.resources import ExtensionResources
 from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.sending import MessageOptions, Sending, UserMessageOptions
+from pi.coding.extension_host.session_parts import Content
 from pi.coding.extension_host.session_reader import SessionReader
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.files.local import LocalFiles
-from pi.coding.models.registry import ModelRegistry
+from pi.coding.session.messages import CustomMessage
 from pi.coding.session.numbers import ContextUsage, SessionStats
 
 
@@ -46,10 +49,17 @@ class ExtensionContext:
     resources: ExtensionResources
     """Rules and whatever else is found in many places; given when its extension is."""
 
-    def __init__(self, link: Link, ui: OwnedUI, mode: Callable[[], Mode]) -> None:
+    def __init__(
+        self,
+        link: Link,
+        ui: OwnedUI,
+        mode: Callable[[], Mode],
+        model_registry: ExtensionModelRegistry,
+    ) -> None:
         self._link = link
         self._ui = ui
         self._mode = mode
+        self._model_registry = model_registry
         self.session_manager = SessionReader(link)
 
     @property
@@ -70,7 +80,7 @@ class ExtensionContext:
     @property
     def cwd(self) -> Path:
         """The directory that the session works in."""
-        return self._link.session.place.cwd
+        return self._link.cwd
 
     @property
     def files(self) -> LocalFiles:
@@ -88,9 +98,9 @@ class ExtensionContext:
         return self._link.session.place.blobs
 
     @property
-    def model_registry(self) -> ModelRegistry:
-        """The models that there are."""
-        return self._link.session.models.registry
+    def model_registry(self) -> ExtensionModelRegistry:
+        """The models that there are, and asking them beside the conversation."""
+        return self._model_registry
 
     @property
     def model(self) -> Model | None:
@@ -198,10 +208,23 @@ class CommandContext(ExtensionContext):
         link: Link,
         ui: OwnedUI,
         mode: Callable[[], Mode],
+        model_registry: ExtensionModelRegistry,
+        sending: Sending,
         renewed: Callable[[], CommandContext | None],
     ) -> None:
-        super().__init__(link, ui, mode)
+        super().__init__(link, ui, mode, model_registry)
+        self._sending = sending
         self._renewed = renewed
+
+    async def send_message(
+        self, message: CustomMessage | Mapping[str, Any], **how: Unpack[MessageOptions]
+    ) -> None:
+        """``pi.send_message`` of the session that this context is for."""
+        await self._sending.send_message(message, **how)
+
+    async def send_user_message(self, content: Content, **how: Unpack[UserMessageOptions]) -> None:
+        """``pi.send_user_message`` of the session that this context is for."""
+        await self._sending.send_user_message(content, **how)
 
     def get_system_prompt_options(self) -> SystemPromptOptions:
         """What the system prompt is made of."""

@@ -54,6 +54,7 @@ class ExtensionHost:
         self,
         *,
         agent_dir: Path,
+        cwd: Path,
         environ: Mapping[str, str],
         clock: Clock,
         report: Callable[[str], None],
@@ -93,7 +94,10 @@ class ExtensionHost:
         self.loading = Loading(
             self._shelves,
             Surroundings(
-                session=lambda: self._session, ui=lambda: self._ui, mode=lambda: self._mode
+                session=lambda: self._session,
+                ui=lambda: self._ui,
+                mode=lambda: self._mode,
+                cwd=cwd,
             ),
             watchdog=self._watchdog,
             stalls=self._stalls,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.failures import ExtensionError, StaleSession
@@ -12,9 +13,12 @@ from pi.coding.extension_host.scope import Scope
 class Link:
     """Gives the session, or says why there is none."""
 
-    def __init__(self, scope: Scope, session: Callable[[], HostedSession | None]) -> None:
+    def __init__(
+        self, scope: Scope, session: Callable[[], HostedSession | None], cwd: Path
+    ) -> None:
         self._scope = scope
         self._session = session
+        self._cwd = cwd
 
     @property
     def name(self) -> str:
@@ -25,6 +29,13 @@ class Link:
     def run_scope(self) -> Scope:
         """What is started in it ends with the run that is under way."""
         return self.session.runs.scope(self._scope)
+
+    @property
+    def cwd(self) -> Path:
+        """The directory of the session, or where pi was started as long as there is none."""
+        if self._session() is None and not self._scope.closed:
+            return self._cwd
+        return self.session.place.cwd
 
     @property
     def session(self) -> HostedSession:

@@ -44,6 +44,19 @@ class Listening:
         self._policy = policy
         self._updates = updates
         self._clock = clock
+        self._finished: Any = None
+        """The message that handlers have seen already, before it was kept."""
+
+    async def finish(self, message: Any) -> Any:
+        """``message_start`` and ``message_end`` of a message that comes whole; gives what to keep.
+
+        Without anybody who could want another one they are told as the agent tells them.
+        """
+        if not self._hooks.heard(MessageEndEvent):
+            return message
+        await self._hooks.tell(MessageStartEvent(message=message))
+        self._finished = (await self._hooks.ask(MessageEndEvent(message=message))).message
+        return self._finished
 
     async def hear(self, event: Any) -> None:
         """Take one event of the agent that is no token."""
@@ -57,6 +70,11 @@ class Listening:
                 asked, self._policy.answer_asked = self._policy.answer_asked, False
                 if asked:
                     return  # handlers have seen it before it was kept
+            case MessageStart(message=message) if message is self._finished:
+                return
+            case MessageEnd(message=message) if message is self._finished:
+                self._finished = None
+                return
             case AgentSettled():
                 self._policy.forced_prompt = None
             case _:

@@ -6,11 +6,12 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Literal
 
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
-from pi.coding.extension_host import modules
+from pi.coding.extension_host import modules, registering
 from pi.coding.extension_host.activation import is_for, wanted_at_start
 from pi.coding.extension_host.context import CommandContext, ExtensionContext
 from pi.coding.extension_host.control import HostedSession
@@ -21,8 +22,10 @@ from pi.coding.extension_host.instance import Instance, Shelves
 from pi.coding.extension_host.lazy import stand_in
 from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.manifest import Manifest, check_version
+from pi.coding.extension_host.model_registry import ExtensionModelRegistry
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.sending import Sending
 from pi.coding.extension_host.stalls import Stalls
 from pi.coding.extension_host.ui import ExtensionUI, Mode
 from pi.coding.extension_host.watchdog import Watchdog
@@ -52,6 +55,8 @@ class Surroundings(Record):
     session: Callable[[], HostedSession | None]
     ui: Callable[[], ExtensionUI]
     mode: Callable[[], Mode]
+    cwd: Path
+    """Where pi was started."""
 
 
 class _Waiting(Record):
@@ -234,7 +239,8 @@ class Loading:
             report=lambda what, problem: self._shelves.failed(owner, what, problem),
         )
         around = self._around
-        link = Link(scope, around.session)
+        link = Link(scope, around.session, around.cwd)
+        sending = Sending(link, self._shelves.next_turn)
         ui = OwnedUI(
             around.ui,
             owner=owner,
@@ -249,15 +255,19 @@ class Loading:
             new = self._instances.get(owner.path)
             return None if new is None else new.command_context
 
-        return Instance(
+        models = ExtensionModelRegistry(
+            link, lambda provider, config: registering.add_provider(made, provider, config)
+        )
+        made = Instance(
             owner=owner,
             source=candidate.source,
             scope=scope,
             link=link,
-            context=ExtensionContext(link, ui, around.mode),
-            command_context=CommandContext(link, ui, around.mode, renewed),
+            context=ExtensionContext(link, ui, around.mode, models),
+            command_context=CommandContext(link, ui, around.mode, models, sending, renewed),
             shelves=self._shelves,
         )
+        return made
 
 
 def _info(candidate: Candidate) -> ExtensionInfo:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pi.agent.tool import AgentTool
 from pi.agent.tool_forms import ToolOptions, tool
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.models_collection import ModelProvider
 from pi.coding.extension_host.commands import CommandHandler, Completions, ExtensionCommand
 from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.failures import ExtensionError
@@ -16,6 +18,7 @@ from pi.coding.extension_host.hooks import Handler, must_take
 from pi.coding.extension_host.input_modes import InputMode, OwnedMode, checked_prefix
 from pi.coding.extension_host.instance import Instance
 from pi.coding.extension_host.order import At
+from pi.coding.extension_host.providers import provider_from
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.registries import Shortcut
 from pi.coding.extension_host.scope import Report
@@ -100,6 +103,16 @@ def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registra
         owner=instance.owner,
     )
     return instance.add_name(instance.shelves.registries.input_modes, prefix, owned)
+
+
+def add_provider(
+    instance: Instance, provider: ModelProvider | str, config: Mapping[str, Any] | None
+) -> Registration:
+    """Have one more provider of models."""
+    shelves = instance.shelves
+    stored = AuthStorage(shelves.agent_dir / "auth.json").peek
+    made = provider_from(provider, config, shelves.environ, stored)
+    return instance.keep(shelves.providers.add(made, instance.owner))
 
 
 def add_flag(instance: Instance, flag: ExtensionFlag) -> Registration:

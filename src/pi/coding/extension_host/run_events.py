@@ -12,6 +12,7 @@ from pi.ai.messages import (
     Image,
     Json,
     Message,
+    SystemMessage,
     Text,
     ToolResultMessage,
     Usage,
@@ -201,18 +202,22 @@ class MessageUpdateEvent:
 
 
 class MessageEndEvent(Question):
-    """A message is complete; an answer of the model may still be changed."""
+    """A message is complete, and not kept yet; another one of its role may take its place."""
 
     answer: ClassVar[type[Record]] = MessageEndAnswer
     message: Any
 
     def answered(self, answer: MessageEndAnswer) -> Self:
-        """The last message counts, if it is an answer in the place of an answer."""
-        if not isinstance(self.message, AssistantMessage):
-            raise TypeError("only an answer of the model can be replaced")
-        if not isinstance(answer.message, AssistantMessage):
-            raise TypeError("an answer can only be replaced by an answer")
-        return replace(self, message=answer.message)
+        """The last message counts, if it is of the same role."""
+        old: Any = self.message
+        new: Any = answer.message
+        if isinstance(old, SystemMessage):
+            raise TypeError("instructions are changed at before_agent_start")
+        if type(new) is not type(old):
+            raise TypeError(f"{type(old).__name__} cannot be replaced by {type(new).__name__}")
+        if isinstance(new, ToolResultMessage) and new.tool_call_id != old.tool_call_id:
+            raise TypeError("a result stays that of its call")
+        return replace(self, message=new)
 
 
 class ToolExecutionStartEvent(Event):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Question
@@ -13,6 +14,7 @@ from pi.coding.compaction.events import (
     Compacted,
     CompactFailed,
     CompactingAnswer,
+    CompactionResult,
     Reason,
 )
 from pi.coding.extension_host.answers import (
@@ -133,6 +135,20 @@ class SessionBeforeCompactEvent(BeforeCompact):
     """A compaction is about to begin: it may be cancelled, or done by the handler."""
 
     answer: ClassVar[type[Record]] = CompactDecision
+
+    def answered(self, answer: CompactDecision) -> Self:
+        """The last answer counts; a compaction may be a dict with the names of the original."""
+        given: Any = answer.compaction
+        if isinstance(given, dict):
+            answer = replace(answer, compaction=_compaction(given))
+        return super().answered(answer)
+
+
+def _compaction(given: Mapping[str, Any]) -> CompactionResult:
+    fields = dict(given)
+    if "first_kept_entry_id" in fields:
+        fields["first_kept_id"] = fields.pop("first_kept_entry_id")
+    return CompactionResult(**fields)
 
 
 class SessionCompactingEvent(Question):

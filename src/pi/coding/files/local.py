@@ -84,9 +84,12 @@ class LocalFiles:
         """The file itself, whatever it is called: the same for every name of it."""
         return os.path.realpath(self.resolve(reference))
 
-    async def read_file(self, path: str) -> bytes:
-        """All that a file holds; pipes and devices are refused, because they may never end."""
-        return await _on_disk(path, "read", lambda: read_whole(self.resolve(path)))
+    async def read_file(self, path: str, *, most: int | None = None) -> bytes:
+        """All that a file holds; pipes and devices are refused, because they may never end.
+
+        So is what has more than ``most`` bytes.
+        """
+        return await _on_disk(path, "read", lambda: read_whole(self.resolve(path), most=most))
 
     async def write_file(self, path: str, data: bytes) -> None:
         """Give a file new content in one step, and the folders above it if they are missing.
@@ -141,10 +144,13 @@ class LocalFiles:
         return Path(os.path.normpath(self._cwd() / path))
 
 
-def read_whole(path: Path) -> bytes:
-    """All that a file holds. Blocks; ``OSError`` also for a pipe or a device."""
+def read_whole(path: Path, *, most: int | None = None) -> bytes:
+    """All that a file holds. Blocks; ``OSError`` also for what may not end or is too large."""
     if may_never_end(path):
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a regular file", str(path))
+    if most is not None and path.stat().st_size > most:
+        words = f"it is larger than {most // (1024 * 1024)} MiB"
+        raise OSError(errno.EFBIG, words, str(path))
     return path.read_bytes()
 
 

@@ -87,7 +87,8 @@ def _exact(pattern: str, models: Sequence[Model], usable: Usable) -> Model | Non
 def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
     """The best model with every word of ``pattern`` in its names.
 
-    Models with credentials come first, then names without a date, then later names.
+    Models with credentials come first, then, if one provider alone has such, those whose own names
+    have the words, then names without a date, then later names.
     """
     words = ["".join(_words(word)) for word in re.split(r"[\s/]+", pattern)]
     words = [word for word in words if word]
@@ -96,6 +97,8 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
     near = [m for m in models if all(_has_word(_names(m), word) for word in words)]
     near.sort(key=lambda m: m.id, reverse=True)
     near.sort(key=lambda m: (not usable(m.provider), re.search(_DATED, m.id) is not None))
+    if len({m.provider for m in near}) == 1:
+        near.sort(key=lambda m: not all(_has_word(f"{m.id} {m.name}", word) for word in words))
     return next(iter(near), None)
 
 

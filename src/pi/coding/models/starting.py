@@ -91,6 +91,9 @@ def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
         chosen = scope[0]
     if chosen is None:
         chosen = next(_by_default(wishes, registry), None)
+    if wishes.scope and not scope:
+        unfit = f"No model that can be asked fits {', '.join(wishes.scope)}."
+        note = f"{note} {unfit}".lstrip()
     if chosen is None:
         thinking = wishes.thinking or wishes.default_thinking
         return Start(model=None, thinking=thinking, scope=scope, note=note)

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from pi.base.globs import compile_glob
 from pi.coding.packages.confined import inside, leads_out
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.filters import matches, plain_path
 from pi.coding.packages.manifest import read_manifest
+from pi.coding.resources.globs import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
 from pi.coding.resources.source import Warn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.base.globs import compile_glob
+from pi.coding.resources.globs import compile_glob
 
 
 def select(

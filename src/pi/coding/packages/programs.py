@@ -69,7 +69,9 @@ class Programs(Record):
                 "Packages of the Python index are fetched with pip, which this Python lacks.",
                 hint=f"Run `{sys.executable} -m ensurepip` first.",
             )
-        own = self._own(r"PIP_.*") | {
+        own = {
+            name: _from_anywhere(name, value) for name, value in self._own(r"PIP_.*").items()
+        } | {
             "PIP_NO_INPUT": "1",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_REQUIRE_VIRTUALENV": "0",
@@ -104,6 +106,15 @@ class Programs(Record):
             )
         except SpawnFailed as problem:
             raise InstallFailed(problem.message, hint=problem.hint) from problem
+
+
+def _from_anywhere(name: str, value: str) -> str:
+    """A variable of pip as it counts in another folder: wheelhouses are named from this one."""
+    if name.upper() != "PIP_FIND_LINKS":
+        return value
+    return " ".join(
+        each if "://" in each else str(Path(each).expanduser().absolute()) for each in value.split()
+    )
 
 
 def _no_program(name: str) -> InstallFailed:

@@ -110,7 +110,7 @@ def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[F
         *_explicit(wanted.skill_paths, where.cwd),
         *(_skill_places(where, selections) if wanted.skills else ()),
     ]
-    return find_skills(places, warn, partial(_admits, selections))
+    return find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
 
 
 def _admitted_prompts(
@@ -121,7 +121,8 @@ def _admitted_prompts(
         *_explicit(wanted.prompt_paths, where.cwd),
         *(_prompt_places(where, selections) if wanted.prompts else ()),
     ]
-    return find_prompts(places, warn, partial(_admits, selections))
+    there = _existing(places, "Prompt template", warn)
+    return find_prompts(there, warn, partial(_admits, selections))
 
 
 def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
@@ -159,6 +160,15 @@ def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
         yield Place(path=path, source="local", scope="project")
     for path in (*user.paths, *user.forced):
         yield Place(path=path, source="local")
+
+
+def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
+    """Places that are there; of those that somebody has named, others are told."""
+    for place in places:
+        if place.source == "auto" or place.path.exists():
+            yield place
+        else:
+            warn(f"{what} {place.path} does not exist.")
 
 
 def _explicit(paths: Sequence[str], cwd: Path) -> list[Place]:

@@ -169,6 +169,10 @@ def _argument(arguments: Sequence[str], number: str) -> str:
     return arguments[place] if 0 <= place < len(arguments) else ""
 
 
+def _hint(content: str) -> str:
+    return " ".join(f"<{name}>" for name in variables(content))
+
+
 def _template(path: Path, place: Place) -> PromptTemplate:
     document = read_document(path)
     description = document.meta.get("description")
@@ -179,6 +183,6 @@ def _template(path: Path, place: Place) -> PromptTemplate:
         name=path.stem,
         description=description if isinstance(description, str) and description else first_line,
         content=document.body,
-        argument_hint=hint if isinstance(hint, str) else "",
+        argument_hint=hint if isinstance(hint, str) else _hint(document.body),
         source=place.info(path),
     )

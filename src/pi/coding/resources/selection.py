@@ -43,7 +43,7 @@ class Selection(Record):
             return False
         if not self.patterns:
             return True
-        from pi.base.globs import compile_glob  # most lists have no patterns
+        from pi.coding.resources.globs import compile_glob  # most lists have no patterns
 
         names = set(_names(path, (root, self.base)))
         found = (compile_glob(pattern.removeprefix("./").rstrip("/")) for pattern in self.patterns)

@@ -14,7 +14,7 @@ from pi.coding.resources.frontmatter import BadResource, Document, read_document
 from pi.coding.resources.source import Admits, Place, SourceInfo, Warn, everything
 
 if TYPE_CHECKING:
-    from pi.base.ignoring import Rules
+    from pi.coding.resources.ignoring import Rules
 
 SKILL_FILE = "SKILL.md"
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
@@ -110,7 +110,7 @@ class _Folder:
         except OSError:
             self._inside = []
         if any(entry.name in IGNORE_FILES for entry in self._inside):
-            from pi.base.ignoring import rules_in  # few folders have any
+            from pi.coding.resources.ignoring import rules_in  # few folders have any
 
             rules += rules_in(path, IGNORE_FILES, base=base)
         self._rules = rules
@@ -126,7 +126,7 @@ class _Folder:
         return _Folder(folder, f"{self._base}{folder.name}/", self._rules)
 
     def _ignores(self, entry: Path) -> bool:
-        from pi.base.ignoring import is_ignored
+        from pi.coding.resources.ignoring import is_ignored
 
         return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=entry.is_dir())
 

@@ -130,7 +130,13 @@ class _Build:
         core.agent.subscribe(self._idle_compaction.hear)
         core.agent.subscribe(self._cache_warming.hear, updates=False)
         tree = TreeMoves(core, summaries, quiet=self._quiet)
-        compaction = Compacting(core, compactor, quiet=self._stop_run, resume=self._resume)
+        compaction = Compacting(
+            core,
+            compactor,
+            quiet=self._stop_run,
+            resume=self._resume,
+            holding_prompts=self._when_idle.holding_prompts,
+        )
         self._session = AgentSession(
             core,
             prompts=prompts,

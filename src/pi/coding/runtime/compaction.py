@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -84,11 +85,13 @@ class Compacting:
         *,
         quiet: Callable[[], Awaitable[None]],
         resume: Callable[[], Awaitable[None]],
+        holding_prompts: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._core = core
         self._compactor = compactor
         self._quiet = quiet
         self._resume = resume
+        self._holding_prompts = holding_prompts
 
     @property
     def busy(self) -> bool:
@@ -101,11 +104,16 @@ class Compacting:
         return compaction_options(self._core).enabled
 
     async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact now; a run that is under way is ended first. ``CompactionFailed`` if in vain."""
+        """Compact now; a run that is under way is ended first, and what is said meanwhile waits.
+
+        ``CompactionFailed`` if in vain.
+        """
         self._core.must_run_here("it cannot be compacted")
-        await self._quiet()
+        wish = Wish(reason="manual", instructions=instructions)
         try:
-            return await self._compactor.compact(Wish(reason="manual", instructions=instructions))
+            with self._holding_prompts():
+                await self._quiet()
+                return await self._compactor.compact(wish)
         finally:
             await self._resume()
 

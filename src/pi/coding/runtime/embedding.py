@@ -21,6 +21,8 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
+from pi.coding.extension_host.finding import Factory
+from pi.coding.extension_host.finding import Wanted as WantedExtensions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.discovery import Brought, Wanted
@@ -58,6 +60,12 @@ class AgentSessionOptions(TypedDict, total=False):
     """The built-in tools that are on, by name."""
     custom_tools: Sequence[AgentTool | Callable[..., Any]] | None
     """Tools of one's own, always on; a plain function becomes one as with ``@tool``."""
+    extensions: Sequence[Factory] | None
+    """Functions that take an ``ExtensionAPI``, beside the extensions that are discovered."""
+    additional_extension_paths: Sequence[Path | str] | None
+    """Files and folders of extensions, beside those that are discovered."""
+    disable_extension_discovery: bool | None
+    """Whether only the extensions that are given are loaded."""
     settings: Settings | None
     """All settings; no file is read then."""
     auth_storage: AuthStorage | None
@@ -182,6 +190,11 @@ def _wishes(
         thinking=options.get("thinking_level"),
         tools=ToolWishes(only=only),
         resources=_resources(options, cwd),
+        extensions=WantedExtensions(
+            discover=not options.get("disable_extension_discovery"),
+            paths=tuple(map(str, options.get("additional_extension_paths") or ())),
+            inline=tuple(options.get("extensions") or ()),
+        ),
         approve=trust if isinstance(trust, bool) else None,
     )
 

@@ -89,6 +89,7 @@ class ExtensionBridge:
         bus.on(UserBash, self._user_bash, owner=OWNER)
         bus.on(WarmCache, self._warm_cache, owner=OWNER)
         self._core.agent.subscribe(self._hear, updates=False)
+        self._core.agent.finish = self._host.listening.finish
 
     # Sessions -------------------------------------------------------------------------------------
 

@@ -109,7 +109,8 @@ class ExtensionPlaces:
         if found:
             from pi.coding.extension_host.custom_tools import bringing_tools  # few have any
 
-            yield from map(bringing_tools, found)
+            taken: dict[str, Path] = {}
+            yield from (bringing_tools(each, taken) for each in found)
 
     def _taken(self, found: Found) -> tuple[Candidate, ...]:
         self._note_foreign(found.foreign)

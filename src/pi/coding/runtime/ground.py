@@ -146,6 +146,8 @@ class Ground:
     def _new_extensions(self) -> Extensions:
         places = ExtensionPlaces(self.host, self.options.extensions, self.parts.settings)
         extensions = Extensions(self.lender, self._new_host, places, self.bus, mode=self.parts.mode)
+        if self.parts.ui is not None:
+            extensions.attach(self.parts.ui, self.parts.mode)
         if self.parts.parent is not None:
             extensions.make_host()  # what guards the other session guards this one
         return extensions
@@ -156,6 +158,7 @@ class Ground:
         machine = self.host
         return ExtensionHost(
             agent_dir=machine.agent_dir,
+            cwd=self._cwd,
             environ=machine.environ,
             clock=machine.clock,
             report=machine.report,

@@ -12,6 +12,7 @@ from pi.base.errors import PiError
 from pi.base.records import UNSET
 from pi.coding.runtime.commands import Command, listed_commands
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.counting import EntryCounts
 from pi.coding.runtime.events import SessionInfoChanged
 from pi.coding.runtime.results import ForkPoint, SessionState
 from pi.coding.runtime.stats import (
@@ -37,6 +38,7 @@ class SessionFacts:
         self._core = core
         self._compacting = compacting
         self._auto = auto
+        self._counts = EntryCounts(core.log)
 
     @property
     def header(self) -> SessionHeader:
@@ -71,7 +73,9 @@ class SessionFacts:
 
     def stats(self) -> SessionStats:
         """The session in numbers."""
-        return session_stats(self._core)
+        if self._counts.log is not self._core.log:
+            self._counts = EntryCounts(self._core.log)
+        return session_stats(self._core, self._counts)
 
     def context_usage(self) -> ContextUsage | None:
         """How full the window is."""

@@ -22,7 +22,7 @@ from pi.coding.trust.trust import AskPerson
 if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.extension_host.stalls import OnStall
-    from pi.coding.extension_host.ui import Mode
+    from pi.coding.extension_host.ui import ExtensionUI, Mode
 
 OpenLog = Callable[[Shelf], SessionLog]
 """Makes or opens the session that is wanted."""
@@ -53,5 +53,7 @@ class Parts(Record):
     """Where that session keeps long outputs; this one keeps them there, too."""
     mode: Mode = "print"
     """How extensions are told that pi runs, until a mode says otherwise."""
+    ui: ExtensionUI | None = None
+    """How extensions reach the person before a mode says so: whether to trust the project."""
     on_stall: OnStall | None = None
     """Called, in a thread of its own, when an extension holds everything up."""

@@ -107,6 +107,8 @@ class Prompting:
             await core.elsewhere.prompt(text, images, streaming=streaming)
             await _call(accepted)
             return None
+        if source != "extension":  # which may be what a compaction waits for
+            await self._when_idle.may_prompt()
         given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         if core.agent.state.is_streaming and streaming is None:
             raise AgentBusy(BUSY)

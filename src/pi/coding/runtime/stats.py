@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 
 from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
 from pi.base.records import UNSET
 from pi.coding.compaction.measuring import tokens_in_use
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.counting import EntryCounts
 from pi.coding.runtime.results import SessionState
-from pi.coding.session.context import message_of
-from pi.coding.session.entries import (
-    BranchSummary,
-    Compaction,
-    Entry,
-    MessageEntry,
-    UsageEntry,
-)
+from pi.coding.session.entries import Compaction, MessageEntry
 from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
 
 
-def session_stats(core: Core) -> SessionStats:
+def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
     """Counts of the branch, and what the whole file has cost, compacted parts included."""
-    messages = [m for m in map(message_of, core.log.branch()) if m is not None]
-    answers = [message for message in messages if isinstance(message, AssistantMessage)]
-    usages = [usage for entry in core.log.entries() for usage in _usages(entry)]
+    branch = [counted for counted in counts.branch() if counted.message is not None]
+    kinds = Counter(counted.message for counted in branch)
+    usages = [counted.usage for counted in counts.all() if counted.usage is not None]
     file = core.log.file
     return SessionStats(
         session_file=UNSET if file is None else str(file),
         session_id=core.log.header.id,
-        user_messages=sum(isinstance(message, UserMessage) for message in messages),
-        assistant_messages=len(answers),
-        tool_calls=sum(len(answer.tool_calls) for answer in answers),
-        tool_results=sum(isinstance(message, ToolResultMessage) for message in messages),
-        total_messages=len(messages),
+        user_messages=kinds[UserMessage],
+        assistant_messages=kinds[AssistantMessage],
+        tool_calls=sum(counted.tool_calls for counted in branch),
+        tool_results=kinds[ToolResultMessage],
+        total_messages=len(branch),
         tokens=_totals(usages),
         cost=sum(usage.cost.total for usage in usages),
         context_usage=context_usage(core) or UNSET,
@@ -76,18 +70,6 @@ def last_answer_text(core: Core) -> str | None:
         if isinstance(message, AssistantMessage) and message.text:
             return message.text
     return None
-
-
-def _usages(entry: Entry) -> Iterator[Usage]:
-    match entry:
-        case MessageEntry(message=AssistantMessage(usage=usage)):
-            yield usage
-        case MessageEntry(message=ToolResultMessage(usage=Usage() as usage)):
-            yield usage
-        case Compaction(usage=Usage() as usage) | BranchSummary(usage=Usage() as usage):
-            yield usage
-        case UsageEntry(usage=usage):
-            yield usage
 
 
 def _totals(usages: list[Usage]) -> TokenTotals:

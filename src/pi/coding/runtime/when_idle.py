@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context
 from typing import TypeAlias
 
@@ -28,6 +28,8 @@ class WhenIdle:
         self._acting = False
         self._preparing = 0
         """Prompts of which the run is about to begin."""
+        self._held = 0
+        """Reasons why no prompt may begin."""
         self._changed = asyncio.Event()
 
     def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
@@ -41,6 +43,21 @@ class WhenIdle:
             self._worker = asyncio.get_running_loop().create_task(
                 self._work(), name="when idle", context=Context()
             )
+
+    @contextmanager
+    def holding_prompts(self) -> Iterator[None]:
+        """For as long as the block lasts, what people say waits."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            self._tell()
+
+    async def may_prompt(self) -> None:
+        """Until nobody holds prompts."""
+        while self._held:
+            await self._changed.wait()
 
     @asynccontextmanager
     async def kept_off(self) -> AsyncIterator[None]:

@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.agent.env import MOST_OUTPUT, ExecResult, OnOutput
-from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
-from pi.base.errors import PiError
-from pi.base.processes import MARKER, Child, Exit, SpawnFailed, spawn
-from pi.base.processes.tree import processes
 from pi.base.records import Record
-from pi.coding.shell.locating import NoShell, find_shell
-from pi.coding.shell.output import Output
 from pi.coding.shell.spill import SpillFolder
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # every session has a shell; what runs commands is loaded with the first
+    from pi.agent.env import OnOutput
+    from pi.base.processes import Child, Exit
     from pi.base.processes.terminal import Terminal
+    from pi.coding.shell.output import Output
 
 READ_SIZE = 65536
 GRACE = 1.0
@@ -74,11 +69,18 @@ class LocalShell:
         self._lineage = os.urandom(8).hex()
         self._started: list[Child] = []
 
+    @property
+    def cwd(self) -> Path:
+        """Where commands run unless somebody says otherwise."""
+        return self._cwd()
+
     def new_output(self, *, harmless: bool = False) -> Output:
         """What ``run`` is given to write into, and who is asked for it afterwards.
 
         ``harmless`` takes out what commands a terminal, for an output that people are shown.
         """
+        from pi.coding.shell.output import Output
+
         fallback = "oem" if self._platform == "win32" else None
         return Output(self._spills.open, fallback=fallback, harmless=harmless)
 
@@ -125,6 +127,9 @@ class LocalShell:
         env: Mapping[str, str] | None,
         terminal: Terminal | None,
     ) -> Child:
+        from pi.base.processes import MARKER, spawn
+        from pi.coding.shell.locating import find_shell
+
         variables = {**self._environ(), **(env or {})}
         options = self._options()
         shell = find_shell(options.path, environ=variables, platform=self._platform)
@@ -135,57 +140,15 @@ class LocalShell:
         self._started.append(child)
         return child
 
-    async def exec(
-        self,
-        command: str,
-        *,
-        cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
-        timeout: float | None = None,
-        on_output: OnOutput | None = None,
-    ) -> ExecResult:
-        """Run a command as ``pi.agent.env.Shell`` wants it."""
-        kept = _Kept(on_output)
-        folder = self._cwd() / (cwd or "")
-        try:
-            end = await self.run(
-                command,
-                output=Output(lambda: None, fallback=None),
-                cwd=folder,
-                env=env,
-                timeout=timeout,
-                on_text=kept.add,
-            )
-        except (NoShell, SpawnFailed) as problem:
-            raise _cannot_start(problem, folder) from problem
-        error = _why_no_code(end, timeout)
-        return ExecResult(
-            exit_code=None if error else end.exit_code,
-            output=kept.text,
-            truncated=kept.truncated,
-            error=error,
-        )
-
     async def close(self) -> None:
         """End everything that commands have started and that still runs."""
+        if not self._started:
+            return
+        from pi.base.processes.tree import processes
+
         while self._started and any(each.marked for each in processes(self._lineage).values()):
             await self._started.pop().terminate(grace=GRACE)
         self._started.clear()
-
-
-class _Kept:
-    """The last of what a command writes, told as it comes."""
-
-    def __init__(self, tell: OnOutput | None) -> None:
-        self._tell = tell
-        self.text = ""
-        self.truncated = False
-
-    def add(self, text: str) -> None:
-        if self._tell is not None:
-            self._tell(text)
-        self.truncated = self.truncated or len(self.text) + len(text) > MOST_OUTPUT
-        self.text = (self.text + text)[-MOST_OUTPUT:]
 
 
 async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
@@ -201,6 +164,8 @@ def _line(command: str, options: ShellOptions, shell: str) -> str:
     line = f"{options.prefix}\n{command}" if options.prefix else command
     if not options.wrapper:
         return line
+    import shlex  # few people have one
+
     return f"{options.wrapper} {shlex.quote(shell)} -c {shlex.quote(line)}"
 
 
@@ -208,22 +173,3 @@ def _ended(end: Exit, *, timed_out: bool) -> Ended:
     if end.exit_code is not None:
         return Ended(exit_code=end.exit_code, timed_out=timed_out)
     return Ended(exit_code=128 + (end.signal or 0), signal=end.signal, timed_out=timed_out)
-
-
-def _why_no_code(end: Ended, timeout: float | None) -> ExecutionError | None:
-    if end.timed_out:
-        message = f"The command was killed after {timeout:g} seconds."
-        return ExecutionError(code="timed_out", message=message)
-    if end.signal is not None:
-        message = f"The command was ended by signal {end.signal}."
-        return ExecutionError(code="killed", message=message)
-    return None
-
-
-def _cannot_start(problem: PiError, folder: Path) -> ExecutionFailed:
-    code: ExecutionErrorCode = "spawn_failed"
-    if isinstance(problem, NoShell):
-        code = "shell_unavailable"
-    elif not folder.is_dir():
-        code = "invalid_directory"
-    return ExecutionFailed(ExecutionError(code=code, message=problem.message), hint=problem.hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ PREFER_STRICT: Final[Json] = {"type": "json_schema", "strict": "prefer"}
 """Providers that can make a model keep to the schema are asked to."""
 
 
+@cache
 def description(tool: str) -> str:
     """The description of a tool, e.g. of ``read``; its name, where the texts were left out."""
     try:

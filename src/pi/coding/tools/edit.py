@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 MARK = "\ufeff"
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is edited: its text is held and compared several times over."""
 
 
 class EditParams(Record):
@@ -44,7 +46,7 @@ def edit_tool(files: LocalFiles) -> AgentTool:
     """The tool. A failed edit leaves the old file whole."""
 
     async def edit(params: EditParams, ctx: ToolContext) -> ToolResult:
-        data = await _told(params.path, files.read_file(params.path))
+        data = await _told(params.path, files.read_file(params.path, most=LARGEST))
         text, form = _text(data, params.path)
         changed, diff = await asyncio.to_thread(_edited, text, form, params)
         await _told(params.path, files.write_file(params.path, _encoded(changed, form, params)))
@@ -100,7 +102,7 @@ def preview_edit(arguments: Json, files: LocalFiles) -> FilePreview | None:
         and isinstance(new := each.get("newText"), str)
     )
     try:
-        text, form = decode(read_whole(files.resolve(path)))
+        text, form = decode(read_whole(files.resolve(path), most=LARGEST))
         changed = _applied(text, form, edits, path) if edits else text
     except (OSError, NotText, ToolFailed):
         return None
@@ -150,7 +152,7 @@ async def _told(path: str, work: Any) -> Any:
         return await work
     except FileFailed as problem:
         cause = cause_of(problem)
-        if cause is None or cause.errno == errno.EINVAL:  # a code that says nothing
+        if cause is None or cause.errno in (errno.EINVAL, errno.EFBIG):  # codes that say little
             why = problem.message
         else:
             why = f"Error code: {node_code(cause)}."

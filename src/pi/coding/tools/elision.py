@@ -10,7 +10,7 @@ from pi.agent.tool import ToolFailed
 _MARKERS = r"""
       \[ (?:more\ than\ )? \d+ \ more\ lines\ in\ file\.\ Use\ offset=\d+ \ to\ continue\.\]
     | \[ Showing\ (?:lines\ \d+-\d+|last\ [\d.]+[KM]?B)\ of\ .* \]
-    | \[ Line\ \d+\ is\ [\d.]+[KM]?B,\ exceeds\ .* \]
+    | \[ Line\ \d+\ is\ (?:more\ than\ )? [\d.]+[KM]?B,\ exceeds\ .* \]
     | .{400,} \.\.\.\ \[truncated\]
     | (?: // | \# | -- | ; | /\* | <!-- )? \s* (?: \.\.\. | … ) \s*
       \(? (?: existing | remaining | unchanged | the\ rest | rest\ of | other ) \b [\w\ ]{0,40}?

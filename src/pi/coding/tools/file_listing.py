@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pi.agent.tool import ToolFailed
-from pi.base.ignoring import IgnoreTree, repository_of
 from pi.base.processes import Finished, run
 from pi.coding.files.walking import GIT_FOLDER, Entry, Ignores, walk
+from pi.coding.resources.ignoring import IgnoreTree, repository_of
 from pi.coding.tools.programs import SearchPrograms
 
 MOST_OUTPUT = 512 * 1024 * 1024

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
-from pi.base.globs import compile_glob
 from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
+from pi.coding.resources.globs import compile_glob
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.listing import REFINE, at_least_one, listing, more_than

@@ -8,6 +8,7 @@ from pathlib import Path
 from pi.agent.env import ExecResult, OnOutput
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.references import System
+from pi.coding.shell.executing import execute
 from pi.coding.shell.local import LocalShell
 
 
@@ -30,6 +31,6 @@ class LocalEnv(LocalFiles):
         on_output: OnOutput | None = None,
     ) -> ExecResult:
         """Run a command line to its end; see ``pi.agent.env.Shell``."""
-        return await self._shell.exec(
-            command, cwd=cwd, env=env, timeout=timeout, on_output=on_output
+        return await execute(
+            self._shell, command, cwd=cwd, env=env, timeout=timeout, on_output=on_output
         )

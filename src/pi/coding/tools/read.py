@@ -112,9 +112,11 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
     cut = keep_head(window.data, total=Size(window.lines, window.size))
     last = skip + cut.output_lines
     if cut.first_line_exceeds_limit:
+        unseen = not window.exact and window.first_line_size == window.size
+        size = f"{'more than ' * unseen}{size_text(window.first_line_size)}"
         name = _quoted(params.path if params.path[:1] not in "@~" else str(path))
         notice = (
-            f"[Line {skip + 1} is {size_text(window.first_line_size)}, exceeds "
+            f"[Line {skip + 1} is {size}, exceeds "
             f"{size_text(MOST_BYTES)} limit. "
             f"Use bash: sed -n '{skip + 1}p' {name} | head -c {MOST_BYTES}]"
         )

@@ -10,12 +10,9 @@ from pi.agent.tool import AgentTool
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.local import LocalShell
-from pi.coding.tools.bash import bash_tool
-from pi.coding.tools.edit import edit_tool
+from pi.coding.tools.declared import declared_tool
 from pi.coding.tools.images import ImageLimits
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.read import read_tool
-from pi.coding.tools.write import write_tool
 
 DEFAULT_TOOLS = ("read", "bash", "edit", "write")
 """Those that are on unless somebody chooses others."""
@@ -48,17 +45,18 @@ class Workplace(Record):
 
 def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
     """Every built-in tool by name, in the order in which models see them."""
-    files = place.files
-    bash = place.bash or partial(bash_tool, place.shell, variables=place.session_variables)
     return {
         "read": BuiltIn(
-            partial(read_tool, files, image_limits=place.image_limits),
+            partial(declared_tool, "read", partial(_read, place), replay="safe"),
             "Show a file or a picture",
             ("Look at files with read, not with cat or sed.",),
         ),
-        "bash": BuiltIn(bash, "Run a command (tests, builds, git, ls, rg, find)"),
+        "bash": BuiltIn(
+            place.bash or partial(declared_tool, "bash", partial(_bash, place)),
+            "Run a command (tests, builds, git, ls, rg, find)",
+        ),
         "edit": BuiltIn(
-            partial(edit_tool, files),
+            partial(declared_tool, "edit", partial(_edit, place), changes_files=True),
             "Replace passages of a file",
             (
                 "Change existing files with edit; oldText must be in the file exactly once.",
@@ -66,7 +64,7 @@ def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
             ),
         ),
         "write": BuiltIn(
-            partial(write_tool, files),
+            partial(declared_tool, "write", partial(_write, place), changes_files=True),
             "Create or overwrite a file",
             ("Use write for new files and complete rewrites only.",),
         ),
@@ -80,7 +78,32 @@ def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
     }
 
 
-# These are off unless somebody wants them, so that a start does not import them. ----------------
+# A start imports none of these: the first four are told of before they are made, and the others are
+# off unless somebody wants them. -----------------------------------------------------------------
+
+
+def _read(place: Workplace) -> AgentTool:
+    from pi.coding.tools.read import read_tool
+
+    return read_tool(place.files, image_limits=place.image_limits)
+
+
+def _bash(place: Workplace) -> AgentTool:
+    from pi.coding.tools.bash import bash_tool
+
+    return bash_tool(place.shell, variables=place.session_variables)
+
+
+def _edit(place: Workplace) -> AgentTool:
+    from pi.coding.tools.edit import edit_tool
+
+    return edit_tool(place.files)
+
+
+def _write(place: Workplace) -> AgentTool:
+    from pi.coding.tools.write import write_tool
+
+    return write_tool(place.files)
 
 
 def _grep(place: Workplace) -> AgentTool:

@@ -16,11 +16,11 @@ import msgspec
 
 from pi.agent.tool import ToolFailed
 from pi.base.files import may_never_end
-from pi.base.globs import compile_glob
-from pi.base.ignoring import IgnoreTree
 from pi.base.processes import Child, spawn
 from pi.base.records import Record
 from pi.coding.files.walking import walk
+from pi.coding.resources.globs import compile_glob
+from pi.coding.resources.ignoring import IgnoreTree
 from pi.coding.tools.programs import SearchPrograms
 
 RG = ("--json", "--line-number", "--color=never", "--hidden", "--no-config", "--no-messages")

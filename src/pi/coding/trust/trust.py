@@ -59,12 +59,15 @@ class Trust(Record):
     source: Source
     decisions: dict[str, bool] = field(default_factory=dict)
     """Canonical directories and what was decided about them, in this run or before."""
+    by_default: bool = False
+    """Whether directories that nothing was decided about are trusted."""
 
     def trusts(self, directory: Path) -> bool:
         """Whether files of ``directory`` may be read; a flag speaks for all directories."""
         if self.source == "flag":
             return self.trusted
-        return nearest(self.decisions, directory) is True
+        known = nearest(self.decisions, directory)
+        return self.by_default if known is None else known
 
 
 async def decide_trust(
@@ -80,6 +83,13 @@ async def decide_trust(
     """Flag, extensions, what is stored, the person's default, the person: the first one counts."""
     if flag is not None:
         return Trust(trusted=flag, source="flag")
+    decided = await _decide(cwd, store, home=home, bus=bus, default=default, ask=ask)
+    return replace(decided, by_default=decided.trusted and default == "always")
+
+
+async def _decide(
+    cwd: Path, store: TrustStore, *, home: Path, bus: Bus, default: Wish, ask: AskPerson | None
+) -> Trust:
     stored = store.decisions()
     answer = (await bus.ask(ProjectTrust(cwd=str(cwd)))).answer
     if answer.trusted != "undecided":

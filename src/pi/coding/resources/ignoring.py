@@ -1,0 +1,128 @@
+"""Which files git and search tools would pass over, as their rule files say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from pi.coding.resources.globs import compile_glob
+
+GIT_FILE = ".gitignore"
+OTHER_FILES = (".ignore", ".rgignore")
+"""Rules of search tools; they hold outside of a repository too and beat git's."""
+
+
+class Rule(NamedTuple):
+    """One line of a rule file."""
+
+    base: str
+    """Folder of the file below the root of a search: empty, or ending in ``/``."""
+    lead: str
+    """What stands between the file's folder and the root, if it is a folder above."""
+    matches: re.Pattern[str]
+    """Of paths as they are seen from the file's folder."""
+    keeps: bool
+    """Written with ``!``: what was ignored is not, after all."""
+    only_folders: bool
+
+
+Rules: TypeAlias = tuple[Rule, ...]
+"""Later rules beat earlier ones."""
+
+
+class IgnoreTree:
+    """The rules that hold below ``root``, read folder by folder as they are asked for.
+
+    With ``require_git``, git's rules count only inside a repository. A repository inside another
+    one knows nothing of the outer one's rules.
+    """
+
+    def __init__(self, root: Path, *, home: Path, require_git: bool) -> None:
+        self._root = root
+        repository = repository_of(root)
+        self._git = repository is not None or not require_git
+        above = _rules_above(root, repository, home) if repository else ()
+        self._known: dict[str, tuple[Rules, Rules]] = {"": self._inside("", above, ())}
+
+    def ignores(self, path: str, *, is_folder: bool) -> bool:
+        """Whether ``path`` is ignored, given that the folder it is in is not."""
+        git, other = self._rules(path.rpartition("/")[0])
+        return is_ignored(path, git + other, is_folder=is_folder)
+
+    def _rules(self, folder: str) -> tuple[Rules, Rules]:
+        if folder not in self._known:
+            above = self._rules(folder.rpartition("/")[0])
+            self._known[folder] = self._inside(folder, *above)
+        return self._known[folder]
+
+    def _inside(self, folder: str, git: Rules, other: Rules) -> tuple[Rules, Rules]:
+        place, base = self._root / folder, f"{folder}/" if folder else ""
+        inner_repository = bool(folder) and (place / ".git").exists()
+        if inner_repository:
+            git = rules_in(place / ".git" / "info", ["exclude"], base=base)
+        if self._git or inner_repository:
+            git += rules_in(place, [GIT_FILE], base=base)
+        return git, other + rules_in(place, OTHER_FILES, base=base)
+
+
+def parse_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
+    """The rules of a file; lines that say nothing are left out."""
+    rules = (_rule(line, base, lead) for line in text.splitlines())
+    return tuple(rule for rule in rules if rule is not None)
+
+
+def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
+    """Whether the last rule that speaks of ``path`` ignores it."""
+    for rule in reversed(rules):
+        if rule.only_folders and not is_folder:
+            continue
+        if path.startswith(rule.base) and rule.matches.fullmatch(
+            rule.lead + path[len(rule.base) :]
+        ):
+            return not rule.keeps
+    return False
+
+
+def repository_of(folder: Path) -> Path | None:
+    """The folder at or above ``folder`` that is a git repository."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = "") -> Rules:
+    """The rules of those files of a folder that can be read."""
+    rules: Rules = ()
+    for name in names:
+        try:
+            text = (folder / name).read_text(encoding="utf-8-sig", errors="replace")
+        except OSError:
+            continue
+        rules += parse_rules(text, base=base, lead=lead)
+    return rules
+
+
+def _rules_above(root: Path, repository: Path, home: Path) -> Rules:
+    """Rules of the person and of the folders between the repository and the root of a search."""
+    below = root.relative_to(repository).parts
+    lead = "".join(f"{part}/" for part in below)
+    rules = rules_in(home / ".config" / "git", ["ignore"], lead=lead)
+    rules += rules_in(repository / ".git" / "info", ["exclude"], lead=lead)
+    for depth in range(len(below)):
+        lead = "".join(f"{part}/" for part in below[depth:])
+        rules += rules_in(repository.joinpath(*below[:depth]), [GIT_FILE], lead=lead)
+    return rules
+
+
+def _rule(line: str, base: str, lead: str) -> Rule | None:
+    line = re.sub(r"(?<!\\)\s+$", "", line)
+    if not line or line.startswith("#"):
+        return None
+    keeps = line.startswith("!")
+    pattern = line[keeps:]
+    only_folders = pattern.endswith("/")
+    pattern = pattern.rstrip("/")
+    if not pattern:
+        return None
+    anchored = pattern.removeprefix("/") if "/" in pattern else f"**/{pattern}"
+    return Rule(base, lead, compile_glob(anchored, braces=False), keeps, only_folders)

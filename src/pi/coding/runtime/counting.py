@@ -1,0 +1,59 @@
+"""What the entries of a session add to its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage
+from pi.coding.session.context import message_of
+from pi.coding.session.entries import BranchSummary, Compaction, Entry, MessageEntry, UsageEntry
+from pi.coding.session.log import SessionLog
+
+
+class Counted(NamedTuple):
+    """One entry."""
+
+    message: type | None
+    """The kind of message that it is, if it is one."""
+    tool_calls: int
+    usage: Usage | None
+
+
+class EntryCounts:
+    """Of one log. Each entry is decoded once, however often somebody asks: they never change."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self.log = log
+        self._counted: list[Counted] = []
+
+    def all(self) -> list[Counted]:
+        """Of the whole file, in its order."""
+        for place in range(len(self._counted), len(self.log.tree)):
+            self._counted.append(_counted(self.log.at(place)))
+        return self._counted
+
+    def branch(self) -> Iterable[Counted]:
+        """Of what leads to the leaf."""
+        counted = self.all()
+        return (counted[place] for place in self.log.tree.path(self.log.leaf))
+
+
+def _counted(entry: Entry) -> Counted:
+    message = message_of(entry)
+    calls = len(message.tool_calls) if isinstance(message, AssistantMessage) else 0
+    return Counted(type(message) if message is not None else None, calls, _usage(entry))
+
+
+def _usage(entry: Entry) -> Usage | None:
+    match entry:
+        case MessageEntry(message=AssistantMessage(usage=usage)):
+            return usage
+        case MessageEntry(message=ToolResultMessage(usage=Usage() as usage)):
+            return usage
+        case Compaction(usage=Usage() as usage) | BranchSummary(usage=Usage() as usage):
+            return usage
+        case UsageEntry(usage=usage):
+            return usage
+        case _:
+            return None

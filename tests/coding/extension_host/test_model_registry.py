@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from pi.ai.events import StreamEvent
+from pi.ai.messages import Context, UserMessage
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.model_wraps import ModelRequest
+from tests.coding.extension_host.stage import playing
+
+QUESTION = Context(messages=(UserMessage(content="2 + 2?"),))
+
+
+async def test_models_are_found_and_asked_through_the_wraps_of_the_session(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    purposes: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        async def note(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
+            purposes.append(request.purpose)
+            async for event in ask(request):
+                yield event
+
+        pi.wrap_model(note)
+
+        @pi.command("look")
+        async def look(args: str, ctx: Any) -> None:
+            registry = ctx.model_registry
+            found = registry.find("faux", "faux")
+            assert found in registry.get_all() and found in registry.get_available()
+            assert registry.resolve("faux/faux").model == found
+            assert registry.has_configured_auth(found)
+            await registry.refresh()
+            seen.append(await registry.get_api_key_and_headers(found))
+            seen.append((await registry.complete(found, QUESTION)).text)
+            seen.append((await registry.stream(found, QUESTION).result()).text)
+            seen.append((await registry.stream_simple(found, QUESTION).result()).text)
+
+    steps = (says("four"), says("4"), says("IV"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        await play.session.prompt("/look")
+
+        assert play.failures == []
+        assert play.session.messages == []
+    assert seen[1:] == ["four", "4", "IV"]
+    assert purposes == ["extension"] * 3
+
+
+async def test_a_provider_can_be_registered_with_it(tmp_path: Path) -> None:
+    model = {"id": "m", "name": "M", "context_window": 1000, "max_tokens": 100}
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("session_start")
+        def begin(event: Any, ctx: Any) -> None:
+            config = {"base_url": "http://127.0.0.1:9", "api": "openai-completions"}
+            ctx.model_registry.register_provider("other", {**config, "models": [model]})
+            assert ctx.model_registry.find("other", "m").context_window == 1000
+
+    async with playing(tmp_path, extension) as play:
+        assert play.failures == []

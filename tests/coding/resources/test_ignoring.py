@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.resources.ignoring import IgnoreTree, is_ignored, parse_rules, repository_of
+
+
+@pytest.mark.parametrize(
+    ("rules", "ignored", "kept"),
+    [
+        ("*.log\n!keep.log", ["a.log", "x/b.log"], ["keep.log", "x/keep.log", "a.txt"]),
+        ("/top", ["top"], ["x/top"]),
+        ("a/b", ["a/b"], ["x/a/b"]),
+        ("# no\n\n  \n\\#yes", ["#yes"], ["# no"]),
+        ("trailing   ", ["trailing"], ["trailing   x"]),
+        ("**/deep", ["deep", "x/y/deep"], ["deeper"]),
+        ("{a,b}", ["{a,b}"], ["a", "b"]),
+    ],
+)
+def test_rules_mean_what_git_means(rules: str, ignored: list[str], kept: list[str]) -> None:
+    parsed = parse_rules(rules)
+
+    assert [p for p in ignored + kept if is_ignored(p, parsed, is_folder=False)] == ignored
+
+
+def test_a_rule_with_a_slash_at_its_end_is_for_folders() -> None:
+    rules = parse_rules("build/")
+
+    assert is_ignored("a/build", rules, is_folder=True)
+    assert not is_ignored("a/build", rules, is_folder=False)
+
+
+@pytest.mark.trap(125)
+def test_rules_hold_below_their_folder_and_inner_repositories_have_their_own(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".git/info").mkdir(parents=True)
+    (tmp_path / ".git/info/exclude").write_text("excluded\n")
+    (tmp_path / ".gitignore").write_text("*.log\n/top/x\n")
+    (tmp_path / "top/inner/.git").mkdir(parents=True)
+    (tmp_path / "top/.gitignore").write_text("!kept.log\nlocal\n")
+    (tmp_path / "top/.ignore").write_text("searchers\n")
+
+    def ignored(root: Path, *paths: str) -> list[str]:
+        tree = IgnoreTree(root, home=tmp_path / "home", require_git=True)
+        return [path for path in paths if tree.ignores(path, is_folder=False)]
+
+    assert ignored(tmp_path, "a.log", "excluded", "top/x", "x", "local") == [
+        "a.log",
+        "excluded",
+        "top/x",
+    ]
+    assert ignored(
+        tmp_path, "top/a.log", "top/kept.log", "top/local", "top/searchers", "top/inner/a.log"
+    ) == ["top/a.log", "top/local", "top/searchers"]
+    assert ignored(tmp_path / "top", "a.log", "x", "kept.log", "y/x") == ["a.log", "x"]
+    assert repository_of(tmp_path / "top/inner") == tmp_path / "top/inner"
+
+
+def test_gits_rules_count_outside_of_a_repository_only_if_asked_for(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("a\n")
+    (tmp_path / ".ignore").write_text("b\n")
+
+    def ignored(*, require_git: bool) -> list[str]:
+        tree = IgnoreTree(tmp_path, home=tmp_path, require_git=require_git)
+        return [path for path in ("a", "b") if tree.ignores(path, is_folder=False)]
+
+    assert (ignored(require_git=True), ignored(require_git=False)) == (["b"], ["a", "b"])
+
+
+NAMES = st.sampled_from(["a", "b", "a.py", "b.log", "ab"])
+PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+PATTERNS = st.sampled_from(
+    ["a", "*.log", "/a", "a/b", "**/b", "a/**", "!a", "!b.log", "a*", "[ab].py", "b/", "!a/b"]
+)
+
+
+@pytest.mark.slow
+@given(st.lists(PATTERNS, max_size=4), PATHS)
+def test_git_agrees(
+    tmp_path_factory: pytest.TempPathFactory,
+    patterns: list[str],
+    path: str,
+) -> None:
+    git = shutil.which("git") or pytest.skip("git is not installed; not tested: its rules")
+    root = tmp_path_factory.mktemp("git")
+    subprocess.run([git, "init", "-q"], cwd=root, check=True)
+    (root / ".gitignore").write_text("\n".join(patterns) + "\n")
+    said = subprocess.run([git, "check-ignore", "-q", path], cwd=root, check=False)
+
+    tree = IgnoreTree(root, home=root, require_git=True)
+    parts = path.split("/")
+    above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+    ours = any(tree.ignores(each, is_folder=True) for each in above) or tree.ignores(
+        path, is_folder=False
+    )
+
+    assert ours == (said.returncode == 0)

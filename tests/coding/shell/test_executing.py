@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pi.agent.env import MOST_OUTPUT, ExecResult
+from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.coding.shell.executing import execute
+from pi.coding.shell.local import ShellOptions
+from tests.coding.shell.shells import needs_posix_shell
+from tests.coding.tools.places import make_shell
+
+pytestmark = needs_posix_shell
+
+
+async def test_a_command_gives_code_output_and_what_is_new(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "below").mkdir()
+
+    result = await execute(
+        make_shell(tmp_path),
+        'pwd; echo "$SIZE €" >&2; exit 3',
+        cwd="below",
+        env={"SIZE": "big"},
+        on_output=told.append,
+    )
+
+    assert result == ExecResult(exit_code=3, output=f"{tmp_path}/below\nbig €\n")
+    assert "".join(told) == result.output
+
+
+async def test_only_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
+    result = await execute(
+        make_shell(tmp_path), f"head -c {MOST_OUTPUT + 10} /dev/zero; printf end"
+    )
+
+    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
+    assert result.output.endswith("\0end")
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (
+            "echo begun; sleep 60",
+            ExecutionError(code="timed_out", message="The command was killed after 0.3 seconds."),
+        ),
+        (
+            "echo begun; kill -9 $$",
+            ExecutionError(code="killed", message="The command was ended by signal 9."),
+        ),
+    ],
+)
+async def test_it_is_said_why_there_is_no_code(
+    tmp_path: Path, command: str, error: ExecutionError
+) -> None:
+    result = await execute(make_shell(tmp_path), command, timeout=0.3)
+
+    assert result == ExecResult(exit_code=None, output="begun\n", error=error)
+
+
+@pytest.mark.parametrize(
+    ("options", "cwd", "code"),
+    [
+        (ShellOptions(path="/nonexistent/bash"), "", "shell_unavailable"),
+        (ShellOptions(), "missing", "invalid_directory"),
+        (ShellOptions(path="{folder}/broken"), "", "spawn_failed"),
+    ],
+)
+async def test_it_is_said_why_a_command_cannot_be_started(
+    tmp_path: Path,
+    options: ShellOptions,
+    cwd: str,
+    code: ExecutionErrorCode,
+    replace_folder: Callable[[ShellOptions], ShellOptions],
+) -> None:
+    (tmp_path / "broken").write_text("#!/nonexistent/interpreter\n")
+    (tmp_path / "broken").chmod(0o755)
+
+    with pytest.raises(ExecutionFailed) as failed:
+        await execute(make_shell(tmp_path, options=replace_folder(options)), "true", cwd=cwd)
+
+    assert failed.value.error.code == code
+
+
+@pytest.fixture
+def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
+    def replaced(options: ShellOptions) -> ShellOptions:
+        return ShellOptions(path=options.path.format(folder=tmp_path))
+
+    return replaced

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolResult
+from pi.coding.tools.bash import bash_tool
+from pi.coding.tools.declared import SCHEMAS, declared_tool
+from pi.coding.tools.edit import edit_tool
+from pi.coding.tools.read import read_tool
+from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools
+from pi.coding.tools.write import write_tool
+from tests.coding.tools.places import make_place
+
+
+def told(tool: AgentTool) -> dict[str, Any]:
+    """What is known of a tool without calling it, and which questions it answers."""
+    kept = {name: getattr(tool, name) for name in tool.__struct_fields__}
+    questions = {name: kept.pop(name) is not None for name in ("touches", "preview")}
+    for name in ("run", "validate", "prepare_arguments"):
+        kept.pop(name)
+    return kept | questions
+
+
+def test_a_tool_is_told_of_as_it_is_once_it_is_made(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    made = (
+        read_tool(place.files),
+        bash_tool(place.shell),
+        edit_tool(place.files),
+        write_tool(place.files),
+    )
+    declared = built_in_tools(place)
+
+    assert [told(declared[tool.name].make()) for tool in made] == [told(tool) for tool in made]
+    assert msgspec.json.decode(SCHEMAS.read_bytes()) == {
+        tool.name: tool.parameters for tool in made
+    }, f"{SCHEMAS.name} must hold what models are told of the parameters"
+    assert tuple(tool.name for tool in made) == DEFAULT_TOOLS
+
+
+def example(calls: list[str]) -> AgentTool:
+    async def run(params: Any, ctx: ToolContext) -> ToolResult:
+        return ToolResult.of(f"ran {params}")
+
+    calls.append("made")
+    return AgentTool(
+        name="write",
+        description="",
+        parameters={},
+        run=run,
+        validate=lambda arguments: f"valid {arguments['path']}",
+        prepare_arguments=lambda arguments: {"path": arguments["file"]},
+        touches=lambda params: (f"touched by {params}",),
+        preview=lambda arguments: FilePreview(path=arguments["path"], text=""),
+    )
+
+
+async def test_a_tool_is_made_with_its_first_call_and_only_once() -> None:
+    calls: list[str] = []
+    tool = declared_tool("write", lambda: example(calls), changes_files=True)
+    assert (tool.name, calls) == ("write", [])
+    assert tool.prepare_arguments and tool.touches and tool.preview
+
+    arguments = tool.prepare_arguments({"file": "a"})
+    params = tool.validate(arguments)
+    result = await tool.run(params, ToolContext(call_id="1", update=lambda result: None))
+
+    assert (arguments, params, result) == ({"path": "a"}, "valid a", ToolResult.of("ran valid a"))
+    assert tool.touches(params) == ("touched by valid a",)
+    assert tool.preview(arguments) == FilePreview(path="a", text="")
+    assert calls == ["made"]
+
+
+def test_a_tool_that_mends_nothing_gets_the_arguments_as_they_are(tmp_path: Path) -> None:
+    tool = built_in_tools(make_place(tmp_path))["read"].make()
+    assert tool.prepare_arguments
+
+    assert tool.prepare_arguments({"path": "a"}) == {"path": "a"}
+
+
+def test_where_the_schemas_were_left_out_tools_are_made_at_once(tmp_path: Path) -> None:
+    calls: list[str] = []
+    declared_tool("write", lambda: example(calls), schemas=tmp_path / "schemas.json")
+
+    assert calls == ["made"]
+
+
+@pytest.mark.parametrize("tool", DEFAULT_TOOLS)
+def test_telling_of_a_tool_does_not_load_it(tool: str, tmp_path: Path) -> None:
+    probe = f"""
+import sys
+from pathlib import Path
+from tests.coding.tools.places import make_place
+from pi.coding.tools.registry import built_in_tools
+built_in_tools(make_place(Path(sys.argv[1])))[{tool!r}].make()
+sys.exit("loaded" if "pi.coding.tools.{tool}" in sys.modules else 0)
+"""
+    root = Path(__file__).parents[3]
+
+    finished = subprocess.run(
+        [sys.executable, "-c", probe, str(tmp_path)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stderr) == (0, "")
