@@ -72,9 +72,11 @@ async def test_escape_ends_a_command_that_runs(tmp_path: Path) -> None:
     async with theatre.playing():
         theatre.send("!!cat gate")
         await theatre.sees(" !! cat gate")
+        await theatre.sees("Running a command · esc to interrupt")
         await theatre.quiet()
         theatre.type(ESCAPE)
         await theatre.sees("cancelled")
+        await theatre.loses("Running a command")
 
 
 async def test_a_command_runs_beside_the_agent(tmp_path: Path) -> None:

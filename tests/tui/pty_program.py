@@ -97,6 +97,14 @@ class PtyProgram:
     def resize(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+    def unread_input(self) -> bytes:
+        """What a shell would get to read now, as if it read keys one by one."""
+        attributes = termios.tcgetattr(self._slave)
+        attributes[3] &= ~termios.ICANON
+        termios.tcsetattr(self._slave, termios.TCSANOW, attributes)
+        is_there = select.select((self._slave,), (), (), 0)[0]
+        return os.read(self._slave, 65_536) if is_there else b""
+
     def terminal_attributes(self) -> list[Any]:
         return termios.tcgetattr(self._slave)
 

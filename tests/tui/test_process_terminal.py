@@ -140,6 +140,38 @@ def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
         assert b"97;1:3u" not in program.output
 
 
+@pytest.mark.trap(165)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_the_terminal_still_says_after_a_signal_does_not_reach_the_shell(
+    number: signal.Signals,
+) -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"\x1b[c")
+        program.type(b"\x1b[?62;22c")
+        program.wait_for(b"\x1b[>4;2m")
+        program.signal(signal.SIGSTOP)
+        program.type(b"\x1b]11;rgb:0000/0000/0000\x07\x1b[?62;22c")
+        program.signal(number)
+        program.signal(signal.SIGCONT)
+
+        assert program.end() == -number
+        assert program.output.endswith(b"\x1b[?2004l\x1b[c")
+        assert not program.unread_input()
+
+
+@pytest.mark.trap(165)
+def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None:
+    with PtyProgram() as program:
+        program.wait_for(b"ready")
+        program.signal(signal.SIGSTOP)
+        program.type(b"\x1b[?0u\x1b[?62;22c\x1b]11;rgb:0000/0000/0000\x07")
+        program.signal(signal.SIGTERM)
+        program.signal(signal.SIGCONT)
+
+        assert program.end() == -signal.SIGTERM
+        assert not program.unread_input()
+
+
 @pytest.mark.trap(167)
 def test_a_suspended_program_comes_back_with_its_screen(
     program: Callable[[str, str], str],

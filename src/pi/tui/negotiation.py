@@ -22,7 +22,8 @@ from pi.tui.input.replies import (
     ModeReport,
     Reply,
 )
-from pi.tui.screen.screen import END_SYNC, HIDE_CURSOR, SHOW_CURSOR, WRAP_ON
+from pi.tui.screen.rows import WRAP_ON
+from pi.tui.screen.screen import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
 
 PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 SCHEME_REPORTS_ON, SCHEME_REPORTS_OFF = "\x1b[?2031h", "\x1b[?2031l"

@@ -22,12 +22,15 @@ from typing import Any
 from pi.base.errors import PiError
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size
-from pi.tui.tty_output import StrayOutput, TtyOutput
+from pi.tui.tty_output import StrayOutput, TtyOutput, now
 
 READ_SIZE = 65_536
 FLUSH_SECONDS = 1.0
-DRAIN_SECONDS = 0.15
-"""How long to wait at the end for what the terminal still has to say."""
+DRAIN_SECONDS = {True: 1.0, False: 0.3}
+"""How long to wait at the end for what a terminal still has to say, if it ever has answered or not.
+
+It may be far away, and a program that ends at once has not heard of it yet.
+"""
 
 _DA1_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
 
@@ -134,19 +137,19 @@ class ProcessTerminal:
 
     def stop(self) -> None:
         """Write what is left, wait for what the terminal still says, and give it back."""
-        self._give_back(drain=True)
+        self._give_back()
 
     def suspend(self) -> None:
         """Give the terminal back and stop the process group, until somebody continues it."""
         held = self._held
         if held is None:
             return
-        self._give_back(drain=True)
+        self._give_back()
         os.kill(0, signal.SIGTSTP)  # returns when the process is continued
         self.start(held.listener, restore=held.restore)
         held.listener.on_resume()
 
-    def _give_back(self, *, drain: bool = False) -> None:
+    def _give_back(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
@@ -154,11 +157,9 @@ class ProcessTerminal:
         if held.loop is not None and not held.loop.is_closed():
             held.loop.remove_reader(self._input_fd)
         if not held.is_gone:
-            drain = drain and self._answers
-            held.output.write(held.restore() + (ASK_DA1 if drain else ""))
+            held.output.write(held.restore() + (ASK_DA1 if self._answers else ""))
             held.output.flush(FLUSH_SECONDS)
-            if drain:
-                self._drain()
+            self._drain(DRAIN_SECONDS[self._answers])
         held.output.close()
         _leave_raw_mode(self._input_fd, held.attributes)
         for number, handler in held.signals.items():
@@ -169,11 +170,16 @@ class ProcessTerminal:
         while self._late_signals:
             os.kill(os.getpid(), self._late_signals.pop())
 
-    def _drain(self) -> None:
-        """Read until the answer to the last query, so that nothing of ours reaches the shell."""
-        seen = b""
-        while not _DA1_ANSWER.search(seen):
-            if not select.select((self._input_fd,), (), (), DRAIN_SECONDS)[0]:
+    def _drain(self, seconds: float) -> None:
+        """Read what the terminal still says, so that nothing of ours reaches the shell.
+
+        One that answers ends that itself, with its answer to the last query.
+        """
+        seen, deadline = b"", now() + seconds
+        while (left := deadline - now()) > 0:
+            if self._answers and _DA1_ANSWER.search(seen):
+                return
+            if not select.select((self._input_fd,), (), (), left)[0]:
                 return
             try:
                 chunk = os.read(self._input_fd, READ_SIZE)

@@ -8,9 +8,12 @@ from typing import TypeAlias
 from pi.base.records import Record
 from pi.tui.render_loop import Settle, Timer, Timers
 from pi.tui.screen.tape import Tape
+from pi.tui.terminal import Size
 
 LOOK_SECONDS = 2.5
 """How long to wait for what a pane says it has."""
+MOST_LOOKS = 5
+"""How often a pane may have another size than it told before it is taken for somebody else's."""
 
 Look: TypeAlias = Callable[[Callable[[Tape | None], None]], Callable[[], object]]
 """Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
@@ -19,6 +22,8 @@ Look: TypeAlias = Callable[[Callable[[Tape | None], None]], Callable[[], object]
 class Witness(Record):
     """How to learn what a pane has after a resize."""
 
+    size: Callable[[], Size]
+    """The size that the pane has told."""
     when_taken: Callable[[Callable[[], None]], None]
     """Calls back when the pane has taken everything that was written."""
     look: Look
@@ -44,6 +49,7 @@ class Resizing:
         self._settle = Settle(timers, self._settled, seconds=seconds)
         self._overdue: Timer | None = None
         self._end_look: Callable[[], object] | None = None
+        self._looks = 0
 
     @property
     def is_pending(self) -> bool:
@@ -78,9 +84,17 @@ class Resizing:
             self._end_look = self._witness.look(self._seen)
 
     def _seen(self, tape: Tape | None) -> None:
-        if self._overdue is not None:
-            self.stop()
-            self._act(tape)
+        if self._witness is None or self._overdue is None:
+            return
+        self._looks += 1
+        told = self._witness.size()
+        has_told = tape is None or (tape.width, tape.height) == (told.columns, told.rows)
+        if not has_told and self._looks < MOST_LOOKS:
+            self.restart()  # it will tell soon, and what is painted before goes astray
+            return
+        self.stop()
+        self._looks = 0
+        self._act(tape if has_told else None)
 
 
 def looker(env: Mapping[str, str]) -> Look | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pi.base.processes import SpawnFailed
 from pi.base.processes import run as run_process
 from pi.tui.screen.tape import Tape
 
-_HISTORY = 400
+_HISTORY = 1000
 """Rows of history that are read."""
 _SECONDS = 2.0
 _MOST_BYTES = 4_000_000
@@ -28,11 +29,11 @@ def look_at(
 async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
     """What a pane of tmux has; None if there is no answer."""
     # Both in one go, between which tmux takes nothing from the pane.
-    height = ("display-message", "-p", "-t", pane, "#{pane_height}")
+    size = ("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
     rows = ("capture-pane", "-p", "-t", pane, "-S", f"-{_HISTORY}")
     try:
         end = await run_process(
-            ["tmux", "-u", *height, ";", *rows],
+            ["tmux", "-u", *size, ";", *rows],
             cwd=Path("/"),
             env=env,
             timeout=_SECONDS,
@@ -44,9 +45,10 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
 
 
 def parse_pane(output: str) -> Tape | None:
-    """The answer of tmux: the height of the pane, then the rows of history and screen."""
-    first, _, rest = output.partition("\n")
+    """The answer of tmux: the size of the pane, then the rows of history and screen."""
+    size, _, rest = output.partition("\n")
+    numbers = re.fullmatch(r"(\d+) (\d+)", size)
     rows = rest.removesuffix("\n").split("\n")
-    if not first.isdigit() or len(rows) < int(first):
+    if numbers is None or len(rows) < int(numbers[2]):
         return None
-    return Tape(rows=rows, above=len(rows) - int(first))
+    return Tape(rows=rows, width=int(numbers[1]), height=int(numbers[2]))

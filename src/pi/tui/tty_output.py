@@ -51,8 +51,8 @@ class TtyOutput:
     def flush(self, seconds: float) -> None:
         """Send what is left, waiting at most so long."""
         self._stop_waiting()
-        deadline = _now() + seconds
-        while self._waiting and (left := deadline - _now()) > 0:
+        deadline = now() + seconds
+        while self._waiting and (left := deadline - now()) > 0:
             if select.select((), (self._fd,), (), left)[1]:
                 self._send_some()
 
@@ -124,7 +124,8 @@ def _flush_standard_streams() -> None:
             stream.flush()
 
 
-def _now() -> float:
+def now() -> float:
+    """Seconds that never run backwards."""
     import time  # only where a program ends: everybody else is given the time
 
     return time.monotonic()

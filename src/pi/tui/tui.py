@@ -75,7 +75,9 @@ class TUI:
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
         )
         look = looker(env)
-        self._witness = look and Witness(when_taken=self.negotiation.when_taken, look=look)
+        self._witness = look and Witness(
+            size=lambda: terminal.size, when_taken=self.negotiation.when_taken, look=look
+        )
         self._on_gone = on_gone
         self._listeners = KeyListeners()
         self._changed: set[Component] | None = None

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.fullscreen.display import FullscreenDisplay
-from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.fullscreen.scroll_view import Scrollbar, ScrollView
+from pi.tui.images import kitty
+from pi.tui.images.sizes import Cells
 from pi.tui.placement import OverlayOptions
+from pi.tui.text.ansi import strip_sequences
+from pi.tui.text.slicing import slice_columns
 from pi.tui.tui import TUI
 from tests.tui.manual_timers import ManualTimers
 from tests.tui.parts import Field, Rows, numbered
@@ -86,6 +92,38 @@ def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
     assert program.terminal.screen[:2] == ["$ pi", "what was said"]
 
 
+@pytest.mark.trap(176)
+def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
+    program = Program()
+    place = kitty.place(7, Cells(4, 2))
+    program.history.rows = ["a", place, "", *numbered(9)]
+    program.scroll.scroll_to(0)
+    program.shown()
+    program.tui.request_render()
+    program.shown()
+    assert place in program.terminal.output[-1]
+
+    program.scroll.scroll_to(2)
+    program.tui.request_render()
+    program.shown()
+
+    assert kitty.take_off(7) in program.terminal.output[-1]
+    program.terminal.output.clear()
+    program.scroll.scroll_to(3)
+    program.tui.request_render()
+    program.shown()
+    assert kitty.take_off(7) not in "".join(program.terminal.output)
+
+
+@pytest.mark.trap(176)
+def test_a_picture_does_not_reach_out_of_a_scrolled_view() -> None:
+    place = kitty.place(7, Cells(4, 3))
+    scroll = ScrollView(Rows("a", place, "", "", "b"), scrollbar="hidden")
+
+    assert scroll.render_in(10, 4) == ["a", place, "", ""]
+    assert scroll.render_in(10, 3) == ["a", "", ""]
+
+
 def test_only_changes_are_written() -> None:
     program = Program()
     program.shown()
@@ -105,6 +143,42 @@ def test_the_wheel_scrolls_and_dragging_selects() -> None:
     program.terminal.type("\x1b[<0;1;1M\x1b[<32;3;1M")
     program.shown()
     assert program.terminal.style(0, 0)["inverse"]
+
+
+def test_the_wheel_scrolls_the_main_view_wherever_the_mouse_is() -> None:
+    program = Program()
+    program.shown()
+    on_the_editor = "\x1b[<64;3;6M"
+    program.terminal.type(on_the_editor)
+    assert program.shown()[0] == "row 15"
+
+    program.scroll.is_primary = True
+    program.terminal.type(on_the_editor)
+    assert program.shown()[0] == "row 12"
+
+
+LETTERS = st.sampled_from(
+    [*"ab ", "日", "👍", "e\u0301", "ก็", "🇩🇪", "\x1b[31mr\x1b[39m", "\x1b[1mb"]
+)
+ROWS = st.lists(st.lists(LETTERS, max_size=20).map("".join), max_size=8)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["hidden", "auto", "always"]))
+def test_the_screen_shows_what_the_components_say(
+    frames: list[list[str]], scrollbar: Scrollbar
+) -> None:
+    program = Program()
+    content = Rows()
+    view = ScrollView(content, scrollbar=scrollbar)
+    program.tui.clear()
+    program.tui.add_child(view)
+
+    for rows in frames:
+        content.rows = [slice_columns(row, 0, 20) for row in rows]
+        program.tui.request_render()
+        shown = program.shown()
+        said = (strip_sequences(row).rstrip() for row in view.render_in(20, 6))
+        assert shown == list(said)
 
 
 def test_a_resize_paints_all_of_it() -> None:

@@ -30,6 +30,15 @@ def test_a_picture_is_placed_without_moving_the_cursor() -> None:
 
 
 @pytest.mark.trap(176)
+def test_a_picture_that_reaches_too_far_down_is_left_out_of_its_row() -> None:
+    row = f"a{kitty.place(7, Cells(4, 2))}b"
+
+    assert [kitty.clipped(row, rows_left) for rows_left in (3, 2, 1)] == [row, row, "ab"]
+    assert (kitty.placed([row, "c"]), kitty.placed(["ab"])) == ({7}, set())
+    assert kitty.take_off(7) == "\x1b_Ga=d,d=i,i=7,p=1,q=2\x1b\\"
+
+
+@pytest.mark.trap(176)
 def test_placeholders_are_text_as_wide_as_the_picture() -> None:
     rows = kitty.placeholders(0x010203, Cells(3, 2))
 

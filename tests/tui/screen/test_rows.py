@@ -33,6 +33,18 @@ def test_a_full_row_is_not_followed_by_an_erasure_that_would_take_its_last_cell(
     assert PRINTER.whole("0123456789") == "0123456789\x1b[0m\x1b]8;;\x07"
 
 
+@pytest.mark.trap(159)
+def test_a_mark_beside_the_last_column_is_not_lost_when_the_row_is_written_again() -> None:
+    terminal = VirtualTerminal(10, 2)
+    terminal.write("\x1b[?7l")
+    row = "12345678\u0e01\u0e47x"
+
+    terminal.write(PRINTER.whole(row))
+    terminal.write("\r" + PRINTER.whole(row))
+
+    assert terminal.screen[0] == row
+
+
 def test_a_picture_is_not_erased_behind_itself() -> None:
     assert PRINTER.whole("\x1b_Ga=p,i=1\x1b\\").startswith("\x1b[2K\x1b_G")
 

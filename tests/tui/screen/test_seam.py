@@ -97,9 +97,16 @@ def test_rows_of_a_table_are_carried_over_as_they_were() -> None:
     ]
 
     assert seam(old[:2], old[2:], new) == Seam(2, tuple(old[2:4]))
-    assert seam(old[:2], old[2:], new, width=12) == Seam(
-        2, ("│ beta   │ d", "elta  │", "│ zeta   │ t", "heta  │")
-    )
+    assert seam(old[:2], old[2:], new, width=12) == Seam(2, tuple(old[2:4]))
+
+
+def test_rows_of_a_table_that_terminals_measure_differently_are_cut() -> None:
+    old = ["text above the table", "│ a 🙂 b c │ d e f │", "and what is said below the table"]
+    new = ["text above the table", "│ d 🙂 b │ a c f e │", "and what is said below the table"]
+
+    found = find_seam(old, Place(letters=18), new, width=12)
+
+    assert found == Seam(2, ("🙂 b c │ d e", " f │"))
 
 
 def test_where_nothing_fits_rows_are_written_twice() -> None:

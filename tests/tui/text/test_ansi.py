@@ -69,3 +69,9 @@ def test_a_line_woven_again_shows_the_same(line: str) -> None:
     assert strip_sequences(woven) == strip_sequences(line)
     assert woven.count("\x1b_pi:c\x07") == line.count("\x1b_pi:c\x07")
     assert state_after(woven).opening() == ""
+
+
+def test_the_address_of_a_link_is_ascii() -> None:
+    assert (
+        link("http://a.b/é?c=日", "x") == "\x1b]8;;http://a.b/%C3%A9?c=%E6%97%A5\x07x\x1b]8;;\x07"
+    )

@@ -6,17 +6,24 @@ from collections.abc import Callable, Collection, Sequence
 
 from pi.tui.component import Component
 from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.images import kitty
 from pi.tui.input.mouse import MouseReport
 from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.compositing import Layer, composite
-from pi.tui.screen.rows import Caret, RowPrinter, find_caret, window_rows, without_markers
+from pi.tui.screen.rows import (
+    WRAP_OFF,
+    WRAP_ON,
+    Caret,
+    RowPrinter,
+    find_caret,
+    window_rows,
+    without_markers,
+)
 from pi.tui.screen.screen import (
     BEGIN_SYNC,
     END_SYNC,
     HIDE_CURSOR,
     SHOW_CURSOR,
-    WRAP_OFF,
-    WRAP_ON,
     Repaint,
 )
 from pi.tui.screen.tape import Tape
@@ -44,6 +51,8 @@ class FullscreenDisplay:
         self._strict = strict
         self._size = size
         self._painted: list[str | None] = []
+        self._pictures: set[int] = set()
+        """Those that stay where they are until they are taken off."""
         self._caret: Caret | None = None
         self._router = MouseRouter()
         self._is_open = False
@@ -78,7 +87,7 @@ class FullscreenDisplay:
             rows = composite(rows, layers, width=width)[:height]
         caret = find_caret(rows)
         rows = window_rows(rows)
-        output = self._changes(rows)
+        output = self._changes(rows) + self._vanished(rows)
         self._painted = list(rows)
         output += self._cursor(caret, moved=bool(output))
         if not output:
@@ -113,11 +122,18 @@ class FullscreenDisplay:
                     handle.component, bounds.row, bounds.column, bounds.width, bounds.height
                 )
                 targets += targets_at(top, report.x, report.y)
-        whole = Target(self.root, 0, 0, self._size.columns, self._size.rows)
         if not targets:  # what an overlay covers does not get the event
-            targets = targets_at(whole, report.x, report.y)
+            whole = Target(self.root, 0, 0, self._size.columns, self._size.rows)
+            targets = targets_at(whole, report.x, report.y) + self._wheeled(report)
         answer, component = self._router.route(report, targets)
         return component if answer.focus else None
+
+    def _wheeled(self, report: MouseReport) -> list[Target]:
+        """The view that the wheel scrolls where nothing else is scrolled."""
+        if report.action != "wheel":
+            return []
+        views = (box for box in self.root.boxes if getattr(box.child, "is_primary", False))
+        return [Target(*box) for box in views]
 
     def _forget(self) -> None:
         self._painted = []
@@ -133,6 +149,11 @@ class FullscreenDisplay:
             column, text = (0, printer.whole(row)) if old is None else printer.change(old, row)
             output.append(f"\x1b[{number + 1};{column + 1}H{text}")
         return "".join(output)
+
+    def _vanished(self, rows: Sequence[str]) -> str:
+        """What takes pictures off that are on no row any more: text does not cover them."""
+        before, self._pictures = self._pictures, kitty.placed(rows)
+        return "".join(map(kitty.take_off, sorted(before - self._pictures)))
 
     def _cursor(self, caret: Caret | None, *, moved: bool) -> str:
         if caret == self._caret and not moved:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from pi.tui.component import Box, Component
 from pi.tui.fullscreen.search import Match, find_all
 from pi.tui.fullscreen.selection import Selection, marked, selected_text
+from pi.tui.images import kitty
 from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.text.slicing import pad_to_width, slice_columns
 
@@ -23,9 +24,9 @@ class ScrollView:
     """Shows a part of its child, as high as it is given.
 
     ``follow="end"`` stays at the end while the child grows, unless the reader has scrolled up.
-    ``primary`` is the one that the keys of the fullscreen mode scroll. At its edge the wheel goes
-    to what is around, unless ``overscroll`` is ``contain``. ``on_select`` gets text that was
-    marked with the mouse.
+    ``primary`` is the one that the keys of the fullscreen mode scroll, and the wheel where nothing
+    else does. At its edge the wheel goes to what is around, unless ``overscroll`` is ``contain``.
+    ``on_select`` gets text that was marked with the mouse.
     """
 
     def __init__(
@@ -93,7 +94,8 @@ class ScrollView:
             self._selection = self._match = None
         self._rows, self._height = rows, height
         self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
-        visible = [self._decorated(number) for number in self._visible_rows()]
+        shown = self._visible_rows()
+        visible = [kitty.clipped(self._decorated(number), shown.stop - number) for number in shown]
         visible += [""] * (height - len(visible))
         return self._with_bar(visible, width) if shows_bar else visible
 

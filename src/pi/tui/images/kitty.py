@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from pi.tui.images.sizes import Cells
 
+_PLACED = r"\x1b_Ga=p,q=2,C=1,i=(\d+),p=1,c=\d+,r=(\d+)\x1b\\"
+"""What ``place`` writes."""
 _CHUNK = 4096
 """Characters of base64 in one sequence, as the protocol wants it."""
 
@@ -36,6 +41,23 @@ def place(image_id: int, cells: Cells) -> str:
     A second one replaces the first: the screen shows each picture in one place.
     """
     return f"\x1b_Ga=p,q=2,C=1,i={image_id},p=1,c={cells.columns},r={cells.rows}\x1b\\"
+
+
+def placed(rows: Iterable[str]) -> set[int]:
+    """The pictures that ``place`` shows on these rows."""
+    return {int(found[1]) for row in rows if "\x1b_G" in row for found in re.finditer(_PLACED, row)}
+
+
+def clipped(row: str, rows_left: int) -> str:
+    """A row without those of its pictures that would reach further down than ``rows_left`` rows."""
+    if "\x1b_G" not in row:
+        return row
+    return re.sub(_PLACED, lambda found: found[0] if int(found[2]) <= rows_left else "", row)
+
+
+def take_off(image_id: int) -> str:
+    """Show a picture no longer; the terminal keeps it."""
+    return f"\x1b_Ga=d,d=i,i={image_id},p=1,q=2\x1b\\"
 
 
 def place_virtually(image_id: int, cells: Cells) -> str:

@@ -74,6 +74,14 @@ class Pen:
         """Write a whole row at the beginning of the cursor's, which is blank."""
         self.put(self._printer.whole(new, fresh=True))
 
+    def print_unbroken(self, new: str) -> None:
+        """Write a whole row that may be wrapped, at the beginning of the cursor's, which is blank.
+
+        The cursor is then on the last of its lines.
+        """
+        self.put(self._printer.unbroken(new))
+        self.row += self._printer.lines(new) - 1
+
     def insert(self, row: int, count: int) -> None:
         """Open ``count`` blank rows above ``row``; those from there on move down.
 
@@ -122,14 +130,22 @@ def scroll_append(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:
     _rewrite(pen, rows, leaving=leaving)
 
 
-def seam_rewrite(pen: Pen, rows: Sequence[str]) -> None:
-    """Write what becomes history and then the whole window, whatever stands there now."""
+def seam_rewrite(pen: Pen, rows: Sequence[str], *, unbroken: int = 0) -> None:
+    """Write what becomes history and then the whole window, whatever stands there now.
+
+    The first ``unbroken`` rows may be wrapped by the terminal.
+    """
     pen.move(0)
     pen.put(ERASE_NEXT_ROWS + ERASE_ROW)
+    line = 0
     for number, row in enumerate(rows):
-        pen.open_row(number)
-        pen.print(row)
-    pen.erase_from(len(rows))
+        pen.open_row(line)
+        if number < unbroken:
+            pen.print_unbroken(row)
+        else:
+            pen.print(row)
+        line = pen.row + 1
+    pen.erase_from(line)
 
 
 def _rewrite(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:

@@ -57,6 +57,10 @@ class Letters:
             row += 1
         return row, 0
 
+    def row_end(self, letters: int) -> int:
+        """How many letters stand before the end of the row in which so many are reached."""
+        return self._starts[min(bisect_left(self._starts, letters), len(self._rows))]
+
     def around(self, at: int, count: int) -> tuple[str, str]:
         """At most ``count`` letters on either side of a place."""
         return self.text[max(0, at - count) : at], self.text[at : at + count]

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi.base.records import Record
-from pi.tui.screen.rows import Caret
-from pi.tui.text.ansi import strip_sequences
-from pi.tui.text.width import grapheme_width, graphemes, visible_width
+from pi.tui.screen.rows import Caret, lines_of
 
 
 class Reflowed(Record, kw_only=False):
@@ -39,7 +37,7 @@ def reflow(
     rows = [*painted, *[""] * below]
     too_many = max(0, len(rows) - height)
     kept = max(cursor.row + 1, len(rows) - too_many)
-    heights = [len(_pieces(row, width)) for row in rows[:kept]]
+    heights = [len(lines_of(row, width)) for row in rows[:kept]]
     above = sum(heights[: cursor.row]) + _piece_of(cursor.column, rows[cursor.row], width)
     lost, pushed = max(0, sum(heights) - height), 0
     while pushed < cursor.row and lost > 0:
@@ -49,23 +47,9 @@ def reflow(
     return Reflowed(max(above - gone, 0), pushed, rest=max(-lost, 0))
 
 
-def _pieces(row: str, width: int) -> list[int]:
-    """How many columns each line has that a row is wrapped into; a wide character is never cut."""
-    columns = visible_width(row)
-    if columns <= width:
-        return [columns]
-    pieces = [0]
-    for grapheme in graphemes(strip_sequences(row)):
-        taken = grapheme_width(grapheme)
-        if pieces[-1] + taken > width:
-            pieces.append(0)
-        pieces[-1] += taken
-    return pieces
-
-
 def _piece_of(column: int, row: str, width: int) -> int:
     """Which line of a wrapped row has a column; the last one what is behind its end."""
-    pieces, place = _pieces(row, width), 0
+    pieces, place = lines_of(row, width), 0
     while place < len(pieces) - 1 and column >= pieces[place]:
         column -= pieces[place]
         place += 1

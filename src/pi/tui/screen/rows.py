@@ -10,11 +10,12 @@ from typing import NamedTuple
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import SEQUENCE, StyleState, strip_sequences
 from pi.tui.text.slicing import slice_columns
-from pi.tui.text.width import expand_tabs, visible_width
+from pi.tui.text.width import expand_tabs, grapheme_width, graphemes, visible_width
 
 END_OF_STYLES = "\x1b[0m\x1b]8;;\x07"
 """Ends all styles and the hyperlink of a row."""
 
+WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"
 ERASE_REST = "\x1b[K"
 ERASE_ROW = "\x1b[2K"
 
@@ -31,8 +32,13 @@ _SURE_RANGES = (
     ("\uac00", "\ud7a3"),  # Korean
 )
 """Characters on whose width all terminals agree, so that what follows them can be reached."""
-_UNSURE = re.compile("[\u0300-\u036f\u200d\ufe0f\U00010000-\U0010ffff]")
-"""Characters whose width terminals disagree about, above all in the last column."""
+_UNSURE = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u109f\u1700-\u1dff\u200c\u200d\u20d0-\u20ff"
+    "\u302a-\u302f\u3099\u309a\ua66f-\uabff\ufe00-\ufe2f\U00010000-\U0010ffff]"
+)
+"""Characters whose width terminals disagree about, above all in the last column, and blocks with
+marks that combine: beside the last column Ghostty adds them to what stood there before.
+"""
 _NOT_IN_A_ROW = re.compile(r"[\t\n\r]")
 
 log = logging.getLogger(__name__)
@@ -80,6 +86,20 @@ class RowPrinter:
             return ERASE_ROW + text
         return text + ERASE_REST if columns < self._width else text
 
+    def unbroken(self, row: str) -> str:
+        """A complete row for a blank line, which the terminal wraps by itself if it is too wide.
+
+        It then counts as one row for those that read the terminal's history, and is all there even
+        if the terminal has become narrower unnoticed.
+        """
+        if not has_certain_width(row):
+            return self.whole(row, fresh=True)
+        return f"{WRAP_ON}{row}{END_OF_STYLES}{WRAP_OFF}"
+
+    def lines(self, row: str) -> int:
+        """How many lines such a row takes."""
+        return len(lines_of(row, self._width)) if has_certain_width(row) else 1
+
     def change(self, old: str, new: str) -> Change:
         """The least to write over ``old`` so that ``new`` stands there."""
         new, columns = self._fitted(new)
@@ -117,6 +137,25 @@ class RowPrinter:
             raise LineTooWide(message)
         log.warning("cut: %s", message)
         return slice_columns(row, 0, self._width), self._width
+
+
+def has_certain_width(row: str) -> bool:
+    """Whether nothing in a row is known to be of another width elsewhere."""
+    return _UNSURE.search(row) is None
+
+
+def lines_of(row: str, width: int) -> list[int]:
+    """How many columns each line has that a row is wrapped into; a wide character is never cut."""
+    columns = visible_width(row)
+    if columns <= width:
+        return [columns]
+    lines = [0]
+    for grapheme in graphemes(strip_sequences(row)):
+        taken = grapheme_width(grapheme)
+        if lines[-1] + taken > width:
+            lines.append(0)
+        lines[-1] += taken
+    return lines
 
 
 def is_image(row: str) -> bool:

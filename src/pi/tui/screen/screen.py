@@ -19,12 +19,19 @@ from pi.tui.screen.emitters import Pen
 from pi.tui.screen.ledger import Ledger, advance
 from pi.tui.screen.letters import Letters, Place
 from pi.tui.screen.reflow import reflow
-from pi.tui.screen.rows import Caret, RowPrinter, find_caret, window_rows, without_markers
+from pi.tui.screen.rows import (
+    WRAP_OFF,
+    WRAP_ON,
+    Caret,
+    RowPrinter,
+    find_caret,
+    window_rows,
+    without_markers,
+)
 from pi.tui.screen.seam import NEAR, find_seam
 from pi.tui.screen.tape import Tape, find_end_of_history
 
 BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
-WRAP_OFF, WRAP_ON = "\x1b[?7l", "\x1b[?7h"
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
 log = logging.getLogger(__name__)
@@ -128,7 +135,7 @@ class Screen:
         paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
         pen = self._pen()
         self._emit(pen, paint, repaint)
-        pen.row -= len(paint.carried) + len(paint.chunk)
+        pen.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
         self._place_cursor(pen, paint)
         self._keep(frame, paint, is_covered=bool(layers))
         text = self._bracketed(pen.text())
@@ -172,30 +179,29 @@ class Screen:
         ):
             self._reckon(width, height)
             if width != self.frame_width:
-                self._unplaced = self._end_of_history(rows)
+                first = max(self.ledger.committed - NEAR, 0)
+                place = Letters(rows[first:]).place(self.ledger.committed - first)
+                self._unplaced = _Unplaced(rows[first:], place)
         self._set_size(width, height)
         self._window.cursor_is_shown = was_shown
         self._checkpoints.begin(self._checkpoint())
 
     def _find_again(self, tape: Tape, rows: Sequence[str], *, height: int, same: bool) -> bool:
         """Believe a pane about where history ends; whether our rows are there."""
-        expected = self._end_of_history(rows)
-        first = max(self.ledger.committed - NEAR, 0)
-        found = find_end_of_history(tape, expected.rows, self.ledger.committed - first)
+        good, committed = self._checkpoints.last_good(), self.ledger.committed
+        sure = committed if good is None else min(committed, good.ledger.committed)
+        first = max(sure - NEAR, 0)
+        near = rows[first:]
+        found = find_end_of_history(tape, near, committed - first, sure=sure - first)
         if found is None:
             return False
         if same:
-            row, _ = Letters(expected.rows).row(found.place)
+            row, _ = Letters(near).row(found.place)
             self._count_as_history(first + row)
         else:
-            self._unplaced = _Unplaced(expected.rows, found.place)
+            self._unplaced = _Unplaced(near, found.place)
         self._window = _found_at(found.top, height=height)
         return True
-
-    def _end_of_history(self, rows: Sequence[str]) -> _Unplaced:
-        first = max(self.ledger.committed - NEAR, 0)
-        near = rows[first:]
-        return _Unplaced(near, Letters(near).place(self.ledger.committed - first))
 
     def _reckon(self, width: int, height: int) -> None:
         """Find the window by what is known of panes.
@@ -332,7 +338,8 @@ class Screen:
         elif is_certain and leaves_at_the_top:
             emitters.scroll_append(pen, rows, leaving=len(paint.chunk))
         else:
-            emitters.seam_rewrite(pen, rows)
+            unbroken = len(rows) - len(paint.window) if self._in_pane else 0
+            emitters.seam_rewrite(pen, rows, unbroken=unbroken)
         log.debug("%s: %d new rows in history, repaint %s", paint.ledger, len(paint.chunk), repaint)
 
     def _place_cursor(self, pen: Pen, paint: _Paint) -> None:

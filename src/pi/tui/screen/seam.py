@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from pi.base.records import Record
 from pi.tui.screen.letters import Letters, Place, index_behind, letters
+from pi.tui.screen.rows import has_certain_width
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.slicing import slice_columns
 from pi.tui.text.width import visible_width
@@ -72,11 +73,18 @@ def _found(ours: Letters, at: int, theirs: Letters, *, near: int, only_ahead: bo
 
 
 def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:
-    """Old rows behind the first ``done`` letters, as wide as they may be."""
+    """Old rows behind the first ``done`` letters; the terminal wraps those that it measures alike.
+
+    The others are cut into pieces.
+    """
     if not rows:
         return []
     first = _rest(rows[0], done, tail, width=visible_width(rows[0])) if done else [rows[0]]
-    return [piece for row in (*first, *rows[1:]) for piece in _pieces(row, width)]
+    return [
+        piece
+        for row in (*first, *rows[1:])
+        for piece in ((row,) if has_certain_width(row) else _pieces(row, width))
+    ]
 
 
 def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:

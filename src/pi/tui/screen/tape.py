@@ -21,8 +21,13 @@ class Tape(Record):
     """What a pane has: the last rows of its history, then those of its screen."""
 
     rows: Sequence[str]
-    above: int
-    """How many of them are history."""
+    width: int
+    height: int
+
+    @property
+    def above(self) -> int:
+        """How many of the rows are history."""
+        return len(self.rows) - self.height
 
 
 class Found(Record, kw_only=False):
@@ -34,34 +39,43 @@ class Found(Record, kw_only=False):
     """Rows of the screen that belong to history and stay as they are."""
 
 
-def find_end_of_history(tape: Tape, rows: Sequence[str], committed: int) -> Found | None:
+def find_end_of_history(
+    tape: Tape, rows: Sequence[str], committed: int, *, sure: int
+) -> Found | None:
     """Which of ``rows`` the pane has in its history; None if they cannot be found there.
 
-    ``committed`` is how many there should be. There are more if a resize has moved some, fewer
-    if they never arrived. Those that it has brought back onto the screen are left there.
+    ``committed`` is how many there should be, and ``sure`` how many have arrived for certain.
+    There are more if a resize has moved some, fewer if they never arrived. Those that it has
+    brought back onto the screen are left there.
     """
     ours, theirs = Letters(rows), Letters(tape.rows)
     edge, wanted = theirs.place(tape.above), ours.place(committed)
     for back in _STEPS_BACK:
-        start = ours.place(max(0, committed - back)).letters
+        start = ours.place(max(0, sure - back)).letters
         at = _known_again(ours, start, theirs, near=edge.letters)
         if at is not None:
             break
     else:
         return None
-    to_theirs = at - start
-    same = at + _common(ours.text[start:], theirs.text[at:])
-    end = min(same, max(edge.letters, wanted.letters + to_theirs))
-    blanks = wanted.blanks if end == wanted.letters + to_theirs else 0
-    if end > edge.letters:
-        row, damaged = theirs.row(Place(end, blanks))
-        return Found(Place(end - damaged - to_theirs, 0 if damaged else blanks), row - tape.above)
-    if end < edge.letters:
-        return Found(Place(end - to_theirs), 0)
+    same = start + _common(ours.text[start:], theirs.text[at:])
+    moved = ours.row_end(edge.letters - at + start)  # a row that is wrapped now stays in one piece
+    end = min(same, max(moved, wanted.letters))
+    blanks = wanted.blanks if end == wanted.letters else 0
+    return _found(tape, theirs, Place(end, blanks), shift=at - start)
+
+
+def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
+    """History ends at ``end`` of ours, which is ``shift`` letters further in the pane."""
+    edge = theirs.place(tape.above)
+    there = end.letters + shift
+    if there < edge.letters:  # what follows in history is something else
+        return Found(end, 0)
+    blanks = end.blanks if there > edge.letters else max(end.blanks, edge.blanks)
+    row, damaged = theirs.row(Place(there, blanks))
+    if damaged and row >= tape.above:
+        return Found(Place(end.letters - damaged), row - tape.above)
     last = tail(tape.rows[tape.above - 1]) if tape.above else ""
-    row, _ = theirs.row(Place(end, blanks))
-    top = max(0, row - tape.above)
-    return Found(Place(end - to_theirs, max(blanks, edge.blanks), tail=last), top)
+    return Found(Place(end.letters, blanks, tail=last), max(0, row - tape.above))
 
 
 def _known_again(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:

@@ -36,7 +36,13 @@ def strip_sequences(text: str) -> str:
 
 def link(url: str, text: str) -> str:
     """The text as a hyperlink (OSC 8). The url must be free of control characters."""
+    if not url.isascii():  # terminals need not take anything else
+        url = "".join(char if char.isascii() else _percent(char) for char in url)
     return f"\x1b]8;;{url}\x07{text}{LINK_END}"
+
+
+def _percent(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
 _ATTRIBUTES = {

@@ -19,6 +19,10 @@ from pi.tui.widgets.input import Input
 from pi.tui.widgets.row_memory import RowMemory
 from pi.tui.widgets.scrolling import Selection
 
+_MOST_LABEL = 30
+_LEAST_VALUE = 14
+"""Columns that a value and the space around it have at least, even if labels are cut for that."""
+
 Done: TypeAlias = Callable[[str | None], None]
 """Ends a submenu: with the chosen value, or with nothing."""
 
@@ -51,6 +55,7 @@ class SettingsList:
     """Settings one per row. Enter goes on to the next value or opens the submenu.
 
     ``on_change`` gets the id and the new value. With ``is_searchable`` typing looks for settings.
+    ``hint`` stands below everything.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class SettingsList:
         on_cancel: Callable[[], None],
         keymap: Keymap | None = None,
         is_searchable: bool = False,
+        hint: str = "Enter/Space to change · Esc to cancel",
     ) -> None:
         self._items = [_sanitised(item) for item in items]
         self._shown = self._items
@@ -70,7 +76,8 @@ class SettingsList:
         self._on_change = on_change
         self._on_cancel = on_cancel
         self._keymap = keymap or Keymap()
-        self._search = Input(keymap=self._keymap, on_change=self._find) if is_searchable else None
+        self._hint = hint
+        self._search = self._new_search() if is_searchable else None
         self._focused = False
         self._submenu: Component | None = None
         self._memory = RowMemory()
@@ -88,6 +95,11 @@ class SettingsList:
         for part in (self._search, self._submenu):
             _focus(part, focused=focused)
         self._memory.forget()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a submenu is open."""
+        return self._submenu is not None
 
     def set_value(self, id: str, value: str) -> None:
         """Show another value of a setting, without telling ``on_change``."""
@@ -124,6 +136,14 @@ class SettingsList:
         if self._submenu is not None:
             return self._submenu.render(width)
         return self._memory.rows(width, self._draw)
+
+    def _new_search(self) -> Input:
+        return Input(
+            placeholder="Type to search",
+            placeholder_paint=self._theme.hint,
+            keymap=self._keymap,
+            on_change=self._find,
+        )
 
     def _is_change(self, data: str) -> bool:
         is_space = matches_key(data, "space") and not self._query
@@ -164,7 +184,8 @@ class SettingsList:
     def _draw(self, width: int) -> list[str]:
         rows = [*self._search.render(width), ""] if self._search is not None else []
         if self._shown:
-            label_width = min(max(visible_width(item.label) for item in self._shown), 30)
+            longest = max(visible_width(item.label) for item in self._shown)
+            label_width = min(longest, _MOST_LABEL, max(width - _LEAST_VALUE, _LEAST_VALUE))
             rows += [self._draw_item(index, label_width) for index in self._selection.visible]
             rows += [f"  {self._theme.hint(self._selection.position)}"] * bool(
                 self._selection.position
@@ -172,7 +193,8 @@ class SettingsList:
             rows += self._draw_description(width)
         else:
             rows.append(self._theme.hint("  No matching settings"))
-        rows += ["", self._theme.hint("  Enter/Space to change · Esc to cancel")]
+        if self._hint:
+            rows += ["", self._theme.hint(f"  {self._hint}")]
         return [truncate_to_width(row, width, "…") for row in rows]
 
     def _draw_item(self, index: int, label_width: int) -> str:

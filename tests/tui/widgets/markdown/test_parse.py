@@ -138,6 +138,27 @@ def test_html_and_formulas_are_shown_as_typed() -> None:
     ]
 
 
+def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
+    address = Link(url="http://a.b/c_d", children=(Plain(text="http://a.b/c_d"),))
+    bold = Marked(mark="bold", children=(Plain(text="http://x.y"),))
+
+    assert blocks("- http://a.b/c_d\n\n**http://a.b/c_d** `http://x.y` [**http://x.y**](z)") == [
+        List(
+            items=(Item(children=(Paragraph(children=(address,)),), marker="-", apart=(False,)),),
+            first_number=None,
+        ),
+        Paragraph(
+            children=(
+                Marked(mark="bold", children=(address,)),
+                Plain(text=" "),
+                Code(text="http://x.y"),
+                Plain(text=" "),
+                Link(url="z", children=(bold,)),
+            )
+        ),
+    ]
+
+
 @pytest.mark.trap(172)
 def test_backslashes_can_be_kept() -> None:
     assert blocks(r"a\*b\\c\d", keep_backslashes=True) == [paragraph("a", r"\*b", r"\\c\d")]

@@ -14,6 +14,7 @@ import pyromark
 
 from pi.base.records import Record
 from pi.base.terminal_text import one_line, sanitise
+from pi.tui.widgets.markdown.addresses import linked
 from pi.tui.widgets.markdown.nodes import (
     Block,
     Code,
@@ -176,17 +177,23 @@ class _Builder:
         children = tuple(frame.children)
         match frame.kind:
             case "Strong" | "Emphasis" | "Strikethrough":
-                return Marked(mark=_MARKS[frame.kind], children=children)
-            case "Link":
-                return Link(url=one_line(frame.detail["dest_url"]), children=children)
-            case "Image":
-                return Picture(url=one_line(frame.detail["dest_url"]), children=children)
-            case "TableCell" | "TableHead" | "TableRow":
+                inside = children if self._is_in_link else linked(children)
+                return Marked(mark=_MARKS[frame.kind], children=inside)
+            case "Link" | "Image":
+                made = Link if frame.kind == "Link" else Picture
+                return made(url=one_line(frame.detail["dest_url"]), children=children)
+            case "TableCell":
+                return linked(children)
+            case "TableHead" | "TableRow":
                 return children
             case "Item":
                 return self._item(frame)
             case _:
                 return _block(frame)
+
+    @property
+    def _is_in_link(self) -> bool:
+        return any(frame.kind in ("Link", "Image") for frame in self._stack)
 
     def _item(self, frame: _Frame) -> Item:
         marker = _ITEM_MARKER.match(self._source, frame.start)
@@ -216,7 +223,7 @@ def _block(frame: _Frame) -> Block:
     children = tuple(frame.children)
     match frame.kind:
         case "Heading":
-            return Heading(level=int(frame.detail["level"][1:]), children=children)
+            return Heading(level=int(frame.detail["level"][1:]), children=linked(children))
         case "BlockQuote":
             return Quote(children=_as_blocks(frame.children, frame.starts, []))
         case "List":
@@ -230,7 +237,7 @@ def _block(frame: _Frame) -> Block:
                 language=language_of(info), text="".join(part.text for part in frame.children)
             )
         case _:
-            return Paragraph(children=children)
+            return Paragraph(children=linked(children))
 
 
 def language_of(info: str) -> str:
@@ -256,9 +263,9 @@ def _as_blocks(
             text.append(node)
             continue
         if text:
-            blocks.append(Paragraph(children=tuple(text)))
+            blocks.append(Paragraph(children=linked(text)))
             text = []
         blocks.append(node)
     if text:
-        blocks.append(Paragraph(children=tuple(text)))
+        blocks.append(Paragraph(children=linked(text)))
     return tuple(blocks)

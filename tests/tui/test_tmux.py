@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.tui.screen.tape import Tape
+from pi.tui.tmux import look_at, parse_pane, read_pane
+
+SECONDS = 60.0
+
+
+@pytest.fixture
+def run(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Runs a command of a tmux server of our own, whose socket is in ``tmp_path``."""
+    command = [program("tmux", "reading a real pane"), "-S", str(tmp_path / "socket")]
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*command, "-f", os.devnull, *words],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        return done.stdout.strip()
+
+    yield run
+    subprocess.run([*command, "kill-server"], check=False, capture_output=True)
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "TMUX": f"{tmp_path / 'socket'},1,0"}
+
+
+async def test_a_pane_says_what_it_has(run: Callable[..., str], tmp_path: Path) -> None:
+    script = "printf '日本\\n%s\\n' $(seq 1 20); cat"
+    run("new-session", "-d", "-x", "30", "-y", "6", script)
+    end = time.monotonic() + SECONDS
+    while not run("capture-pane", "-p").endswith("20"):
+        assert time.monotonic() < end
+    pane = run("display-message", "-p", "#{pane_id}")
+
+    tape = await read_pane(pane, environment(tmp_path))
+
+    printed = [row for number in range(1, 21) for row in ("日本", str(number))]
+    assert tape == Tape(rows=[*printed, ""], width=30, height=6)
+    assert tape.above == 35
+
+
+async def test_no_server_no_tape(program: Callable[[str, str], str], tmp_path: Path) -> None:
+    program("tmux", "asking for a server")
+
+    assert await read_pane("%0", environment(tmp_path)) is None
+    assert await read_pane("%0", {"PATH": str(tmp_path), "TMUX": uuid.uuid4().hex}) is None
+
+
+async def test_looking_tells_once_and_can_be_ended(tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path)}
+    seen: asyncio.Future[Tape | None] = asyncio.get_running_loop().create_future()
+
+    look_at("%0", env, lambda tape: seen.set_exception(AssertionError("it was ended")))()
+    look_at("%0", env, seen.set_result)
+
+    async with asyncio.timeout(SECONDS):
+        assert await seen is None
+
+
+@pytest.mark.parametrize("output", ["", "no server\n", "80 24\ntoo few\n", "x y\n1\n"])
+def test_an_answer_that_makes_no_sense_says_nothing(output: str) -> None:
+    assert parse_pane(output) is None
+
+
+def test_an_answer_has_the_size_and_the_rows() -> None:
+    assert parse_pane("80 2\nabove\nhere\n\n") == Tape(
+        rows=["above", "here", ""], width=80, height=2
+    )
