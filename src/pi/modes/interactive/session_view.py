@@ -94,6 +94,7 @@ class SessionView:
             ask_trust=self._ask_trust,
             report=self._report,
             ui=self.screen,
+            extension_ui=self._extensions.ui,
             on_stall=rescue_on(self._frame.tui, self._frame.theme),
         )
         try:

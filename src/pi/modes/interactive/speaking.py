@@ -182,9 +182,10 @@ class Speaking:
 
         self._shell_runs += 1
         try:
-            result = await self._ui.port.shell.run(
-                command, exclude_from_context=is_excluded, on_text=on_text
-            )
+            with self._ui.working("Running a command"):
+                result = await self._ui.port.shell.run(
+                    command, exclude_from_context=is_excluded, on_text=on_text
+                )
             block.end(result)
         except PiError as problem:
             block.fail(problem.explain())

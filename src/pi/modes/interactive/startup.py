@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # none of this is loaded before the first frame
     from pi.ai.messages import Image
     from pi.base.clock import Clock
     from pi.coding.extension_host.stalls import OnStall
+    from pi.coding.extension_host.ui import ExtensionUI
     from pi.coding.runtime.host import Host
     from pi.coding.runtime.port import SessionPort
     from pi.coding.trust.trust import AskPerson, Choice
@@ -26,6 +27,8 @@ class Opening(Record):
     """Tell the person something, in a line."""
     ui: Ui
     """For a dialog, e.g. to choose the session; it has no session yet."""
+    extension_ui: ExtensionUI | None = None
+    """The same, for extensions."""
     on_stall: OnStall | None = None
     """What to do, in a thread of its own, when an extension holds everything up."""
 

@@ -143,7 +143,7 @@ async def test_session_tells_where_it_is_and_how_long(tmp_path: Path) -> None:
         told = on.screen.told(200)
         assert on.session.session_id in told
         assert "1 from you, 1 answers" in told
-        assert "Cache warming: streaming" in told
+        assert "Cache warming  streaming" in told
 
 
 async def test_usage_shows_charts(tmp_path: Path) -> None:

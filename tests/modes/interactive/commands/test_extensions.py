@@ -6,7 +6,8 @@ import pytest
 
 from pi.coding.extension_host.clashes import Clash
 from pi.coding.extension_host.loading import ExtensionInfo
-from pi.modes.interactive.commands.extensions import NONE, extension_lines
+from pi.modes.interactive.commands.extensions import NONE, extension_sections
+from pi.modes.interactive.dialogs.sections import Section
 from tests.modes.interactive.commands.acting import acting
 
 
@@ -22,26 +23,33 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
             milliseconds=1.26,
         ),
         ExtensionInfo(
-            name="bad\x1b[2J", path="/somewhere/bad.py", rank="user", state="failed", problem="no"
+            name="bad", path="/somewhere/bad.py", rank="user", state="failed", problem="no"
         ),
     ]
     lost = Clash(kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py")
 
-    assert list(extension_lines(infos, [lost], ["/somewhere/old.ts"])) == [
-        "Extensions",
-        "  timebox  waits for its first use · bundled · pi.batteries.timebox:extension",
-        "  tips     loaded in 1.3 ms · package npm:tips · /somewhere/tips.py",
-        "  bad      not loaded · user · /somewhere/bad.py",
-        "    no",
-        "Names that somebody else has",
-        "  tool who of /somewhere/tips.py: /somewhere/b.py has it",
-        "Written for the original pi, which only that can run",
-        "  /somewhere/old.ts",
+    assert list(extension_sections(infos, [lost], ["/somewhere/old.ts"])) == [
+        Section(
+            title="Extensions",
+            rows=(
+                ("timebox", "waits for its first use · bundled · pi.batteries.timebox:extension"),
+                ("tips", "loaded in 1.3 ms · package npm:tips · /somewhere/tips.py"),
+                ("bad", "not loaded · user · /somewhere/bad.py · no"),
+            ),
+        ),
+        Section(
+            title="Names that two extensions want",
+            rows=(("tool who", "/somewhere/b.py has it, not /somewhere/tips.py"),),
+        ),
+        Section(
+            title="Written for the original pi, which only that can run",
+            rows=(("/somewhere/old.ts", ""),),
+        ),
     ]
 
 
 def test_without_extensions_there_is_nothing_to_show() -> None:
-    assert list(extension_lines([], [], [])) == []
+    assert list(extension_sections([], [], [])) == []
 
 
 @pytest.mark.trap(277)

@@ -135,3 +135,17 @@ async def test_a_compaction_that_fails_is_told_once(tmp_path: Path) -> None:
         await play.sees("Nothing to compact")
         await play.quiet()
         assert play.tape.count("Nothing to compact") == 1
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 12)])
+async def test_all_of_the_settings_dialog_fits_on_the_screen(
+    tmp_path: Path, columns: int, rows: int
+) -> None:
+    play = Playhouse(tmp_path, says("an answer"), columns=columns, rows=rows)
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        play.send("/settings")
+        await play.sees("Default provider")
+        await play.sees("\n Settings\n")
+        await play.sees("Type to search")

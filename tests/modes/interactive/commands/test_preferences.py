@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
+from pi.base.records import replace
 from tests.modes.interactive.commands.acting import acting
 
 
@@ -41,12 +42,24 @@ async def test_trust_is_decided_for_the_next_time(tmp_path: Path) -> None:
         assert on.told.endswith("is trusted from the next start on.")
 
 
-async def test_keys_and_the_changelog_are_shown(tmp_path: Path) -> None:
+async def test_keys_are_shown(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/hotkeys")
         assert "Ctrl+O" in on.screen.told()
+
+
+async def test_the_changelog_tells_of_what_was_released_and_of_nothing_else(
+    tmp_path: Path,
+) -> None:
+    async with acting(tmp_path) as on:
+        on.screen.host = replace(on.screen.host, docs=tmp_path)
+        (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\nHow it is made.\n")
         await on.run("/changelog")
-        assert "hange" in on.screen.told()
+        assert (on.told, on.screen.told()) == ("No version has been released yet.", "")
+        (tmp_path / "CHANGELOG.md").write_text("How it is made.\n\n## 0.2\n\n- Tabs.\n")
+        await on.run("/changelog")
+        assert "Tabs." in on.screen.told()
+        assert "made" not in on.screen.told()
 
 
 async def test_reload_reads_settings_templates_and_keys_again(tmp_path: Path) -> None:

@@ -39,9 +39,10 @@ async def test_the_session_can_be_left_out_and_the_words_be_asked_for(tmp_path: 
             assert archive.namelist() == ["report.md"]
 
 
-async def test_no_words_are_no_report(tmp_path: Path) -> None:
+async def test_who_gives_up_at_either_question_gets_no_report(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/bug", "escape")
+        await on.run("/bug It broke.", "escape")
         assert not (on.stage.agent_dir / "bug-reports").exists()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.columns import spread
+from pi.modes.interactive.dialogs.columns import spread, tab_row
 from pi.tui.text.width import visible_width
 
 
@@ -20,3 +20,16 @@ def test_the_right_stands_at_the_edge_and_the_left_is_cut_first() -> None:
 def test_rows_never_are_too_wide(left: str, right: str, width: int) -> None:
     shown = "".join(char for char in left if char.isprintable())
     assert visible_width(spread(shown, right, width)) <= width
+
+
+def _tabs(open_tab: str, width: int) -> str:
+    tabs = ("All", "anthropic", "openai", "xai")
+    return tab_row(tabs, open_tab, width, chosen=str, others=str)
+
+
+def test_tabs_stay_in_their_order_and_the_open_one_is_always_seen() -> None:
+    assert _tabs("openai", 40) == "All  anthropic  [openai]  xai"
+    assert _tabs("All", 20) == "[All]  anthropic  o…"
+    assert _tabs("openai", 20) == "… [openai]  xai"
+    assert _tabs("xai", 20) == "… openai  [xai]"
+    assert _tabs("anthropic", 5) == "… [a…"

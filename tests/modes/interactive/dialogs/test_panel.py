@@ -50,3 +50,14 @@ def test_keys_are_called_as_people_call_them() -> None:
         "",
         "Alt+]",
     ]
+
+
+def test_hints_are_never_broken_between_a_key_and_what_it_does() -> None:
+    told = "Enter go there · Ctrl+O filter · Escape close"
+    panel = Panel(plain_theme(), "", Input(), hints=lambda: told)
+
+    narrow, wide = (
+        [strip_sequences(row) for row in panel.render(width)[4:-1]] for width in (24, 34)
+    )
+    assert narrow == [" Enter go there", " Ctrl+O filter", " Escape close"]
+    assert wide == [" Enter go there · Ctrl+O filter", " Escape close"]

@@ -41,7 +41,7 @@ class Watched:
 
 
 def test_the_selected_word_has_an_arrow_and_the_place_is_told() -> None:
-    watched = Watched("one", "two", "three", "four", head=lambda: ["head"])
+    watched = Watched("one", "two", "three", "four", head=lambda width: ["head"])
     watched.press("down", "down")
     assert watched.rows() == [
         " > Type to search",

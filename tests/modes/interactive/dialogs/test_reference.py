@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.reference import (
-    Named,
-    Section,
-    SectionsView,
-    command_section,
-    key_sections,
-)
-from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.dialogs.reference import Named, command_section, key_sections
+from pi.modes.interactive.dialogs.sections import Section
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
-from tests.modes.interactive.transcript.looks import plain
 
 
 def test_every_action_that_has_a_key_is_listed_once() -> None:
@@ -45,28 +37,3 @@ def test_commands_are_listed_with_their_hints() -> None:
     assert command_section(rows) == Section(
         title="Commands", rows=(("/name [name]", "set or show"), ("/quit", ""))
     )
-
-
-def test_what_does_not_fit_goes_below_and_nothing_comes_through_that_is_not_text() -> None:
-    section = Section(
-        title="Commands",
-        rows=(
-            ("/name", "set or show the name"),
-            ("/a-very-long-name", "what it does"),
-            ("/quit", ""),
-            ("/evil", "\x1b[2Jno"),
-        ),
-    )
-
-    assert plain(SectionsView(Theme(built_in("dark")), [section]), 24) == [
-        "",
-        " Commands",
-        " /name        set or",
-        "              show the",
-        "              name",
-        " /a-very-long-name",
-        "              what it",
-        "              does",
-        " /quit",
-        " /evil        no",
-    ]

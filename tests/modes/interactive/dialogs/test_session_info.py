@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pi.coding.runtime.results import SessionState
 from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
+from pi.modes.interactive.dialogs.sections import Section
 from pi.modes.interactive.dialogs.session_info import session_info
 
 STATE = SessionState(
@@ -30,14 +31,15 @@ STATS = SessionStats(
 )
 
 
-def test_every_fact_has_its_line() -> None:
-    assert session_info(STATE, STATS, cache_warming="idle").splitlines() == [
-        "## Session",
-        "- **File**: in memory",
-        "- **Id**: `id`",
-        "- **Messages**: 1 from you, 2 answers, 3 tool calls, 3 results",
-        "- **Tokens**: 1.2k in, 80 out, 0 from and 0 to the cache, 1.3k in all",
-        "- **Cost**: $0.5000",
-        "- **Window**: ? % of 200k",
-        "- **Cache warming**: idle",
-    ]
+def test_every_fact_has_its_row() -> None:
+    assert session_info(STATE, STATS, cache_warming="idle") == Section(
+        title="Session",
+        rows=(
+            ("File", "in memory"),
+            ("Id", "id"),
+            ("Messages", "1 from you, 2 answers, 3 tool calls, 3 results"),
+            ("Tokens", "1.2k in, 80 out, 0 from and 0 to the cache, 1.3k in all"),
+            ("Cost", "$0.5000"),
+            ("Cache warming", "idle"),
+        ),
+    )

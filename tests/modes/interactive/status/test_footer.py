@@ -57,6 +57,16 @@ def test_the_provider_goes_first_when_there_is_little_room() -> None:
     assert plain(footer(facts), 29)[1] == "↑12" + " " * 13 + "claude • high"
 
 
+def test_numbers_give_way_to_the_model_one_after_the_other() -> None:
+    assert [plain(footer(FULL), width)[1] for width in (69, 60, 40, 30, 24)] == [
+        "↑1.2k ↓567 R46k W1.5M CH87.5% $0.123 12.3%/200k (auto)  claude • high",
+        "↑1.2k ↓567 CH87.5% $0.123 12.3%/200k (auto)    claude • high",
+        "↑1.2k $0.123 12.3%/200k    claude • high",
+        "$0.123 12.3%/200k  claude • h…",
+        "12.3%/200k claude • high",
+    ]
+
+
 @pytest.mark.parametrize("width", [1, 8, 20, 40, 80])
 def test_no_row_is_wider_than_the_screen(width: int) -> None:
     assert all(visible_width(row) <= width for row in footer(FULL).render(width))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pi.agent.answering import ABORTED_EARLY
 from pi.agent.events import (
     AgentEnd,
     MessageEnd,
@@ -147,6 +148,12 @@ def test_an_answer_that_ends_badly_says_so() -> None:
         play.hear(MessageEnd(message=message))
         assert play.rows[0] == " Well"
         assert " ".join(row.strip() for row in play.rows[1:]) == told.strip()
+
+
+def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
+    message = AssistantMessage(stop_reason="error", error_message=ABORTED_EARLY)
+
+    assert Play().hear(MessageEnd(message=message)).rows == [" ! Interrupted"]
 
 
 def test_every_kind_of_message_of_before_has_its_block() -> None:

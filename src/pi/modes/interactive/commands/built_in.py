@@ -17,7 +17,6 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.completion.commands import Command, CompleteArguments
 from pi.tui.completion.provider import Suggestion
 
-
 _OF_WHOEVER_RUNS_IT = {"model", "tree", "thinking", "scoped-models", "name", "compact"}
 """What nobody can do to a session that is only shown to them."""
 

@@ -9,6 +9,7 @@ from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.importing import unquoted
 from pi.coding.session.naming import SESSIONS
 from pi.modes.interactive.dialogs.fork import pick_fork_point
+from pi.modes.interactive.dialogs.sections import SectionsView
 from pi.modes.interactive.dialogs.session_info import session_info
 from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_session
 from pi.modes.interactive.dialogs.sessions.missing_folder import may_go_on
@@ -16,7 +17,6 @@ from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
 from pi.modes.interactive.dialogs.usage import ChartsView, SessionUsage, UsageView, usage_of
 from pi.modes.interactive.ui import Ui
-from pi.tui.widgets.markdown.widget import Markdown
 
 BUSY = "The agent is at work."
 NOT_NOW = "Wait for the answer, or stop it with Escape."
@@ -88,8 +88,8 @@ async def name(ui: Ui, arguments: str) -> None:
 async def session(ui: Ui, arguments: str) -> None:
     """Show what the session is."""
     facts, values = ui.port.facts, ui.port.settings.values
-    text = session_info(facts.state(), facts.stats(), cache_warming=values.cache_warming)
-    ui.say(Markdown(text, theme=ui.theme.markdown))
+    info = session_info(facts.state(), facts.stats(), cache_warming=values.cache_warming)
+    ui.say(SectionsView(ui.theme, [info]))
     ui.say(ChartsView(_used(ui), ui.theme))
 
 

@@ -7,13 +7,10 @@ from pathlib import Path
 from pi.base.errors import PiError
 from pi.coding.trust.store import TrustStore
 from pi.modes.interactive.changes import changelog as read_changelog
+from pi.modes.interactive.changes import changes_since
 from pi.modes.interactive.commands.built_in import BUILT_IN
-from pi.modes.interactive.dialogs.reference import (
-    Named,
-    SectionsView,
-    command_section,
-    key_sections,
-)
+from pi.modes.interactive.dialogs.reference import Named, command_section, key_sections
+from pi.modes.interactive.dialogs.sections import SectionsView
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
 from pi.modes.interactive.dialogs.themes import pick_theme
 from pi.modes.interactive.dialogs.trust import ask_lasting_trust
@@ -67,7 +64,10 @@ async def changelog(ui: Ui, arguments: str) -> None:
     content = read_changelog(ui.host.docs)
     if content is None:
         raise PiError("This installation brings no changelog.")
-    ui.say(Markdown(content, theme=ui.theme.markdown))
+    if released := changes_since(content, ""):
+        ui.say(Markdown(released, theme=ui.theme.markdown))
+    else:
+        ui.notify("No version has been released yet.")
 
 
 async def trust(ui: Ui, arguments: str) -> None:

@@ -17,7 +17,7 @@ from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.patterns import full_name
-from pi.modes.interactive.dialogs.questions import confirm, edit_text
+from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.text import Text
 
@@ -30,13 +30,15 @@ async def bug(ui: Ui, arguments: str) -> None:
     words = arguments or await edit_text(ui, "What went wrong?", message="A few words will do.")
     if words is None:
         return
-    with_session = await confirm(
+    options = [Option(value=True, label="Add it"), Option(value=False, label="Leave it out")]
+    with_session = await choose(
         ui,
         "Add the session?",
-        "Secrets are taken out of it; everything else that was said is in the report.",
-        yes="Add it",
-        no="Leave it out",
+        options,
+        message="Secrets are taken out of it; everything else that was said is in the report.",
     )
+    if with_session is None:
+        return
     path = await _report(ui, words, with_session=with_session)
     ui.say(Text(f"The report is in {path}\nNothing was sent.", pad_y=0))
 

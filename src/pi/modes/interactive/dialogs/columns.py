@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pi.tui.style import Paint
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
 
+_GAP = "  "
 _LEAST = 10
 """Columns below which what stands on the left would say nothing: the right is left out."""
 
@@ -15,3 +19,19 @@ def spread(left: str, right: str, width: int) -> str:
     if not right or room < _LEAST:
         return truncate_to_width(left, width, "…")
     return f"{truncate_to_width(left, room, '…', pad=True)}  {right}"
+
+
+def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
+    """All tabs in their order; where they do not fit, those before the open one go first."""
+    labels = [f"[{tab}]" if tab == open_tab else tab for tab in tabs]
+    end = tabs.index(open_tab) + 1
+    first = 0
+    while first < end - 1 and visible_width(_before(first) + _GAP.join(labels[first:end])) > width:
+        first += 1
+    paints = [chosen if tab == open_tab else others for tab in tabs]
+    shown = [paint(label) for paint, label in zip(paints, labels, strict=True)]
+    return truncate_to_width(others(_before(first)) + _GAP.join(shown[first:]), width, "…")
+
+
+def _before(first: int) -> str:
+    return "… " if first else ""

@@ -9,6 +9,7 @@ from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
 from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 
 Hints = Callable[[], str]
@@ -18,6 +19,7 @@ LOW = 16
 LEAST_ROWS = 3
 AROUND_A_LIST = 9
 """Rows that a dialog has beside its list."""
+_BETWEEN = " · "
 
 
 class Panel:
@@ -81,7 +83,7 @@ class Panel:
         rows += ["", *self.inside.render(width)]
         if hints := self._hints():
             dim = self._theme.paint("dim")
-            rows += ["", *(f" {dim(line)}" for line in wrap_text(hints, room))]
+            rows += ["", *(f" {dim(line)}" for line in _wrapped(hints, room))]
         return [truncate_to_width(row, width, "") for row in [*rows, border]]
 
 
@@ -93,7 +95,19 @@ def hints(ui: Ui, *actions: tuple[str, str]) -> str:
     if ui.rows < LOW:
         return ""
     found = ((ui.keymap.keys(action), what) for action, what in actions)
-    return " · ".join(f"{shown_key(keys[0])} {what}" for keys, what in found if keys)
+    return _BETWEEN.join(f"{shown_key(keys[0])} {what}" for keys, what in found if keys)
+
+
+def _wrapped(hints: str, width: int) -> list[str]:
+    """Hints on rows, a key never apart from what it does unless it alone is too long."""
+    rows = [""]
+    for hint in hints.split(_BETWEEN):
+        longer = f"{rows[-1]}{_BETWEEN}{hint}" if rows[-1] else hint
+        if visible_width(longer) <= width:
+            rows[-1] = longer
+        else:
+            rows.append(hint)
+    return [line for row in rows if row for line in wrap_text(row, width)]
 
 
 def shown_key(key: str) -> str:
@@ -101,6 +115,9 @@ def shown_key(key: str) -> str:
     return "+".join(part[:1].upper() + part[1:] for part in key.split("+")) if key else ""
 
 
-def list_rows(ui: Ui) -> int:
-    """How many rows of a list a dialog shows: half of the screen, if it is not very low."""
-    return max(LEAST_ROWS, min(ui.rows // 2, ui.rows - AROUND_A_LIST))
+def list_rows(ui: Ui, *, around: int = AROUND_A_LIST) -> int:
+    """How many rows of a list a dialog shows: half of the screen, if it is not very low.
+
+    ``around`` are the rows that it has beside the list.
+    """
+    return max(LEAST_ROWS, min(ui.rows // 2, ui.rows - around))

@@ -43,7 +43,7 @@ class Picker(Generic[T]):
         on_cancel: Callable[[], None],
         on_move: Callable[[T], None] = lambda item: None,
         keys: Mapping[str, Callable[[T | None], None]] | None = None,
-        head: Callable[[], Sequence[str]] = lambda: (),
+        head: Callable[[int], Sequence[str]] = lambda width: (),
         empty: str = "No matching items",
         placeholder: str = "Type to search",
     ) -> None:
@@ -138,7 +138,8 @@ class Picker(Generic[T]):
             self._on_move(self.selected)
 
     def _draw(self, width: int) -> list[str]:
-        rows = [*self._field.render(width), *(f" {line}" for line in self._head()), ""]
+        head = (f" {line}" for line in self._head(max(width - 1, 1)))
+        rows = [*self._field.render(width), *head, ""]
         if not self._items:
             return [
                 *rows,

@@ -1,18 +1,14 @@
-"""Keys and commands in lists, made from the same rows that the program uses."""
+"""Keys and commands in lists, made from the same rows that the program uses. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from pi.base.records import Record
-from pi.base.terminal_text import one_line
 from pi.modes.interactive.dialogs.panel import shown_key
-from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.dialogs.sections import Section
 from pi.tui.input.actions import ACTIONS, Action, Place
 from pi.tui.input.keymap import Keymap
-from pi.tui.text.slicing import pad_to_width, truncate_to_width
-from pi.tui.text.width import visible_width
-from pi.tui.text.wrap import wrap_text
 
 _PLACES: dict[Place, str] = {
     "prompt": "While writing",
@@ -29,15 +25,6 @@ _PREFIXES = (
     ("!", "run a command; the model sees its output"),
     ("!!", "run a command that the model does not see"),
 )
-
-_GAP = 2
-
-
-class Section(Record):
-    """A list with a title; each row says what something is called and what it does."""
-
-    title: str
-    rows: tuple[tuple[str, str], ...]
 
 
 class Named(Record):
@@ -67,40 +54,6 @@ def command_section(rows: Iterable[Named]) -> Section:
     """Every command."""
     listed = ((f"/{row.name}{' ' + row.hint if row.hint else ''}", row.description) for row in rows)
     return Section(title="Commands", rows=tuple(listed))
-
-
-class SectionsView:
-    """Sections one below the other, with what things are called in one column."""
-
-    def __init__(self, theme: Theme, sections: Sequence[Section]) -> None:
-        self._theme = theme
-        self._sections = sections
-
-    def invalidate(self) -> None:
-        """Nothing is remembered."""
-
-    def render(self, width: int) -> list[str]:
-        """A title and the rows of each; what does not fit beside its name goes below it."""
-        inside = max(width - 2, 1)
-        names = [visible_width(name) for section in self._sections for name, _ in section.rows]
-        column = min(max(names, default=0), inside // 2)
-        rows: list[str] = []
-        for section in self._sections:
-            rows += ["", self._theme.paint("mdHeading", bold=True)(section.title)]
-            rows += self._listed(section, column, inside)
-        return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
-
-    def _listed(self, section: Section, column: int, width: int) -> Iterator[str]:
-        paint = self._theme.paint("mdCode")
-        margin = " " * (column + _GAP)
-        for name, what in section.rows:
-            name = one_line(name)
-            told = wrap_text(one_line(what), max(width - len(margin), 1)) if what else [""]
-            if visible_width(name) > column:
-                yield paint(name)
-            else:
-                yield f"{paint(pad_to_width(name, column))}  {told.pop(0)}".rstrip()
-            yield from (margin + row for row in told)
 
 
 def _where(action: Action) -> str:

@@ -34,21 +34,22 @@ class ExtensionConnection:
         self._frame = frame
         self._transcript = transcript
         self._reload = reloaded
-        self._ui = ScreenUI(screen, frame, showing)
+        self.ui = ScreenUI(screen, frame, showing)
+        """How extensions reach the person."""
         self._shortcuts: Shortcuts | None = None
 
     def open(self, port: SessionPort) -> None:
         """The session is there, and is about to be started."""
         extensions, look, tui = port.extensions, self._transcript.look, self._frame.tui
-        extensions.attach(self._ui, "tui")
+        extensions.attach(self.ui, "tui")
         extensions.on_moved(self._moved, self._reloaded)
         look.views = views = ExtensionViews(
             extensions,
-            self._ui.colours,
+            self.ui.colours,
             pad=lambda: look.pad,
             columns=lambda: tui.terminal.size.columns,
         )
-        self._ui.regions.statuses.draw = views.status
+        self.ui.regions.statuses.draw = views.status
         self._shortcuts = Shortcuts(extensions, self._frame.keymap, self._press)
         self._frame.composer.prompt.on_key = self._shortcuts.take
         self._frame.composer.mode_of = extensions.input_mode
@@ -56,7 +57,7 @@ class ExtensionConnection:
 
     def complete_with(self, usual: Provider) -> None:
         """Say what is suggested where no extension knows something."""
-        self._ui.completing.complete_with(usual)
+        self.ui.completing.complete_with(usual)
 
     def load(self, port: SessionPort) -> None:
         """Show a conversation of before, with what extensions have kept in it."""

@@ -70,7 +70,7 @@ class Rescue:
         self._loop.call_soon_threadsafe(partial(self._tui.request_render, force=True))
 
     def _presses(self) -> int:
-        """How often Ctrl+C was pressed since the last look; every other key waits for the program."""
+        """How often Ctrl+C was pressed since the last look; other keys wait for the program."""
         presses = 0
 
         def take(data: bytes) -> bytes:

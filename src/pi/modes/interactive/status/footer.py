@@ -15,6 +15,10 @@ NEARLY_FULL = 70.0
 FULL = 90.0
 """Percent of the window from which it is told in another colour."""
 
+_AUTOMATIC = "(auto)"
+_EXPENDABLE = ("W", "R", "CH", _AUTOMATIC, "↓", "↑", "$")
+"""Numbers that give way to the model's name where there is little room, one after the other."""
+
 
 class FooterFacts(Record):
     """What the footer tells. Numbers that are zero are not shown."""
@@ -77,40 +81,43 @@ class Footer:
         ]
 
     def _second(self, width: int) -> str:
-        """Numbers at the left, the model at the right; its provider only if there is room."""
-        left, dim = self._numbers(), self._theme.paint("dim")
-        used = visible_width(left) + 2 if left else 0
+        """Numbers at the left, the model at the right; as much of them as there is room for."""
+        numbers = self._numbers()
         names = _model(self._facts), _model(self._facts, with_provider=False)
-        right = next((name for name in names if used + visible_width(name) <= width), names[1])
-        return _spread(left, dim(right), width)
+        left = right = ""
+        for name in ("", *_EXPENDABLE):
+            numbers.pop(name, None)
+            left = " ".join(numbers.values())
+            room = width - (visible_width(left) + 2 if left else 0)
+            right = next((each for each in names if visible_width(each) <= room), names[1])
+            if visible_width(right) <= room:
+                break
+        return _spread(left, self._theme.paint("dim")(right), width)
 
-    def _numbers(self) -> str:
+    def _numbers(self) -> dict[str, str]:
+        """Numbers by their signs, in the order in which they are shown."""
         facts, dim = self._facts, self._theme.paint("dim")
-        parts = [
-            f"{sign}{short_number(number)}"
-            for sign, number in (
-                ("↑", facts.input),
-                ("↓", facts.output),
-                ("R", facts.cache_read),
-                ("W", facts.cache_write),
-            )
-            if number
-        ]
+        counts = {
+            "↑": facts.input,
+            "↓": facts.output,
+            "R": facts.cache_read,
+            "W": facts.cache_write,
+        }
+        parts = {sign: f"{sign}{short_number(count)}" for sign, count in counts.items() if count}
         if facts.hit_percent is not None:
-            parts.append(f"CH{facts.hit_percent:.1f}%")
+            parts["CH"] = f"CH{facts.hit_percent:.1f}%"
         if facts.cost:
-            parts.append(f"${facts.cost:.3f}")
-        return " ".join([*map(dim, parts), *self._context()])
+            parts["$"] = f"${facts.cost:.3f}"
+        return {sign: dim(text) for sign, text in parts.items()} | self._context()
 
-    def _context(self) -> list[str]:
+    def _context(self) -> dict[str, str]:
         facts = self._facts
         if not facts.context_window:
-            return []
+            return {}
         percent = "?" if facts.context_percent is None else f"{facts.context_percent:.1f}"
-        text = f"{percent}%/{short_number(facts.context_window)}"
-        if facts.is_automatic:
-            text += " (auto)"
-        return [self._theme.paint(_urgency(facts.context_percent or 0.0))(text)]
+        paint = self._theme.paint(_urgency(facts.context_percent or 0.0))
+        parts = {"%": paint(f"{percent}%/{short_number(facts.context_window)}")}
+        return parts | ({_AUTOMATIC: paint(_AUTOMATIC)} if facts.is_automatic else {})
 
 
 def short_number(number: int) -> str:

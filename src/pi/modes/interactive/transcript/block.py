@@ -36,9 +36,10 @@ class Block(ABC):
         return ["", *rows] if rows else []
 
 
-def more_rows(count: int, look: Look, what: str = "more lines") -> str:
+def more_rows(count: int, look: Look, what: str = "more") -> str:
     """The row that stands for those that are folded away."""
-    return look.theme.paint("dim")(f"… {count} {what} ({look.expand_key()} to expand)")
+    lines = "line" if count == 1 else "lines"
+    return look.theme.paint("dim")(f"… {count} {what} {lines} ({look.expand_key()} to expand)")
 
 
 def clipped(rows: list[str], width: int) -> list[str]:

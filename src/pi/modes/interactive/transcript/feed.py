@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from pi.agent.answering import ABORTED_EARLY
 from pi.agent.events import (
     AgentEnd,
     AgentSettled,
@@ -294,6 +295,8 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
     """What to tell of an answer that did not end well."""
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
     match message.stop_reason:
+        case "error" if reason == ABORTED_EARLY:
+            return "warning", "Interrupted"
         case "error":
             return "error", readable(reason) or "The model gave no answer."
         case "aborted":

@@ -20,23 +20,26 @@ class Pictures:
         self._images: Sequence[Image] = ()
         self._widgets: list[ImageWidget] = []
 
-    def rows(self, images: Sequence[Image], width: int) -> list[str]:
-        """The pictures one below the other, or a line of text for each that cannot be shown."""
+    def rows(self, images: Sequence[Image], width: int, *, name: str = "") -> list[str]:
+        """The pictures one below the other, or a line of text for each that cannot be shown.
+
+        ``name`` is what they are called, if that is known.
+        """
         if images is not self._images:
             self._images = images
-            self._widgets = [self._widget(image) for image in images]
+            self._widgets = [self._widget(image, name) for image in images]
         margin = " " * self._look.pad
         inside = max(width - 2 * len(margin), 1)
         return [margin + row for widget in self._widgets for row in widget.render(inside)]
 
-    def _widget(self, image: Image) -> ImageWidget:
+    def _widget(self, image: Image, name: str) -> ImageWidget:
         # Few sessions show a picture, and reading them takes modules that nothing else needs.
         from pi.tui.images.graphics import picture
         from pi.tui.widgets.image import Image as ImageWidget
 
         look = self._look
         return ImageWidget(
-            picture(image.data, image.mime_type),
+            picture(image.data, image.mime_type, name),
             look.graphics,
             max_columns=look.image_columns,
             paint=look.theme.paint("muted"),

@@ -73,7 +73,8 @@ class ReadGroupBlock(Block):
         rows: list[str] = []
         for call, pictures in self._calls:
             rows += _call_rows(call, "    " if rows else "read", self.look, width)
-            rows += pictures.rows(call.images, width)
+            name = call.argument("path").rpartition("/")[2]
+            rows += pictures.rows(call.images, width, name=name)
         return rows
 
 

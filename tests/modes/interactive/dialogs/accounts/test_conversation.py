@@ -99,3 +99,22 @@ def test_what_vendors_say_cannot_command_the_terminal() -> None:
     watched = Watched()
     watched.ui.notify(Info(message="a\x1b]0;evil\x07b"))
     assert (watched.rows(), watched.conversation.last_told) == ([" ab"], "ab")
+
+
+async def test_only_keys_that_mean_something_now_are_named() -> None:
+    watched = Watched()
+    nothing = watched.conversation.keys
+    asked = asyncio.create_task(watched.ui.ask(Prompt(kind="secret", message="Key:")))
+    await settle()
+    asking = watched.conversation.keys
+    await watched.press("enter")
+    await asked
+    watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
+
+    give_up = ("tui.select.cancel", "give up")
+    assert nothing == (give_up,)
+    assert asking == (("tui.select.confirm", "answer"), give_up)
+    assert watched.conversation.keys == (
+        ("app.message.copy", "copy the address or code"),
+        give_up,
+    )

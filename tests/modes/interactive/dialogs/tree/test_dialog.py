@@ -43,8 +43,8 @@ async def test_the_tree_shows_the_conversation_and_the_active_branch(tmp_path: P
             "› • assistant: Two\n"
             "  (4/4) [default]\n"
             "\n"
-            " Enter go there · Shift+L label · Ctrl+Left fold · Ctrl+O\n"
-            " filter · Escape close"
+            " Enter go there · Shift+L label · Ctrl+Left fold\n"
+            " Ctrl+O filter · Escape close"
         )
         await screen.press("escape")
         await walk

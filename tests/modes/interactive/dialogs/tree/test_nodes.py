@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.ai.messages import ToolCall
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, read_tree
-from pi.testing import says
+from pi.testing import Reply, says
 from tests.coding.runtime.stage import Stage
 
 
@@ -35,4 +36,19 @@ async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
     await session.prompts.note_choices()
     tree = read_tree(session.facts)
     assert all(node.said.kind == "bookkeeping" for node in tree.nodes)
+    await session.close()
+
+
+async def test_results_name_their_own_calls_although_ids_come_again(tmp_path: Path) -> None:
+    asked = [
+        ToolCall(id="call_0", name="bash", arguments={"command": f"echo {word}"})
+        for word in ("one", "two")
+    ]
+    stage = Stage(tmp_path, *(Reply(blocks=(call,)) for call in asked), says("Done"))
+    session = await stage.open()
+    await session.prompts.prompt("go")
+
+    said = [node.said for node in read_tree(session.facts).nodes]
+
+    assert [each.text for each in said if each.kind == "tool"] == ["echo one", "echo two"]
     await session.close()

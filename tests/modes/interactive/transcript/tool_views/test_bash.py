@@ -51,3 +51,14 @@ def test_a_long_line_fills_at_most_the_rows_of_the_tail() -> None:
     made = done(call("bash", command="x"), "y" * 1000)
 
     assert len(shown(bash_view, made, width=50)[1]) == 5
+
+
+def test_the_remark_that_output_was_left_out_stands_below_the_tail() -> None:
+    remark = "Showing lines 2-9 of 9. Full output: /somewhere/pi-bash-1.log"
+    made = done(call("bash", command="x"), f"{SEQ}\n\n[{remark}]\n\nCommand exited with code 1")
+
+    assert shown(bash_view, made, width=80) == (
+        "x",
+        ["… 4 earlier lines (ctrl+o to expand)", "5", "6", "7", "8", "9", remark],
+        "exit 1",
+    )

@@ -69,3 +69,13 @@ def test_a_failure_is_told() -> None:
 def test_half_received_edits_are_no_trouble() -> None:
     assert shown(edit_view, call("edit", path="x", edits=[{"oldText": "a"}, "b"]))[1] == ["- a"]
     assert shown(edit_view, call("edit", edits="[{"))[0] == "…"
+
+
+def test_a_long_failure_is_wrapped_and_folded_but_never_cut_within_a_line() -> None:
+    made = done(call("edit", path="a.py"), "one two three four\n" * 5, failed=True)
+
+    assert shown(edit_view, made, width=9)[1] == [
+        *("one two", "three", "four") * 2,
+        "… 9 more…",
+    ]
+    assert shown(edit_view, made, width=9, expanded=True)[1] == ["one two", "three", "four"] * 5

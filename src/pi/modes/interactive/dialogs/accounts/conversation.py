@@ -94,6 +94,13 @@ class LoginConversation:
         if isinstance(self._field, Input):
             self._field.focused = focused
 
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """The actions that mean something now, and what."""
+        answer = (("tui.select.confirm", "answer"),) if self._field is not None else ()
+        copy = (("app.message.copy", "copy the address or code"),) if self._copyable else ()
+        return (*answer, *copy, ("tui.select.cancel", "give up"))
+
     def handle_input(self, data: str) -> None:
         """Answer, copy what is to be copied, or give up."""
         actions = self._keymap.actions(data)

@@ -18,8 +18,6 @@ from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, lef
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
-_KEYS = (("app.message.copy", "copy the address or code"), ("tui.select.cancel", "give up"))
-
 Way = Literal["login", "key"]
 
 
@@ -125,7 +123,7 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
         def build(done: Callable[[None], None]) -> Component:
             doing.add_done_callback(lambda _: done(None))
             title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
-            return Panel(ui.theme, title, conversation, hints=lambda: hints(ui, *_KEYS))
+            return Panel(ui.theme, title, conversation, hints=lambda: hints(ui, *conversation.keys))
 
         await ui.show(build)
         if doing.cancelled():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.models.patterns import full_name
-from pi.modes.interactive.dialogs.columns import spread
+from pi.modes.interactive.dialogs.columns import spread, tab_row
 from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.listing import ALL, Known, known_models, window
 from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
@@ -95,12 +95,9 @@ class ModelChoice:
         self.picker.refresh()
         self.picker.select(lambda model: True)
 
-    def _head(self) -> list[str]:
+    def _head(self, width: int) -> list[str]:
         chosen, others = self._theme.paint("accent", bold=True), self._theme.paint("muted")
-        # The tab that is open comes first, so that it is seen on narrow screens too.
-        at = self._tabs.index(self._tab)
-        turned = (*self._tabs[at:], *self._tabs[:at])
-        return ["  ".join([chosen(f"[{turned[0]}]"), *(others(tab) for tab in turned[1:])])]
+        return [tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)]
 
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
         name = full_name(model)

@@ -100,7 +100,7 @@ class ScopeChoice:
     def _picked(self, *, keep: bool) -> PickedScope:
         return PickedScope(names=self._scope.chosen or (), keep=keep)
 
-    def _head(self) -> list[str]:
+    def _head(self, width: int) -> list[str]:
         chosen = self._scope.chosen
         text = "all models" if chosen is None else f"{len(chosen)} of {len(self._scope.all)} models"
         return [self._theme.paint("muted")(text)]

@@ -141,7 +141,7 @@ class SessionSelector:
     def _find(self, query: str) -> list[Listed]:
         return listed(self._sessions, replace(self._wanted, query=query), self._passages)
 
-    def _head(self) -> list[str]:
+    def _head(self, width: int) -> list[str]:
         named = " · named only" if self._wanted.named_only else ""
         text = f"{self._scope} · {self._wanted.order}{named}"
         return [self._ui.theme.paint("muted")(text)]

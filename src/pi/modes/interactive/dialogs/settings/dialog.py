@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from pi.base.errors import PiError
 from pi.coding.settings.layers import value_at
-from pi.modes.interactive.dialogs.panel import Panel, list_rows
+from pi.modes.interactive.dialogs.panel import AROUND_A_LIST, LOW, Panel, hints, list_rows
+from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.settings.field import ValueField
 from pi.modes.interactive.dialogs.settings.rows import SETTINGS
 from pi.modes.interactive.dialogs.settings.setting import Setting
@@ -15,6 +16,9 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
+_LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
+_DESCRIPTION = 4
+"""Rows that tell about a setting, if it takes two to do so."""
 _SEEN = ("Screen", "Terminal")
 """Groups of settings that change what has been drawn already."""
 
@@ -36,24 +40,32 @@ class _Editing:
         self._rows = {setting.name: setting for setting in SETTINGS}
         self._list = SettingsList(
             [self._item(setting) for setting in SETTINGS],
-            list_rows(ui),
+            list_rows(ui, around=AROUND_A_LIST + _DESCRIPTION),
             ui.theme.settings,
             on_change=self._change,
             on_cancel=lambda: done(None),
             keymap=ui.keymap,
             is_searchable=True,
+            hint="",
         )
-        self.panel = Panel(ui.theme, "Settings", self._list)
+        self.panel = Panel(ui.theme, "Settings", self._list, hints=self._hints)
+
+    def _hints(self) -> str:
+        return hints(self._ui, *(WRITING if self._list.is_asking else _LOOKING))
 
     def _item(self, setting: Setting) -> SettingItem:
         return SettingItem(
             id=setting.name,
             label=f"{setting.group}: {setting.label}",
             current_value=self._shown(setting),
-            description=f"{setting.description} ({setting.name})",
+            description=self._description(setting),
             values=tuple(map(worded, setting.choices)),
             submenu=None if setting.choices else self._submenu(setting),
         )
+
+    def _description(self, setting: Setting) -> str:
+        """What it is for; on a low screen the list needs the room."""
+        return "" if self._ui.rows < LOW else f"{setting.description} ({setting.name})"
 
     def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
         def ask(current: str, done: Done) -> Component:

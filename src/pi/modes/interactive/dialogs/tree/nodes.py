@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -55,18 +55,17 @@ class Tree:
 def read_tree(facts: FactsPort) -> Tree:
     """The tree of a session as it is now."""
     entries = [decoded(raw) for raw in facts.entries()]
-    calls = _calls(entries)
     parents, labels = _walked(facts.tree(), len(entries))
     nodes = tuple(
         Node(
             id=entry.id,
             parent=parents[place],
-            said=describe(entry, calls),
+            said=said,
             timestamp=entry.timestamp,
             label=labels[place][0] if place in labels else "",
             label_timestamp=labels[place][1] if place in labels else "",
         )
-        for place, entry in enumerate(entries)
+        for place, (entry, said) in enumerate(zip(entries, _described(entries), strict=True))
     )
     tree = Tree(nodes)
     return Tree(nodes, leaf=tree.place(facts.leaf_id))
@@ -94,10 +93,14 @@ def _walked(roots: Iterable[TreeNode], count: int) -> tuple[list[int], dict[int,
     return parents, labels
 
 
-def _calls(entries: Sequence[Entry]) -> dict[str, ToolCall]:
-    return {
-        call.id: call
-        for entry in entries
-        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
-        for call in entry.message.tool_calls
-    }
+def _described(entries: Iterable[Entry]) -> Iterator[Description]:
+    """What each entry is called; a result belongs to the last call with its id before it.
+
+    Some servers count the calls of every answer anew.
+    """
+    calls: dict[str, ToolCall] = {}
+    for entry in entries:
+        match entry:
+            case MessageEntry(message=AssistantMessage(tool_calls=asked)):
+                calls |= {call.id: call for call in asked}
+        yield describe(entry, calls)

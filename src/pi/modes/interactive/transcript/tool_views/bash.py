@@ -8,6 +8,7 @@ from pi.modes.interactive.transcript.block import clipped, more_rows
 from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.tool_views.view import Shown, folded_tail, painted
+from pi.tui.text.wrap import wrap_text
 
 TAIL_ROWS = 5
 COMMAND_ROWS = 4
@@ -15,6 +16,7 @@ COMMAND_ROWS = 4
 _ENDING = re.compile(
     r"\n*(?:Command exited with code (?P<code>-?\d+)|(?P<words>Command (?:aborted|timed out.*)))\Z"
 )
+_NOT_ALL = re.compile(r"\n\n\[(Showing [^\n]*)\]\s*\Z")
 _NO_OUTPUT = "(no output)"
 
 
@@ -27,8 +29,16 @@ def bash_view(call: Call, look: Look, width: int) -> Shown:
     text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
     if text.strip() == _NO_OUTPUT:
         text, note = "", note or theme.paint("dim")("no output")
+    text, remark = _remark(text)
     rows += folded_tail(painted(text, theme.paint("toolOutput")), TAIL_ROWS, look, width)
+    rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
     return Shown(title, rows, note)
+
+
+def _remark(text: str) -> tuple[str, str]:
+    """The output without the remark that it is not all of it, and that remark."""
+    found = _NOT_ALL.search(text)
+    return (text[: found.start()], found[1]) if found else (text, "")
 
 
 def _more_of_command(lines: list[str], look: Look, width: int) -> list[str]:

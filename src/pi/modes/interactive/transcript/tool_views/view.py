@@ -47,14 +47,16 @@ def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list
     hidden = len(lines) - most
     if hidden <= 0:
         return rows
-    return [*clipped([more_rows(hidden, look, "earlier lines")], width), *rows]
+    return [*clipped([more_rows(hidden, look, "earlier")], width), *rows]
 
 
 def failure(call: Call, look: Look, width: int) -> list[str]:
-    """Why a call failed."""
-    paint = look.theme.paint("error")
-    lines = call.text.strip().split("\n") if call.text.strip() else []
-    return folded_head([paint(line) for line in lines], ERROR_ROWS, look, width)
+    """Why a call failed: the first rows of it, no word of them cut off."""
+    rows = _wrapped(painted(call.text.strip(), look.theme.paint("error")), width)
+    hidden = len(rows) - ERROR_ROWS
+    if look.is_expanded or hidden <= 0:
+        return rows
+    return [*rows[:ERROR_ROWS], *clipped([more_rows(hidden, look)], width)]
 
 
 def painted(text: str, paint: Callable[[str], str]) -> list[str]:
