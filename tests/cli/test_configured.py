@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from pi.cli.arguments import Arguments
-from pi.cli.configured import session_dir_here, settings_here
+from pi.cli.configured import host_here, session_dir_here, settings_here, trusted_here
 from pi.coding.runtime.host import Host
 
 
@@ -39,3 +41,26 @@ def test_nobody_names_one(tmp_path: Path) -> None:
     host = Host.of({"HOME": str(tmp_path)})
 
     assert session_dir_here(Arguments(), host, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("trusted", "approve", "key"),
+    [(True, None, "theirs"), (False, None, None), (False, True, "theirs"), (True, False, None)],
+)
+def test_variables_of_a_project_count_where_it_is_trusted(
+    tmp_path: Path, key: str | None, *, trusted: bool, approve: bool | None
+) -> None:
+    host, cwd = project(tmp_path, trusted=trusted)
+    (cwd / ".env").write_text("GROQ_API_KEY=theirs\nHOME=/elsewhere\n")
+
+    here = host_here(host.environ, cwd, report=pytest.fail, approve=approve)
+
+    assert (here.environ.get("GROQ_API_KEY"), here.home) == (key, host.home)
+    assert ("GROQ_API_KEY" in here.from_dotenv) == (key is not None)
+
+
+def test_who_always_trusts_has_decided(tmp_path: Path) -> None:
+    host, cwd = project(tmp_path, trusted=False)
+    (host.agent_dir / "settings.json").write_text('{"defaultProjectTrust": "always"}')
+
+    assert (trusted_here(host, cwd), trusted_here(host, tmp_path)) == (False, True)

@@ -53,6 +53,7 @@ NEVER = (
     "pyromark",
     "shutil",
     "tempfile",
+    "typing_extensions",
     "wcwidth",
     "yaml12",
 )

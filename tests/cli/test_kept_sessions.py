@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.kept_sessions import KeptSessions
-from pi.coding.session.errors import NoMatchingSession
+from pi.coding.session.errors import NoMatchingSession, SessionProblem
 from pi.coding.session.log import SessionLog
 from tests.coding.session.kept import THERE, keep, shelf
 
@@ -61,6 +61,11 @@ def test_an_id_that_nobody_has_is_given_to_a_new_session(tmp_path: Path) -> None
     assert told == [
         "Warning: No project session found with id 'mine'; creating a new session with that id."
     ]
+
+
+def test_nothing_is_announced_for_what_cannot_be_an_id(tmp_path: Path) -> None:
+    with pytest.raises(SessionProblem, match="cannot be the id of a session"):
+        KeptSessions(tmp_path, shelf(tmp_path)).by_id("a/../b", pytest.fail)
 
 
 def test_the_last_one_goes_on(tmp_path: Path) -> None:

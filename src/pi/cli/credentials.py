@@ -19,7 +19,7 @@ from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.records import UNSET, Record, UnsetType, replace
-from pi.cli.configured import settings_here
+from pi.cli.configured import host_here, settings_here
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
 from pi.coding.runtime.asking import discover_models, own_models
@@ -79,7 +79,8 @@ class Credentials(Record):
     @classmethod
     def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
         """What the person's files and ``environ`` say."""
-        host, cwd = Host.of(environ, report=report), Path.cwd()
+        cwd = Path.cwd()
+        host = host_here(environ, cwd, report=report)
         values = settings_here(host, cwd).values
         storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
         quiet = replace(host, report=lambda text: None)  # discover_models says what is wrong

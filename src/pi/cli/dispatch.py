@@ -70,9 +70,10 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
         arguments = decided_early(arguments, environ, Path.cwd())
     if (search := arguments.text("list_models")) is not None:
         from pi.cli.subcommands.models import list_models
+        from pi.cli.wishes import approval
 
         _collect_garbage()
-        return list_models(search, environ)
+        return list_models(search, environ, approve=approval(arguments))
     if (paths := arguments.texts("export")) is not None:
         from pi.cli.exporting import export
 

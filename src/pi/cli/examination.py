@@ -18,6 +18,7 @@ from pi.ai.factory import weights_folder
 from pi.ai.local.pulling import missing_bytes
 from pi.base.errors import PiError
 from pi.base.records import Record, replace
+from pi.cli.configured import trusted_here, with_project
 from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.compaction.options import (
     BadTokens,
@@ -29,8 +30,6 @@ from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.runtime.asking import discover_models
-from pi.coding.runtime.dotenv import NAME as DOTENV
-from pi.coding.runtime.dotenv import read_dotenv
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues, environment_rules
 from pi.coding.session.catalog import SessionCatalog
@@ -41,7 +40,7 @@ from pi.coding.shell.environment import service_environment, withheld
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.trust.gated import gated_in
-from pi.coding.trust.store import BadTrustFile, TrustStore, canonical, nearest
+from pi.coding.trust.store import BadTrustFile, canonical
 
 Level: TypeAlias = Literal["good", "note", "missing", "broken"]
 
@@ -74,10 +73,12 @@ async def examine(host: Host, cwd: Path) -> list[Finding]:
         return findings  # nothing else can be known
     settings, trusted, of_trust = _settings(host, cwd)
     findings += of_trust
+    if trusted:
+        host = with_project(host, cwd)
     findings += _settings_problems(settings)
     findings += await _models(host, cwd)
     findings += [_shell(host, settings), *_programs(host), _terminal(host)]
-    findings += _withheld(host, cwd, settings, trusted=trusted)
+    findings.append(_withheld(host, settings))
     findings.append(_sessions(host, cwd, settings))
     findings.append(await _update(host))
     return findings
@@ -116,14 +117,13 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
     """The settings as a session would see them, and what is to say of trust."""
     topic = "trust"
     try:
-        decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
+        decided = trusted_here(host, cwd)
     except BadTrustFile as problem:
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
         broken = Finding(level="broken", topic=topic, text=problem.message, advice=problem.hint)
         return settings, False, [broken]
     gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
-    known = nearest(decisions, cwd)
-    trusted = known is True or (known is None and not gated)
+    trusted = decided or not gated
     settings = Settings.of(host.agent_dir, cwd, trusted=trusted, clock=host.clock)
     if not gated:
         finding = Finding(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
@@ -241,21 +241,17 @@ def _terminal(host: Host) -> Finding:
     return Finding(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
 
 
-def _withheld(host: Host, cwd: Path, settings: Settings, *, trusted: bool) -> Iterator[Finding]:
-    environment = host.environment
-    if trusted:
-        environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
-    found = withheld(environment.values, environment_rules(settings, environment))
-    if found:
-        names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
-        yield Finding(
-            level="note",
-            topic="variables",
-            text=f"commands do not see {names}",
-            advice="shell.env.allow in the settings lets some through.",
-        )
-    else:
-        yield Finding(level="good", topic="variables", text="commands see all of them")
+def _withheld(host: Host, settings: Settings) -> Finding:
+    found = withheld(host.environ, environment_rules(settings, host.environment))
+    if not found:
+        return Finding(level="good", topic="variables", text="commands see all of them")
+    names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
+    return Finding(
+        level="note",
+        topic="variables",
+        text=f"commands do not see {names}",
+        advice="shell.env.allow in the settings lets some through.",
+    )
 
 
 def _sessions(host: Host, cwd: Path, settings: Settings) -> Finding:

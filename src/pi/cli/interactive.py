@@ -164,6 +164,7 @@ async def _assembled(
         persistent=not arguments.switch("no_session"),
         ask_trust=opening.ask_trust,
         mode="tui",
+        ui=opening.extension_ui,
         on_stall=opening.on_stall,
     )
     return await assemble(cwd, host, session_options(arguments), parts), choice

@@ -53,8 +53,9 @@ class KeptSessions:
         path = find_by_id(id, self._catalog, self._shelf.cwd)
         if path is not None:
             return open_session(path, self._shelf)
-        report(f"Warning: {new_id_warning(id)}")
-        return new_session(self._shelf, id=id)
+        log = new_session(self._shelf, id=id)
+        report(f"Warning: {new_id_warning(id)}")  # only if it can be one
+        return log
 
     def last(self, breadcrumb: Breadcrumb | None) -> SessionLog:
         """The session that this terminal, or else anybody, had open last; a new one if none."""

@@ -43,7 +43,7 @@ def session_options(arguments: Arguments) -> SessionOptions:
             paths=arguments.texts("extension") or (),
             flags={option.name: _given(option) for option in arguments.extension_options},
         ),
-        approve=_approval(arguments),
+        approve=approval(arguments),
         name=arguments.text("name"),
         offline=arguments.switch("offline"),
     )
@@ -56,14 +56,14 @@ def warnings(arguments: Arguments) -> Iterator[str]:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
 
 
-def _given(option: ExtensionOption) -> bool | str:
-    if option.value is None:
-        return True
-    return option.value if option.is_sure else Following(option.value)
-
-
-def _approval(arguments: Arguments) -> bool | None:
+def approval(arguments: Arguments) -> bool | None:
     """Trust for this run; ``None`` if nothing was said. Who says both wants to be careful."""
     if arguments.switch("no_approve"):
         return False
     return True if arguments.switch("approve") else None
+
+
+def _given(option: ExtensionOption) -> bool | str:
+    if option.value is None:
+        return True
+    return option.value if option.is_sure else Following(option.value)

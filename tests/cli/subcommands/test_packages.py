@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from tests.coding.packages.making import FakeNpm, Repository, make_package
+from tests.coding.packages.making import FakeNpm, Repository, make_package, make_wheel
 
 Captured = pytest.CaptureFixture[str]
 Say = Callable[..., tuple[int, str, str]]
@@ -112,6 +112,26 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
     assert pi("list", "-na") == (0, "No packages installed.\n", "")
     assert pi("remove", "../pk") == (1, "", "No matching package found for ../pk\n")
     assert pi("remove", "-l", "../pk") == (0, "Removed ../pk\n", "")
+
+
+@pytest.mark.slow
+def test_a_wheelhouse_is_named_from_where_we_are(pi: Say, site: Path) -> None:
+    make_wheel(site / "dist", "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md")
+
+    code, _, err = pi("install", "pypi:pi-tips", PIP_NO_INDEX="1", PIP_FIND_LINKS="./dist")
+
+    assert (code, err) == (0, "")
+
+
+def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Say, tmp_path: Path) -> None:
+    make_package(tmp_path / "pk", "src/code.py")
+
+    code, out, err = pi("install", "../pk")
+
+    assert (code, out) == (0, "Installing ../pk...\nInstalled ../pk\n")
+    assert err == (
+        "Warning: it has no extensions, skills, prompts or themes where pi looks for them\n"
+    )
 
 
 def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Say, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
+from pi.cli.configured import host_here
 from pi.cli.embedded import fetch
 from pi.cli.standard_streams import complain
 from pi.coding.runtime.asking import discover_models
@@ -29,9 +30,13 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     return list_models(" ".join(arguments.messages), environ)
 
 
-def list_models(search: str, environ: Mapping[str, str]) -> int:
-    """Print the models that can be asked and fit ``search``; the exit code."""
-    found = asyncio.run(_found(search, Host.of(environ, report=complain)))
+def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None = None) -> int:
+    """Print the models that can be asked and fit ``search``; the exit code.
+
+    ``approve`` says whether the project is trusted, if that was not decided before.
+    """
+    host = host_here(environ, Path.cwd(), report=complain, approve=approve)
+    found = asyncio.run(_found(search, host))
     if found:
         sys.stdout.write(table(found))
     else:

@@ -15,12 +15,14 @@ from pi.cli.standard_streams import complain
 from pi.coding.bus import Bus
 from pi.coding.packages.discovery import (
     Configured,
+    Layer,
     Package,
     configured_packages,
+    find_packages,
     layers_of,
     open_package,
 )
-from pi.coding.packages.entries import KINDS, Kind
+from pi.coding.packages.entries import KINDS, Entry, Kind
 from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
 from pi.coding.packages.filters import matches
 from pi.coding.packages.overview import (
@@ -32,7 +34,7 @@ from pi.coding.packages.overview import (
 )
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.self_update import update_command
-from pi.coding.packages.source import parse_source, without_password
+from pi.coding.packages.source import LocalSource, parse_source, without_password
 from pi.coding.packages.store import PackageStore
 from pi.coding.packages.stores import Stores
 from pi.coding.resources.source import Scope
@@ -141,11 +143,21 @@ async def _install(desk: _Desk, arguments: Arguments) -> None:
     text = _only_source(arguments)
     scope = _scope(arguments)
     _say([f"Installing {without_password(text)}..."])
-    await desk.store(scope).install(text, desk.cwd)
+    store = desk.store(scope)
+    await store.install(text, desk.cwd)
     _say([f"Installed {without_password(text)}"])
+    if _offers_nothing(text, store, desk.cwd):
+        _warn("it has no extensions, skills, prompts or themes where pi looks for them")
     # Asked again: what was written just now may be the first thing here that needs trust.
     if scope == "project" and not await desk.decide(approve=_approve(arguments)):
         complain("The project is not trusted: its packages are used once it is, or with --approve.")
+
+
+def _offers_nothing(text: str, store: PackageStore, cwd: Path) -> bool:
+    source = parse_source(text, cwd)
+    entry = Entry(source=str(source.path) if isinstance(source, LocalSource) else text)
+    found = find_packages([Layer(shelf=store.shelf, entries=(entry,))])
+    return not any(package.offered for package in found.packages)
 
 
 async def _remove(desk: _Desk, arguments: Arguments) -> None:

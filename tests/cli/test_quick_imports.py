@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import py_compile
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pi.cli.quick_imports import quick_imports
+from tests.cli.program import PATIENCE
+
+PACKAGE = "quickly_imported"
+MODULE = f"{PACKAGE}.inner.leaf"
+SOURCE = "def says():\n    return 'first'\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package in a package, both compiled, that can be imported."""
+    inner = tmp_path / PACKAGE / "inner"
+    inner.mkdir(parents=True)
+    for file in (inner.parent / "__init__.py", inner / "__init__.py", inner / "leaf.py"):
+        file.write_text(SOURCE)
+        py_compile.compile(str(file), doraise=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield inner.parent
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+def imported(name: str = MODULE) -> ModuleType:
+    with quick_imports(importlib.import_module(PACKAGE)):
+        return importlib.import_module(name)
+
+
+def facts(spec: ModuleSpec | None) -> tuple[object, ...]:
+    assert spec is not None
+    places = spec.submodule_search_locations
+    located = spec.origin, spec.cached, spec.has_location, places and list(places)
+    return spec.name, spec.parent, *located
+
+
+def is_quick(module: ModuleType) -> bool:
+    return type(module.__loader__).__module__ == "pi.cli.quick_imports"
+
+
+@pytest.mark.parametrize("name", [f"{PACKAGE}.inner", MODULE])
+def test_a_module_is_what_python_itself_would_have_loaded(folder: Path, name: str) -> None:
+    module = imported(name)
+    parent = sys.modules[name.rpartition(".")[0]]
+
+    assert is_quick(module)
+    assert facts(module.__spec__) == facts(PathFinder.find_spec(name, parent.__path__))
+    assert module.__file__ == module.says.__code__.co_filename
+    assert inspect.getsource(module) == SOURCE
+    assert importlib.reload(module).says() == "first"
+
+
+@pytest.mark.parametrize("text", ["def says():\n    return 'other'\n", SOURCE + "says = len\n"])
+def test_a_source_that_has_changed_is_compiled_again(folder: Path, text: str) -> None:
+    source = folder / "inner" / "leaf.py"
+    later = source.stat().st_mtime + 10
+    source.write_text(text)
+    os.utime(source, (later, later))
+
+    module = imported()
+
+    assert not is_quick(module)
+    assert inspect.getsource(module) == text
+    assert module.says.__name__ == ("len" if "len" in text else "says")
+
+
+def test_what_is_not_compiled_is_loaded_all_the_same(folder: Path) -> None:
+    for compiled in (folder / "inner" / "__pycache__").iterdir():
+        compiled.unlink()
+
+    assert imported().says() == "first"
+
+
+def test_a_package_that_was_moved_names_the_files_that_it_has_now(folder: Path) -> None:
+    source = folder / "inner" / "leaf.py"
+    py_compile.compile(str(source), dfile="/home/ada/leaf.py", doraise=True)
+
+    assert imported().says.__code__.co_filename == str(source)
+
+
+def test_what_is_only_compiled_is_no_module(folder: Path) -> None:
+    (folder / "inner" / "leaf.py").unlink()
+
+    with pytest.raises(ModuleNotFoundError):
+        imported()
+
+
+def test_an_archive_is_left_to_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = folder.parent / "archive.zip"
+    with zipfile.ZipFile(archive, "w") as out:
+        for file in folder.rglob("*.py"):
+            out.write(file, file.relative_to(folder.parent))
+    monkeypatch.syspath_prepend(archive)
+
+    module = imported()
+
+    assert str(module.__file__).startswith(f"{archive}{os.sep}")
+    assert module.says() == "first"
+
+
+def test_afterwards_python_finds_modules_as_before(folder: Path) -> None:
+    before = list(sys.meta_path)
+    imported()
+
+    assert sys.meta_path == before
+
+
+def test_msgspec_takes_nothing_from_typing_extensions_which_others_still_can() -> None:
+    probe = """
+import sys
+from pi.cli.quick_imports import import_msgspec
+import_msgspec()
+import msgspec, typing
+assert "typing_extensions" not in sys.modules
+import typing_extensions
+import_msgspec()
+class Row(typing_extensions.TypedDict):
+    name: typing_extensions.Annotated[str, msgspec.Meta(min_length=1)]
+    size: typing_extensions.NotRequired[int]
+for text in (b'{"name": "a"}', b'{"name": "a", "size": "b"}', b'{"name": ""}', b"{}"):
+    try:
+        print(msgspec.json.decode(text, type=Row))
+    except msgspec.ValidationError as problem:
+        print(problem)
+"""
+
+    finished = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+    assert (finished.stdout, finished.stderr) == (
+        "{'name': 'a'}\n"
+        "Expected `int`, got `str` - at `$.size`\n"
+        "Expected `str` of length >= 1 - at `$.name`\n"
+        "Object missing required field `name`\n",
+        "",
+    )
