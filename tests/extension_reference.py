@@ -9,6 +9,7 @@ from pathlib import Path
 from pi.coding.extension_host.event_names import ALIASES, EVENTS
 from pi.coding.extension_host.extension_auth import ExtensionAuth
 from pi.coding.extension_host.extension_models import ExtensionModels
+from pi.coding.extension_host.model_registry import ExtensionModelRegistry
 from pi.coding.extension_host.registering import ScopedEvents
 from pi.coding.extension_host.resources import ExtensionResources
 from pi.coding.extension_host.services import ExtensionHttp, ExtensionSettings
@@ -40,6 +41,7 @@ PARTS: dict[str, type] = {
     "pi.http": ExtensionHttp,
     "ctx.resources": ExtensionResources,
     "ctx.session_manager": SessionReader,
+    "ctx.model_registry": ExtensionModelRegistry,
 }
 """What else an extension is given, by where it is found."""
 REST = """\
