@@ -137,6 +137,26 @@ async def test_a_gateway_of_ones_own_lists_its_models(tmp_path: Path, ending: st
     assert (row.login, row.lists_models) == ("radius", True)
 
 
+async def test_a_gateway_to_anthropic_is_found_in_the_environment(tmp_path: Path) -> None:
+    async with site({}) as server:
+        environ = {
+            "CLAUDE_CODE_USE_FOUNDRY": "1",
+            "FOUNDRY_BASE_URL": server.url,
+            "ANTHROPIC_FOUNDRY_API_KEY": "token",
+            "ANTHROPIC_API_KEY": "not this one",
+            "ANTHROPIC_CUSTOM_HEADERS": "X-Team: blue$",
+        }
+        models = collection(tmp_path, environ=environ)
+        model = models.get_models("anthropic")[0]
+        await models.complete(model, HELLO)
+        await models.close()
+
+    _, path, headers, _ = server.asked[0]
+    assert path == "/v1/messages?beta=true"
+    assert (headers["authorization"], headers["x-team"]) == ("Bearer token", "blue$")
+    assert "x-api-key" not in headers
+
+
 async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path: Path) -> None:
     models = collection(
         tmp_path,

@@ -44,7 +44,7 @@ def skills_section(skills: Sequence[Skill]) -> str | None:
 
 def expand_skill(text: str, skills: Sequence[Skill]) -> str:
     """``/skill:NAME ARGS`` as what the model is to read; any other text as it is."""
-    command = re.fullmatch(_COMMAND, text)
+    command = re.fullmatch(_COMMAND, text) if text.startswith("/") else None
     skill = next((skill for skill in skills if command and skill.name == command[1]), None)
     if command is None or skill is None:
         return text

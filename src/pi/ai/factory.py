@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.ai.auth import anthropic_gateway
 from pi.ai.auth.authentication import Authentication
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
@@ -76,7 +77,7 @@ def create_models(
     ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
     is told what a person should know while they wait.
     """
-    own = custom.providers if custom else ()
+    own = _own(custom, environ)
     return Models(
         _providers(own, environ=environ, folder=folder, report=report),
         auth=Authentication(storage, environ=environ, cwd=cwd, custom=own, clients=clients),
@@ -120,16 +121,25 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
     from pi.ai.http.tls import TlsSettings
 
     excepted = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    ours = environ if anthropic_gateway.uses_foundry(environ) else {}
     http = HttpClient(
         environ={**environ, "no_proxy": f"{excepted},{LOOPBACK}"},
         proxy=network.proxy,
         tls=TlsSettings(
             extra_ca=network.extra_ca,
-            client_certificate=network.client_certificate,
-            client_key=network.client_key,
+            client_certificate=network.client_certificate
+            or ours.get("CLAUDE_CODE_CLIENT_CERT", ""),
+            client_key=network.client_key or ours.get("CLAUDE_CODE_CLIENT_KEY", ""),
         ),
     )
     return Services(http=http, clock=clock, environ=environ)
+
+
+def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
+    """What models.json says of providers, and what variables say of a gateway to Anthropic."""
+    said = {provider.id: provider for provider in (custom.providers if custom else ())}
+    through = anthropic_gateway.retargeted(said.get(anthropic_gateway.PROVIDER), environ)
+    return tuple(({**said, through.id: through} if through else said).values())
 
 
 def _providers(
@@ -141,6 +151,7 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
+    rows["anthropic"] = anthropic_gateway.keyed(rows["anthropic"], environ)
     store = ModelsStore(folder / "models-store.json")
     providers: list[ModelProvider] = [
         _gateway(row, store, changes.get(row.id), environ.get(GATEWAY_VARIABLE))

@@ -75,7 +75,7 @@ def test_a_small_body_cannot_become_a_huge_chunk() -> None:
 
 
 def test_damaged_bodies_and_unknown_codings_are_refused() -> None:
-    with pytest.raises(zlib.error):
+    with pytest.raises(ValueError):
         inflate("gzip", [b"no gzip at all"])
     with pytest.raises(ValueError, match="'br' is unknown"):
         inflater_for("br")

@@ -16,9 +16,10 @@ AWS_SIGNS = (
     ("AWS_CONTAINER_CREDENTIALS_FULL_URI",),
     ("AWS_WEB_IDENTITY_TOKEN_FILE",),
 )
-GOOGLE_SIGNS = (
-    ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
-    ("GCLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
+GOOGLE_SIGNS = tuple(
+    (project, location)
+    for project in ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
+    for location in ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")
 )
 
 NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}

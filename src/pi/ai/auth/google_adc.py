@@ -31,7 +31,7 @@ from pi.ai.messages import Json
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
-PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
+PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
 METADATA_HOST = "metadata.google.internal"
 METADATA_SECONDS = 3.0
 """Elsewhere than at Google nobody answers, and the person is waiting."""

@@ -98,6 +98,8 @@ def _names(text: str) -> list[str]:
 
 
 def _interpolated(text: str, environ: Mapping[str, str]) -> str | None:
+    if "$" not in text:
+        return text or None
     if not all(environ.get(name) for name in _names(text)):
         return None
     value = re.sub(

@@ -12,7 +12,7 @@ class Inflater:
     """Undoes gzip or deflate in bounded steps, so that a small body cannot fill the memory.
 
     ``feed`` what arrived, ``take`` until it gives nothing, ask ``finished`` at the end. Broken
-    data raises ``zlib.error``.
+    data raises ``ValueError``.
     """
 
     def __init__(self, window: int | None) -> None:
@@ -33,7 +33,10 @@ class Inflater:
                 if (decoder := self._new_decoder()) is None:
                     return b""
                 self._decoder = decoder
-            plain = decoder.decompress(self._input, _STEP)
+            try:
+                plain = decoder.decompress(self._input, _STEP)
+            except zlib.error as problem:
+                raise ValueError(str(problem)) from problem
             self._input = decoder.unconsumed_tail or decoder.unused_data
             self._more_inside = len(plain) == _STEP and not decoder.eof
             if plain:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pi.ai.http.content_coding import Inflater, inflater_for
 from pi.ai.http.errors import BadResponse, BodyTruncated
 from pi.ai.http.exchange import Exchange
 from pi.ai.http.headers import Headers
 from pi.ai.http.response_parser import ResponseHead
 from pi.base.records import Record
+
+if TYPE_CHECKING:  # bodies are compressed only if a server insists
+    from pi.ai.http.content_coding import Inflater
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
@@ -86,6 +87,8 @@ class ResponseStream:
         return b"".join(pieces)
 
     async def _read_inflated(self) -> bytes:
+        from pi.ai.http.content_coding import inflater_for
+
         try:
             while True:
                 if self._inflater is not None and (plain := self._inflater.take()):
@@ -95,7 +98,7 @@ class ResponseStream:
                     return self._end_inflated()
                 self._inflater = self._inflater or inflater_for(self._coding)
                 self._inflater.feed(data)
-        except (zlib.error, ValueError) as problem:
+        except ValueError as problem:
             raise BadResponse(
                 f"The body from {self._exchange.peer} is damaged: {problem}."
             ) from problem

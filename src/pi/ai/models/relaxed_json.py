@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _COMMENT = rf"(?s)({_STRING})|//[^\n]*|/\*.*?\*/"
 _TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def parse_relaxed(text: str) -> Any:
@@ -18,12 +20,19 @@ def parse_relaxed(text: str) -> Any:
     ``1e6`` and ``8.0`` are whole numbers. What is taken out is replaced by spaces, so that the
     position in the reason is the real one.
     """
-    plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text.removeprefix("\ufeff")))
-    decoder = msgspec.json.Decoder(float_hook=_number)
+    text = text.removeprefix("\ufeff")
+    with suppress(*_UNREADABLE):
+        return _decode(text)  # most files are plain JSON
+    plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
     try:
-        return decoder.decode(plain.encode("utf-8", "surrogatepass"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        return _decode(plain)
+    except _UNREADABLE as problem:
         raise ValueError(str(problem)) from problem
+
+
+def _decode(text: str) -> Any:
+    decoder = msgspec.json.Decoder(float_hook=_number)
+    return decoder.decode(text.encode("utf-8", "surrogatepass"))
 
 
 def _number(literal: str) -> int | float:

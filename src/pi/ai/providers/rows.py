@@ -52,7 +52,7 @@ BUILT_IN: tuple[Provider, ...] = (
          "gemini-3.1-pro-preview", "GOOGLE_CLOUD_API_KEY", ambient="google"),
     _row("groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", "GROQ_API_KEY"),
     _row("huggingface", "Hugging Face", "https://router.huggingface.co/v1", "moonshotai/Kimi-K2.6",
-         "HF_TOKEN"),
+         "HUGGINGFACE_HUB_TOKEN", "HF_TOKEN"),
     _row("kimi-coding", "Kimi for Coding", "https://api.kimi.com/coding", "kimi-for-coding",
          "KIMI_API_KEY", login="kimi_coding"),
     _row("meta", "Meta", "https://api.meta.ai/v1", "muse-spark-1.3", "META_API_KEY", login="meta"),

@@ -75,6 +75,7 @@ async def test_what_the_request_says_beats_the_entry_and_the_environment(http: H
             "GCE_METADATA_HOST": f"127.0.0.1:{server.port}",
             "HOME": "/nowhere",
             "GOOGLE_CLOUD_PROJECT": "environment",
+            "GOOGLE_VERTEX_LOCATION": "environment, by its first name",
             "GOOGLE_CLOUD_LOCATION": "environment",
         }
         options = StreamOptions(env={"GOOGLE_CLOUD_PROJECT": "request"})

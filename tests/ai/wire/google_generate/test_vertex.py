@@ -38,6 +38,16 @@ def test_a_token_is_used_in_a_project_and_a_place(location: str, host: str) -> N
     assert models_url(call(access)) == f"https://{host}/v1/projects/p/locations/{location}/{TAIL}"
 
 
+@pytest.mark.parametrize("project", ["GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT"])
+@pytest.mark.parametrize(
+    "location", ["GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION"]
+)
+def test_project_and_place_have_several_names(project: str, location: str) -> None:
+    access = token(**{project: "p", location: "global"})
+
+    assert models_url(call(access)).endswith(f"/projects/p/locations/global/{TAIL}")
+
+
 def test_a_key_needs_neither() -> None:
     assert models_url(call(KEY)) == f"https://aiplatform.googleapis.com/v1/{TAIL}"
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Literal
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from pi.base.records import replace
 from pi.testing.clock import FakeClock
 from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.ai.wire.openai_completions.chats import PEEK, call_with, model_with
+from tests.ai.wire.replay_server import Replay, replaying
 
 GREETING = ok(
     b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
@@ -116,3 +118,18 @@ async def test_a_refusal_that_has_nothing_to_do_with_schemas_is_final() -> None:
 
     assert message.error_message == f"400: {json_text(ERROR)}"
     assert len(found.bodies) == 1
+
+
+@pytest.mark.trap(2)
+@pytest.mark.parametrize("ending", ["close", "reset", pytest.param("hold", marks=pytest.mark.slow)])
+async def test_a_finish_reason_is_enough_where_nothing_follows_it(
+    ending: Literal["close", "reset", "hold"],
+) -> None:
+    said = b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\n'
+    pieces = [b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", said]
+
+    async with replaying(Replay(pieces, then=ending)) as found:
+        model = model_with({}, baseUrl=f"{found.url}/v1")
+        message, _ = await asked(call_with(UserMessage(content="hi"), model=model))
+
+    assert (message.text, message.stop_reason) == ("ok", "stop")

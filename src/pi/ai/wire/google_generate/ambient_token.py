@@ -24,11 +24,14 @@ async def with_ambient_token(call: Call, services: Services) -> Call:
     access = call.access
     if access.kind != "ambient" or access.api_key:
         return call
-    environ = {**services.environ, **access.env, **(call.options.env or {})}
+    own = {**access.env, **(call.options.env or {})}
+    environ = {**services.environ, **own}
     credentials = _kept.setdefault(services.http, GoogleCredentials())
     token, project = await credentials.access_token(environ, services.http)
-    names = (*PROJECT_VARIABLES, *LOCATION_VARIABLES)
-    place = {name: environ[name] for name in names if environ.get(name)}
+    place: dict[str, str] = {}
+    for names in (PROJECT_VARIABLES, LOCATION_VARIABLES):
+        said = own if any(own.get(name) for name in names) else environ
+        place |= {name: said[name] for name in names if said.get(name)}
     if project:
         place = {PROJECT_VARIABLES[0]: project, **place}
     return replace(call, access=replace(access, api_key=token, env={**access.env, **place}))

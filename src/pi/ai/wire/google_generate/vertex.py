@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from pi.ai.errors import BadRequest
 from pi.ai.request import Access, Call
 
-PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
-LOCATION_VARIABLES = ("GOOGLE_CLOUD_LOCATION",)
+PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
+LOCATION_VARIABLES = ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")
 
 _HOST = "{location}-aiplatform.googleapis.com"
 """What the base URL of Vertex's models holds until the place is known."""
@@ -29,8 +30,12 @@ def models_url(call: Call) -> str:
     """
     if not is_token(call.access):
         return f"{_versioned(call.base_url, 'global')}/publishers/google/models"
-    project = _variable(call, PROJECT_VARIABLES, "which project pays")
-    location = _variable(call, LOCATION_VARIABLES, "where to run, for example global")
+    project = _variable(call, PROJECT_VARIABLES) or _missing(
+        "GOOGLE_CLOUD_PROJECT", "which project pays"
+    )
+    location = _variable(call, LOCATION_VARIABLES) or _missing(
+        "GOOGLE_CLOUD_LOCATION", "where to run, for example global"
+    )
     base = _versioned(call.base_url, location)
     return f"{base}/projects/{project}/locations/{location}/publishers/google/models"
 
@@ -49,12 +54,14 @@ def _host(location: str) -> str:
     return _HOST.format(location=location)
 
 
-def _variable(call: Call, names: tuple[str, ...], meaning: str) -> str:
+def _variable(call: Call, names: tuple[str, ...]) -> str | None:
     variables = {**call.access.env, **(call.options.env or {})}
-    for name in names:
-        if re.fullmatch(r"[\w:.-]+", value := variables.get(name, "")):
-            return value
+    values = (variables.get(name, "") for name in names)
+    return next((value for value in values if re.fullmatch(r"[\w:.-]+", value)), None)
+
+
+def _missing(name: str, meaning: str) -> NoReturn:
     raise BadRequest(
-        f"Vertex AI needs {names[0]} for a login without an API key.",
-        hint=f"Set {names[0]} to say {meaning}, or use an API key.",
+        f"Vertex AI needs {name} for a login without an API key.",
+        hint=f"Set {name} to say {meaning}, or use an API key.",
     )

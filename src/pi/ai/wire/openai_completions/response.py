@@ -33,6 +33,9 @@ from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
 from pi.ai.wire.openai_completions.usage import charged, parse_usage
 
+AFTER_A_REASON = 5.0
+"""Seconds in which the usage and ``[DONE]`` may come behind a finish reason."""
+
 
 class ChatDecoder:
     """Reads one answer. ``inputs`` names the tools that the model answers with free text.
@@ -43,6 +46,7 @@ class ChatDecoder:
 
     def __init__(self, call: Call, builder: MessageBuilder, inputs: Mapping[str, str]) -> None:
         self.finished = False
+        self.over_after: float | None = None
         self._call = call
         self._builder = builder
         self._calls = CallDeltas(builder, inputs)
@@ -134,6 +138,7 @@ class ChatDecoder:
             self._fail(from_error_object({"error": choice.error}))
         if choice.finish_reason and isinstance(choice.finish_reason, str):
             self._reason = choice.finish_reason
+            self.over_after = AFTER_A_REASON
         if choice.usage is not None:
             self._count(choice.usage)
 

@@ -1,0 +1,57 @@
+"""Anthropic's models behind a company's gateway, as environment variables describe it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pi.ai.auth.values import escape
+from pi.ai.models.custom import CustomProvider
+from pi.ai.providers.provider import Provider
+from pi.base.records import replace
+
+PROVIDER = "anthropic"
+FOUNDRY_KEY = "ANTHROPIC_FOUNDRY_API_KEY"
+
+_BETWEEN_HEADERS = r"[\n,](?=\s*[\w-]+\s*:)"
+"""A new line, or a comma before the name of the next header: values may hold commas."""
+
+
+def uses_foundry(environ: Mapping[str, str]) -> bool:
+    """Whether ``CLAUDE_CODE_USE_FOUNDRY`` is on."""
+    on = environ.get("CLAUDE_CODE_USE_FOUNDRY", "").strip().lower()
+    return on in ("1", "true", "yes", "on")
+
+
+def keyed(row: Provider, environ: Mapping[str, str]) -> Provider:
+    """The row of Anthropic with the variables that may hold its token."""
+    if not uses_foundry(environ):
+        return row
+    return replace(row, token_variables=(FOUNDRY_KEY, *row.token_variables))
+
+
+def retargeted(own: CustomProvider | None, environ: Mapping[str, str]) -> CustomProvider | None:
+    """What models.json says of Anthropic, completed by what the variables say of the gateway."""
+    base = environ.get("FOUNDRY_BASE_URL", "") if uses_foundry(environ) else ""
+    base = (base or environ.get("ANTHROPIC_BASE_URL", "")).rstrip("/").removesuffix("/v1")
+    headers = _headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", ""))
+    if not uses_foundry(environ) and not _is_elsewhere(base):
+        headers = {}
+    if not base and not headers:
+        return own
+    own = own or CustomProvider(id=PROVIDER)
+    return replace(own, base_url=own.base_url or base or None, headers={**headers, **own.headers})
+
+
+def _is_elsewhere(base: str) -> bool:
+    try:
+        host = urlsplit(base).hostname or ""
+    except ValueError:  # the request itself will say so
+        return False
+    return bool(host) and not f".{host}".endswith(".anthropic.com")
+
+
+def _headers(text: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in re.split(_BETWEEN_HEADERS, text))
+    return {name.strip(): escape(value.strip()) for name, colon, value in pairs if colon}

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.ai.auth.anthropic_gateway import FOUNDRY_KEY, keyed, retargeted, uses_foundry
+from pi.ai.models.custom import CustomProvider
+from pi.ai.providers.provider import Provider
+
+ROW = Provider(id="anthropic", name="Anthropic", token_variables=("ANTHROPIC_AUTH_TOKEN",))
+HEADERS = "X-Team: blue, X-List: a, b\nX-Price: 5$"
+PARSED = {"X-Team": "blue", "X-List": "a, b", "X-Price": "5$$"}
+
+
+def test_variables_that_say_nothing_change_nothing() -> None:
+    own = CustomProvider(id="anthropic", base_url="https://mine.example")
+
+    assert retargeted(None, {}) is None
+    assert retargeted(own, {"ANTHROPIC_CUSTOM_HEADERS": HEADERS}) is own
+    assert keyed(ROW, {"CLAUDE_CODE_USE_FOUNDRY": "0", FOUNDRY_KEY: "k"}) is ROW
+
+
+@pytest.mark.parametrize("address", ["https://gate.example", "https://gate.example/v1/"])
+def test_another_address_gets_the_headers_that_its_gateway_wants(address: str) -> None:
+    environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_CUSTOM_HEADERS": HEADERS}
+
+    assert retargeted(None, environ) == CustomProvider(
+        id="anthropic", base_url="https://gate.example", headers=PARSED
+    )
+
+
+@pytest.mark.parametrize("address", ["https://api.anthropic.com", "https://eu.anthropic.com/v1"])
+def test_anthropic_itself_is_told_nothing_of_gateways(address: str) -> None:
+    environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_CUSTOM_HEADERS": HEADERS}
+
+    changed = retargeted(None, environ)
+
+    assert changed is not None
+    assert (changed.base_url, changed.headers) == (address.removesuffix("/v1"), {})
+
+
+@pytest.mark.parametrize("on", ["1", "true", "YES", "on"])
+def test_foundry_has_its_own_address_and_key(on: str) -> None:
+    environ = {
+        "CLAUDE_CODE_USE_FOUNDRY": on,
+        "FOUNDRY_BASE_URL": "https://foundry.example/anthropic/",
+        "ANTHROPIC_BASE_URL": "https://gate.example",
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Team: blue",
+    }
+
+    assert uses_foundry(environ)
+    assert keyed(ROW, environ).token_variables == (FOUNDRY_KEY, "ANTHROPIC_AUTH_TOKEN")
+    assert retargeted(None, environ) == CustomProvider(
+        id="anthropic",
+        base_url="https://foundry.example/anthropic",
+        headers={"X-Team": "blue"},
+    )
+
+
+def test_what_models_json_says_counts_more() -> None:
+    own = CustomProvider(
+        id="anthropic", base_url="https://mine.example", headers={"X-Team": "red"}, api_key="k"
+    )
+    environ = {
+        "ANTHROPIC_BASE_URL": "https://gate.example",
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Team: blue, X-More: 1",
+    }
+
+    assert retargeted(own, environ) == CustomProvider(
+        id="anthropic",
+        base_url="https://mine.example",
+        headers={"X-Team": "red", "X-More": "1"},
+        api_key="k",
+    )
