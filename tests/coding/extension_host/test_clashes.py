@@ -10,15 +10,24 @@ from tests.coding.extension_host.stage import playing
 async def test_names_that_somebody_else_has_are_known(tmp_path: Path) -> None:
     def first(pi: ExtensionAPI) -> None:
         pi.register_flag("plan")
+        pi.add_section("rules", "first")
+        pi.add_section("mine", "first")
+        pi.add_section("mine", "first, again")
+        pi.provide("stack", 1)
         pi.command("model")(lambda args, ctx: None)
         pi.command("hello")(lambda args, ctx: None)
 
     def second(pi: ExtensionAPI) -> None:
         pi.register_flag("plan")
+        pi.add_section("rules", "second")
+        pi.provide("stack", 2)
         pi.command("hello")(lambda args, ctx: None)
 
+    lost = {"loser": "<inline:1:first>", "winner": "<inline:2:second>"}
     async with playing(tmp_path, first, second) as play:
         assert clashes(play.host.registries) == [
-            Clash(kind="flag", name="plan", loser="<inline:1:first>", winner="<inline:2:second>"),
+            Clash(kind="flag", name="plan", **lost),
+            Clash(kind="section", name="rules", **lost),
+            Clash(kind="service", name="stack", **lost),
             Clash(kind="command", name="model", loser="<inline:1:first>", winner="pi"),
         ]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.finding import explicit, find, inline
+from pi.coding.extension_host.finding import Found, explicit, find, inline
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place, SourceInfo
 
@@ -89,3 +89,36 @@ def test_functions_of_a_program_have_names_that_differ() -> None:
 
     assert [candidate.where for candidate in found] == ["<inline:1:mine>", "<inline:2:mine>"]
     assert found[0].factory is mine
+
+
+def test_a_folder_with_a_broken_manifest_is_told_and_stops_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "good.py")
+    for name, text in {
+        "a/pi.toml": "x = [",
+        "b/pyproject.toml": "\xff",
+        "c/pyproject.toml": "tool = 3",
+        "d/pi.toml": 'extensions = ["/absolute/*.py"]',
+        "e/package.json": "{bad",
+    }.items():
+        write(tmp_path, name)
+        (tmp_path / name).write_text(text, encoding="latin-1")
+    warnings: list[str] = []
+
+    found = find([Place(path=tmp_path)], "user", warnings.append)
+
+    assert [candidate.name for candidate in found.candidates] == ["good"]
+    assert [warning.split(tmp_path.name)[1][:3] for warning in warnings] == [
+        "/a/",
+        "/b/",
+        "/d ",
+        "/e/",
+    ]
+
+
+def test_what_a_folder_of_the_original_names_is_counted(tmp_path: Path) -> None:
+    write(tmp_path, "kit/src/main.ts", "kit/package.json")
+    (tmp_path / "kit" / "package.json").write_text('{"pi": {"extensions": ["./src/main.ts"]}}')
+
+    found = find([Place(path=tmp_path)], "user", no_warning)
+
+    assert found == Found(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))

@@ -13,7 +13,7 @@ from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.event_names import EVENTS
 from pi.coding.extension_host.finding import Wanted
 from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.modules import PREFIX
+from pi.coding.extension_host.modules import PREFIX, module_name
 from pi.coding.extension_host.order import Names, Rows
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Stage
@@ -221,3 +221,15 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
     assert names == ["good"]
     assert "took longer than 30 seconds" in stage.reports[0]
     await session.close()
+
+
+async def test_it_is_known_whose_a_module_is(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    path = stage.write(".pi/agent/extensions/zz.py", HELLO)
+    session = await stage.open()
+    loading, module = session.extensions.host.loading, module_name(path)
+
+    owners = [loading.whose(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]
+    assert [owner and owner.path for owner in owners] == [str(path), str(path), None, None]
+    await session.close()
+    assert loading.whose(module) is None

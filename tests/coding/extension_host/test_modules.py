@@ -7,7 +7,7 @@ import pytest
 
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.finding import Candidate, explicit
-from pi.coding.extension_host.modules import factory_of, forget, module_name
+from pi.coding.extension_host.modules import factory_of, forget, module_name, module_of
 from pi.coding.resources.source import SourceInfo
 
 
@@ -85,3 +85,20 @@ def test_an_installed_one_is_found_by_its_name() -> None:
     assert factory_of(one)([1]) == "[1]"
     forget(one)
     assert "json" in sys.modules
+
+
+def test_it_is_known_what_the_module_of_an_extension_is_called(tmp_path: Path) -> None:
+    source = SourceInfo(path="x")
+    path = tmp_path / "kit/weather/forecast.py"
+    made = [
+        Candidate(name="x", rank="user", source=source, **how)
+        for how in (
+            {"path": path},
+            {"path": path, "import_root": tmp_path / "kit"},
+            {"target": "weather_kit.main:extension"},
+            {"factory": candidate},
+        )
+    ]
+
+    names = [module_of(each) for each in made]
+    assert names == [module_name(path), "weather", "weather_kit.main", __name__]

@@ -116,3 +116,48 @@ async def test_a_path_may_be_guarded_whatever_tool_writes_it(tmp_path: Path) -> 
 
     assert told == [("The plan is not approved yet: nothing is written.", True)]
     assert not (tmp_path / "home/project/a.py").exists()
+
+
+async def test_what_there_is_below_a_reference_is_listed_if_the_handler_can(tmp_path: Path) -> None:
+    class Listing(Rules):
+        def list(self, ref: ResourceRef) -> list[str]:
+            return [] if ref.rest else ["style", "tests"]
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_scheme("rule", Listing())
+        pi.add_scheme("other", Rules())
+        pi.on("session_start", lambda event, ctx: pi.set_active_tools(["ls"]))
+
+    assert await outputs(
+        tmp_path,
+        extension,
+        calls("ls", path="rule://"),
+        calls("ls", path="rule://style"),
+        calls("ls", path="other://"),
+        calls("ls"),
+    ) == [
+        ("style\ntests", False),
+        ("(nothing)", False),
+        ("other:// cannot be listed.", True),
+        ("(empty directory)", False),
+    ]
+
+
+async def test_a_handler_says_how_a_reference_goes_on(tmp_path: Path) -> None:
+    class Knowing(Rules):
+        async def complete(self, prefix: str) -> list[str]:
+            if prefix == "!":
+                raise ValueError("no")
+            return [name for name in ("style", "tests") if name.startswith(prefix)]
+
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_scheme("rule", Knowing())
+        pi.add_scheme("other", Rules())
+
+    async with playing(tmp_path, extension) as play:
+        offered = [
+            await play.session.extensions.references(typed)
+            for typed in ("rule://", "rule://t", "rule://!", "other://", "file:x")
+        ]
+
+    assert offered == [["rule://style", "rule://tests"], ["rule://tests"], (), [], []]

@@ -78,3 +78,21 @@ async def test_skills_and_templates_are_those_of_the_session(tmp_path: Path) -> 
 
         assert (skill.key, skill.value.description, skill.scope) == ("tidy", "Tidy up.", "user")
         assert (prompt.key, prompt.path) == ("hi", agent / "prompts/hi.md")
+
+
+async def test_those_of_other_agents_come_behind_those_of_the_session(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    skill = "---\nname: tidy\ndescription: Tidy up.\n---\nTidy."
+    for name in (".pi/agent/skills", ".claude/skills", ".codex/skills"):
+        path = tmp_path / "home" / name / "tidy" / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(skill if "codex" not in name else skill.replace("tidy", "neat"))
+
+    async with playing(tmp_path, apis.append):
+        found = apis[0].context.resources.load("skills")
+
+    assert [(each.key, each.source, each.priority, each.shadowed) for each in found] == [
+        ("tidy", "auto", 100, False),
+        ("tidy", "claude", 80, True),
+        ("neat", "codex", 70, False),
+    ]

@@ -84,8 +84,7 @@ async def test_a_function_that_does_not_return_can_be_ended(wait: Callable[[], N
     stalls.watch()
     with pytest.raises(HandlerEnded, match="was ended with Ctrl"):
         extension.hang(wait)
-    while not told[0].over.is_set():
-        await asyncio.sleep(0)
+    assert await asyncio.to_thread(told[0].over.wait, AGES)
     stalls.close()
 
     assert [stalled.owner for stalled in told] == [ME]

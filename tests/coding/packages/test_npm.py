@@ -103,6 +103,16 @@ async def test_an_update_never_goes_back(npm: FakeNpm, shelf: Shelf, programs: P
     )
 
 
+async def test_a_broken_package_is_brought_anew(
+    npm: FakeNpm, shelf: Shelf, programs: Programs
+) -> None:
+    npm.publish("@a/tips", "1.0.0")
+    await brought(shelf, programs)
+    (shelf.npm / "node_modules" / "@a" / "tips" / "package.json").write_text("{half")
+
+    assert await brought(shelf, programs, update=True) == Outcome(change="fetched", after="1.0.0")
+
+
 async def test_a_failure_of_npm_leaves_everything(
     npm: FakeNpm, shelf: Shelf, programs: Programs
 ) -> None:

@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.staging import (
-    PREFIX,
-    exchange,
-    remove_tree,
-    staging,
-    take_back,
-    tidy,
-)
+from pi.coding.packages.staging import PREFIX, exchange, remove_tree, staging, tidy
 from tests.coding.packages.making import make_package, snapshot
 
 
@@ -58,34 +51,65 @@ def test_a_failed_exchange_leaves_the_old_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_an_exchange_can_be_taken_back(tmp_path: Path, there: bool) -> None:
+def test_a_failure_after_an_exchange_takes_it_back(tmp_path: Path, there: bool) -> None:
     if there:
         make_package(tmp_path / "git" / "x", "old.txt")
     before = snapshot(tmp_path)
 
-    with staging(tmp_path) as work:
-        take_back(work, tmp_path)  # nothing has happened yet
+    with pytest.raises(RuntimeError), staging(tmp_path) as work:
         new = make_package(work / "n", "new.txt")
         exchange(new, tmp_path / "git" / "x", base=tmp_path, work=work)
-        take_back(work, tmp_path)
+        raise RuntimeError
 
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("step", ["before", "between", "after"])
-def test_an_exchange_that_a_crash_has_cut_is_settled_by_the_next(tmp_path: Path, step: str) -> None:
-    target = make_package(tmp_path / "git" / "x", "old.txt")
-    work = make_package(tmp_path / f"{PREFIX}crashed", "n/new.txt")
-    (work / "target").write_text("git/x")
-    if step != "before":
-        target.replace(work / "old")
-    if step == "after":
-        (work / "n").replace(target)
+class Crash:
+    """A process that ends in the middle of an exchange, and leaves its folder behind."""
+
+    def __init__(self, base: Path) -> None:
+        self.target = base / "git" / "x"
+        self.work = make_package(base / f"{PREFIX}crashed", "n/new.txt")
+
+    def exchange(self, *, note: str, steps: int) -> None:
+        """Do the first steps of an exchange, which ``note`` tells of."""
+        (self.work / note).write_text("git/x")
+        moves = [(self.target, self.work / "old")] * (note == "target")
+        for source, to in [*moves, (self.work / "n", self.target)][:steps]:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(to)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_an_exchange_that_a_crash_has_cut_is_taken_back_by_the_next(
+    tmp_path: Path, steps: int
+) -> None:
+    make_package(tmp_path / "git" / "x", "old.txt")
+    Crash(tmp_path).exchange(note="target", steps=steps)
 
     tidy(tmp_path)
 
-    kept = "new" if step == "after" else "old"
-    assert snapshot(tmp_path) == {f"git/x/{kept}.txt": "{}\n"}
+    assert snapshot(tmp_path) == {"git/x/old.txt": "{}\n"}
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_what_a_crash_has_left_where_nothing_was_goes(tmp_path: Path, steps: int) -> None:
+    Crash(tmp_path).exchange(note="added", steps=steps)
+
+    tidy(tmp_path)
+
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_crash_after_the_work_takes_nothing_back(tmp_path: Path) -> None:
+    make_package(tmp_path / "git" / "x", "old.txt")
+    crash = Crash(tmp_path)
+    crash.exchange(note="target", steps=2)
+    (crash.work / "target").unlink()
+
+    tidy(tmp_path)
+
+    assert snapshot(tmp_path) == {"git/x/new.txt": "{}\n"}
 
 
 @pytest.mark.trap(276)

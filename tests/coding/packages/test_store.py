@@ -307,6 +307,25 @@ async def test_only_one_installs_at_a_time(
         await store.install("./pk", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("theirs.ts", "Extensions in TypeScript or JavaScript run in the original."),
+        ("my_tips-1.0-py3-none-any.whl", "pi install pypi:my-tips`."),
+        ("tips.tgz", "a single file must end with .py."),
+    ],
+)
+async def test_what_to_do_with_another_file_is_said(
+    store: PackageStore, tmp_path: Path, name: str, hint: str
+) -> None:
+    make_package(tmp_path, name)
+
+    with pytest.raises(InstallFailed, match="is not an extension in Python") as caught:
+        await store.install(f"./{name}", tmp_path)
+
+    assert caught.value.hint.endswith(hint)
+
+
 async def test_an_extension_of_the_original_cannot_be_installed_alone(
     store: PackageStore, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from pi.coding.packages.wheels import (
     Distribution,
     installed_distribution,
     module_file,
+    modules_in,
     normal_name,
 )
 from tests.coding.packages.making import make_package, make_wheel
@@ -31,6 +32,22 @@ def test_a_distribution_is_read_from_its_metadata(tmp_path: Path) -> None:
     )
     assert installed_distribution(tmp_path / "site", "other") is None
     assert installed_distribution(tmp_path / "nowhere", "my-tips") is None
+
+
+def test_what_can_be_imported_is_known_with_its_version(tmp_path: Path) -> None:
+    for wheel in (
+        make_wheel(tmp_path, "tips", "1.0", "single.py fast.cpython-311.so notes.txt"),
+        make_wheel(tmp_path, "more", "2"),
+    ):
+        with zipfile.ZipFile(wheel) as file:
+            file.extractall(tmp_path / "site")
+
+    assert modules_in(tmp_path / "site") == {
+        "more": "more-2",
+        "single": "tips-1.0",
+        "fast": "tips-1.0",
+        "tips": "tips-1.0",
+    }
 
 
 @pytest.mark.parametrize("text", ["[pi.extensions", "pi.extensions", "[pi.extensions]\nx"])

@@ -14,10 +14,12 @@ async def test_entries_that_are_public_are_told_and_others_are_not(tmp_path: Pat
     session = await stage.open()
     core = session._core
     name = await core.add(SessionInfo(name="n"))
-    edit = await core.add(ContextEdit(target_id="x", replacement=None))
+    edit = await core.kept(ContextEdit(target_id="x", replacement=None))
     await session.close()
 
-    assert (name.id, edit.parent_id) == (edit.parent_id, name.id)
+    assert edit == ContextEdit(
+        id=edit.id, parent_id=name, timestamp=edit.timestamp, target_id="x", replacement=None
+    )
     assert stage.order == ["entry_appended"]
 
 

@@ -74,7 +74,12 @@ def test_a_person_may_let_variables_through_but_a_denial_is_stronger() -> None:
 def test_credential_variables_are_those_of_the_provider_table_and_of_the_person() -> None:
     row = Provider(id="x", name="X", key_variables=("X_KEY",), token_variables=("X_TOKEN",))
 
-    assert credential_variables([row], more=["OWN"]) == {"X_KEY", "X_TOKEN", "OWN"}
+    assert credential_variables([row], more=["OWN"]) == {
+        "X_KEY",
+        "X_TOKEN",
+        "OWN",
+        "ANTHROPIC_FOUNDRY_API_KEY",
+    }
     assert {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN"} <= credential_variables()
 
 

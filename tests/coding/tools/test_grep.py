@@ -21,6 +21,16 @@ async def test_lines_around_matches_are_shown_once(grep: AgentTool, tmp_path: Pa
     )
 
 
+async def test_any_number_of_lines_around_matches_may_be_asked_for(
+    grep: AgentTool, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text("1\n2 x\n3\n4 x\n")
+
+    assert await text_of(grep, pattern="x", context=1e12, limit=1e12) == (
+        "f-1- 1\nf:2: 2 x\nf-3- 3\nf:4: 4 x\nf-5- "
+    )
+
+
 async def test_notices_say_what_is_missing(grep: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("".join(f"{'x' * 600}{n}\n" for n in range(3)))
 

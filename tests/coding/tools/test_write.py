@@ -31,6 +31,7 @@ async def test_a_file_holds_exactly_what_was_given(
     [
         ("folder", "x", "EISDIR: illegal operation on a directory, open '{}/folder'"),
         ("file/below/f", "x", "ENOTDIR: not a directory, mkdir '{}/file/below'"),
+        ("new/", "x", "EISDIR: illegal operation on a directory, open '{}/new/'"),
         ("link", "x", "ENOENT: no such file or directory, open '{}/link'"),
         ("pipe", "x", "Cannot write {}/pipe: it is not a regular file."),
         ("a\0b", "x", "Cannot write 'a\\x00b': no file can have this name."),

@@ -34,6 +34,8 @@ def cwd(tmp_path: Path) -> Path:
         "CLAUDE.md",
         ".cursor/rules/x.mdc",
         ".clinerules",
+        ".claude/skills/x/SKILL.md",
+        ".codex/prompts/x.md",
     ],
 )
 def test_whatever_a_project_could_bring_along_needs_trust(cwd: Path, name: str) -> None:

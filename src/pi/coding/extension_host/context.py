@@ -12,8 +12,8 @@ from pi.agent.policy import Interrupt, Request
 from pi.agent.tool import FilePreview
 from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.store import BlobStore
+from pi.coding.extension_host.artifacts import ExtensionArtifacts
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
 from pi.coding.extension_host.extension_ui import OwnedUI
 from pi.coding.extension_host.link import Link
@@ -88,9 +88,9 @@ class ExtensionContext:
         return self._link.session.place.files
 
     @property
-    def artifacts(self) -> Artifacts:
+    def artifacts(self) -> ExtensionArtifacts:
         """Where long outputs are kept."""
-        return self._link.session.place.artifacts
+        return ExtensionArtifacts(self._link.session.place.artifacts)
 
     @property
     def blobs(self) -> BlobStore:

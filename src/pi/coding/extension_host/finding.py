@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.records import Record, field
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.manifest import Manifest, read_manifest
-from pi.coding.extension_host.order import Rank
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place, SourceInfo, Warn
+
+if TYPE_CHECKING:  # loaded with the first extension
+    from pi.coding.extension_host.order import Rank
 
 Factory: TypeAlias = Callable[[Any], Any]
 """``extension(pi)``, sync or async."""
@@ -103,7 +105,7 @@ def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | No
             if place.source != "auto":
                 warn(f"Extension {place.path} does not exist.")
             continue
-        for path in _extensions(place.path):
+        for path in _extensions(place.path, warn):
             if not path.exists() or not (listed is None or listed.admits(path, place.folder)):
                 continue
             if path.suffix in FOREIGN:
@@ -121,12 +123,12 @@ def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
     return Candidate(name=path.stem, rank=rank, source=source, path=path)
 
 
-def _extensions(path: Path) -> Iterator[Path]:
+def _extensions(path: Path, warn: Warn) -> Iterator[Path]:
     """A file or package itself, or those that lie directly in a folder."""
     if path.is_file() or _is_package(path):
         yield path
         return
-    if (named := _named_in_manifest(path)) is not None:
+    if (named := _named_in_manifest(path, warn)) is not None:
         yield from named
         return
     try:
@@ -135,14 +137,14 @@ def _extensions(path: Path) -> Iterator[Path]:
         return
     for entry in entries:
         if not entry.name.startswith((".", "_")):
-            yield from _in_folder(entry)
+            yield from _in_folder(entry, warn)
 
 
-def _in_folder(entry: Path) -> Iterator[Path]:
+def _in_folder(entry: Path, warn: Warn) -> Iterator[Path]:
     if entry.suffix in (".py", ".ts", ".js") or _is_package(entry):
         yield entry
     elif entry.is_dir():
-        named = _named_in_manifest(entry)
+        named = _named_in_manifest(entry, warn)
         yield from [entry / "index.ts", entry / "index.js"] if named is None else named
 
 
@@ -150,8 +152,19 @@ def _is_package(path: Path) -> bool:
     return path.is_dir() and (path / "__init__.py").is_file()
 
 
-def _named_in_manifest(folder: Path) -> list[Path] | None:
-    listed = read_manifest(folder).extensions
-    if listed is None:
-        return None
-    return [path for pattern in listed for path in sorted(folder.glob(pattern))]
+def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
+    """What a folder says that its extensions are; ``None`` if it says nothing of it."""
+    try:
+        listed = read_manifest(folder).extensions
+        if listed is None and (folder / "package.json").is_file():
+            from pi.coding.packages.manifest import read_manifest as read_package  # of the original
+
+            listed = (read_package(folder, warn) or {}).get("extensions")
+        if listed is None:
+            return None
+        return [path for pattern in listed for path in sorted(folder.glob(pattern))]
+    except ExtensionError as problem:
+        warn(problem.explain())
+    except (NotImplementedError, ValueError) as problem:  # what is no pattern below the folder
+        warn(f"The extensions that {folder} names are not used: {problem}")
+    return []

@@ -21,6 +21,8 @@ from pi.coding.extension_host.references import (
     Resource,
     ResourceRef,
     ResourceWindow,
+    completions,
+    listed,
     scheme_form,
     writer_of,
 )
@@ -168,16 +170,19 @@ def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate)
 
 def _scheme(instance: Instance, scheme: str, activate: Activate) -> None:
     rows = instance.shelves.registries.references
-    reference = Reference(parse=scheme_form(scheme), handler=_Waiting(instance, activate))
+    parse = scheme_form(scheme)
+    reference = Reference(parse=parse, handler=_Waiting(instance, activate, f"{scheme}://"))
     instance.add_row(rows, reference)
 
 
 class _Waiting:
     """Reads and writes references as the extension does, once it is loaded."""
 
-    def __init__(self, instance: Instance, activate: Activate) -> None:
+    def __init__(self, instance: Instance, activate: Activate, begin: str) -> None:
         self._instance = instance
         self._activate = activate
+        self._begin = begin
+        """What its references have in common."""
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         found: Resource = await (await self._real(ref)).read(ref, window)
@@ -185,6 +190,13 @@ class _Waiting:
 
     async def write(self, ref: ResourceRef, text: str) -> Any:
         return await writer_of(await self._real(ref), ref)(ref, text)
+
+    async def list(self, ref: ResourceRef) -> Sequence[str]:
+        return await listed(await self._real(ref), ref)
+
+    async def complete(self, prefix: str) -> Sequence[str]:
+        real = await self._real(ResourceRef(text=self._begin + prefix, rest=prefix))
+        return await completions(real, prefix)
 
     async def _real(self, ref: ResourceRef) -> Any:
         await self._activate()

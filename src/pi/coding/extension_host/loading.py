@@ -110,9 +110,9 @@ class Loading:
 
     def whose(self, module: str) -> Owner | None:
         """The owner of a module, if it is one of an extension that runs."""
-        for where, instance in [*self._instances.items()]:
-            name = modules.module_of(self._candidates[where])
-            if module == name or module.startswith(f"{name}."):
+        for where, candidate in [*self._candidates.items()]:
+            instance, name = self._instances.get(where), modules.module_of(candidate)
+            if instance is not None and (module == name or module.startswith(f"{name}.")):
                 return instance.owner
         return None
 

@@ -128,11 +128,19 @@ def _check_trigger(trigger: str, where: Path) -> None:
 def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     own, project = folder / FILE, folder / "pyproject.toml"
     if own.is_file():
-        return own, _parsed(own.read_text("utf-8"), own)
+        return own, _parsed(_read(own), own)
     if project.is_file():
-        table = _parsed(project.read_text("utf-8"), project).get("tool", {}).get("pi")
+        tool = _parsed(_read(project), project).get("tool")
+        table = tool.get("pi") if isinstance(tool, dict) else None
         return None if table is None else (project, table)
     return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError as problem:
+        raise ExtensionError(f"The manifest {path} cannot be read: {problem.strerror}") from problem
 
 
 def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:

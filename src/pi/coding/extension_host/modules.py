@@ -10,7 +10,7 @@ from types import ModuleType
 from zlib import crc32
 
 from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.finding import IMPORT_ROOTS, Candidate, Factory
+from pi.coding.extension_host.finding import Candidate, Factory
 
 PREFIX = "pi_extension_"
 ENTRY = "extension"
@@ -62,9 +62,9 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
     """
     if import_root is None:
         return _module(path)
-    if str(import_root) not in sys.path:
-        sys.path.append(str(import_root))  # last, so that no package can break pi
-        IMPORT_ROOTS.add(str(import_root))
+    from pi.coding.extension_host.import_roots import add_import_root  # few have packages
+
+    add_import_root(import_root)
     if not path.is_relative_to(import_root):
         return _module(path)
     module = importlib.import_module(_dotted(path, import_root))

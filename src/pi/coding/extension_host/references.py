@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
 from typing import Any, Protocol, TypeAlias
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
@@ -35,7 +36,11 @@ class Resource(Record):
 
 
 class ResourceHandler(Protocol):
-    """Reads; one with ``write(ref, text)`` can be written, too."""
+    """Reads; one with ``write(ref, text)`` can be written, too.
+
+    With ``list(ref)``, which gives names, ``ls`` works as well; with ``complete(prefix)`` the
+    editor suggests how ``rest`` may go on. Both may be sync or async.
+    """
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """The text; ``ToolFailed`` with what there is instead, if there is no such thing."""
@@ -69,19 +74,54 @@ def scheme_form(scheme: str) -> ParseReference:
 
 
 def referring(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
-    """``read`` and ``write``, for references too; any other tool as it is."""
-    if not references or tool.name not in ("read", "write"):
+    """``read``, ``write`` and ``ls``, for references too; any other tool as it is."""
+    act = _ACTS.get(tool.name)
+    if not references or act is None:
         return tool
 
     async def run(params: Any, ctx: ToolContext) -> Any:
-        for reference in reversed(references):  # later ranks first
-            ref = reference.parse(params.path)
-            if ref is not None:
-                act = _read if tool.name == "read" else _written
-                return await act(reference.handler, ref, params)
-        return await tool.run(params, ctx)
+        found = found_in(references, params.path or "")
+        return await (tool.run(params, ctx) if found is None else act(*found, params))
 
     return replace(tool, run=run)
+
+
+def found_in(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
+    """Who answers a path, and what it means to them; of several the last counts."""
+    for reference in reversed(references):
+        if (ref := reference.parse(path)) is not None:
+            return reference.handler, ref
+    return None
+
+
+async def completed(references: Sequence[Reference], typed: str) -> list[str]:
+    """How a reference may go on of which this was typed."""
+    found = found_in(references, typed)
+    if found is None:
+        return []
+    handler, ref = found
+    begin = ref.text.removesuffix(ref.rest)
+    return [begin + rest for rest in await completions(handler, ref.rest)]
+
+
+async def completions(handler: Any, prefix: str) -> Sequence[str]:
+    """How what a handler needs of a reference may go on; nothing if it cannot say."""
+    complete = getattr(handler, "complete", None)
+    if complete is None:
+        return ()
+    given = complete(prefix)
+    offered: Sequence[str] = await given if isawaitable(given) else given
+    return offered or ()
+
+
+async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
+    """What there is below a reference; ``ToolFailed`` if its handler cannot say."""
+    names = getattr(handler, "list", None)
+    if names is None:
+        raise ToolFailed(f"{ref.text} cannot be listed.")
+    given = names(ref)
+    found: Sequence[str] = await given if isawaitable(given) else given
+    return found
 
 
 async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
@@ -112,3 +152,14 @@ async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     written = await writer_of(handler, ref)(ref, params.content)
     notes = written.notes if isinstance(written, FileWritten) else ()
     return ToolResult.of("\n".join((f"Successfully wrote to {ref.text}", *notes)))
+
+
+async def _listed(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    return ToolResult.of("\n".join(await listed(handler, ref)) or "(nothing)")
+
+
+_ACTS: dict[str, Callable[[Any, ResourceRef, Any], Awaitable[ToolResult]]] = {
+    "read": _read,
+    "write": _written,
+    "ls": _listed,
+}

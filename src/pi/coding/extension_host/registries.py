@@ -90,5 +90,12 @@ class Registries:
             "tool": self.tools,
             "flag": self.flags,
             "shortcut": self.shortcuts,
+            "input mode": self.input_modes,
+            "view": self.views,
+            "section": self.sections,
+            "compaction": self.strategies,
+            "service": self.services,
+            "kind of resource": self.resource_kinds,
         }
-        return [(kind, *row) for kind, names in kinds.items() for row in names.hidden()]
+        hidden = ((kind, *row) for kind, names in kinds.items() for row in names.hidden())
+        return [row for row in hidden if row[2] != row[3]]  # whoever replaces their own wants it

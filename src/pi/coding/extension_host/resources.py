@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pi.base.records import replace
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.hooks import Failed
 from pi.coding.extension_host.link import Link
@@ -13,6 +14,7 @@ from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.registries import Registries
 from pi.coding.extension_host.scope import Scope
+from pi.coding.resources import other_agents, rules
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import (
     Find,
@@ -23,8 +25,10 @@ from pi.coding.resources.kinds import (
     ResourceSource,
     load_kind,
 )
-from pi.coding.resources.rules import RULES, SOURCES
 from pi.coding.resources.source import SourceInfo
+
+OWN = 100
+"""The priority of what the session itself uses."""
 
 
 def _item(key: str, value: Any, source: SourceInfo) -> ResourceItem:
@@ -34,7 +38,7 @@ def _item(key: str, value: Any, source: SourceInfo) -> ResourceItem:
         path=Path(source.path),
         source=source.source,
         scope=source.scope,
-        priority=0,
+        priority=OWN,
     )
 
 
@@ -53,6 +57,10 @@ DISCOVERED: dict[str, Callable[[Resources], Iterator[ResourceItem]]] = {
 """Kinds that every session looks for anyway."""
 
 
+BUILT_IN = {kind.name: kind for kind in (rules.RULES, other_agents.SKILLS, other_agents.PROMPTS)}
+"""What files mean without any extension."""
+
+
 class ExtensionResources:
     """Rules, skills, prompts, and whatever kinds extensions add. Trust holds for all of them."""
 
@@ -66,11 +74,17 @@ class ExtensionResources:
         self._failed = failed
 
     def load(self, kind: str) -> tuple[ResourceItem, ...]:
-        """Everything of a kind as it is now, what counts most first, shadowed values included."""
+        """Everything of a kind as it is now, what counts most first, shadowed values included.
+
+        Of skills and prompts those of the session come first, then those of other agents.
+        """
         place = self._link.session.place
-        if kind in DISCOVERED:
-            return tuple(DISCOVERED[kind](place.resources))
-        return load_kind(self._kind(kind), self._sources(kind), place.where, self._warn)
+        own = tuple(DISCOVERED[kind](place.resources)) if kind in DISCOVERED else ()
+        used = {item.key for item in own}
+        found = load_kind(self._kind(kind), self._sources(kind), place.where, self._warn)
+        return own + tuple(
+            replace(item, shadowed=item.shadowed or item.key in used) for item in found
+        )
 
     def add_kind(self, kind: str, parse: Parse, key: Key) -> Registration:
         """Have one more kind: ``parse(text, path)`` makes a value, ``key(value)`` is its name."""
@@ -83,7 +97,7 @@ class ExtensionResources:
         return self._keep(self._registries.resource_sources.add(source, self._owner))
 
     def _kind(self, kind: str) -> ResourceKind:
-        known = self._registries.resource_kinds.get(kind) or (RULES if kind == RULES.name else None)
+        known = self._registries.resource_kinds.get(kind) or BUILT_IN.get(kind)
         if known is None:
             raise ExtensionError(
                 f"There is no kind of resources called {kind!r}.",
@@ -93,7 +107,8 @@ class ExtensionResources:
 
     def _sources(self, kind: str) -> Iterator[ResourceSource]:
         own = reversed(self._registries.resource_sources.values)  # later ranks first
-        yield from (source for source in (*own, *SOURCES) if source.kind == kind)
+        known = (*own, *rules.SOURCES, *other_agents.SOURCES)
+        yield from (source for source in known if source.kind == kind)
 
     def _warn(self, text: str) -> None:
         self._failed(self._owner, "resources", ExtensionError(text))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from pathlib import Path
 
 QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
@@ -22,6 +21,8 @@ def look(name: str) -> str:
     macOS writes names decomposed, and puts a narrow space between the time and AM or PM of a
     screenshot and a curly quote into its French name; nobody types any of these.
     """
+    import unicodedata  # seldom needed, because most names are found as they are
+
     return re.sub(" +", " ", unicodedata.normalize("NFC", name).translate(LOOKALIKES))
 
 

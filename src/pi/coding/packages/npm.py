@@ -12,6 +12,7 @@ import re
 import shutil
 from pathlib import Path
 
+from pi.base.errors import PiError
 from pi.coding.packages.confined import inside, must_be_inside
 from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.manifest import read_object
@@ -77,7 +78,11 @@ async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
 
 
 def _version(folder: Path) -> str:
-    version = read_object(folder / "package.json").get("version")
+    """The version that is there; empty if there is none, or a broken one."""
+    try:
+        version = read_object(folder / "package.json").get("version")
+    except PiError:
+        return ""
     return version if isinstance(version, str) else ""
 
 

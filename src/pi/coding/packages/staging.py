@@ -1,7 +1,7 @@
 """Replacing a folder as a whole: what is new is made beside it, and takes its place at the end.
 
-Whatever happens on the way, the old folder is there or the new one. After a crash between the two
-steps of the exchange, the next one who works here puts the old folder back.
+Whatever fails on the way, the old folder is there as before. After a crash the next one who works
+here puts it back.
 """
 
 from __future__ import annotations
@@ -24,45 +24,45 @@ from pi.coding.packages.errors import InstallFailed
 log = logging.getLogger(__name__)
 
 PREFIX = ".packages-"
-_OLD, _TARGET, _UNDONE = "old", "target", "undone"
+_OLD, _UNDONE = "old", "undone"
+_REPLACED, _ADDED = "target", "added"
+"""Notes of what was exchanged: where something was before, and where nothing was."""
 
 
 @contextmanager
 def staging(base: Path) -> Iterator[Path]:
-    """A folder for us alone beside what is replaced; it goes, whatever happens."""
+    """A folder for us alone beside what is replaced; it goes, whatever happens.
+
+    What was exchanged counts once the work is over; a failure before that takes it back.
+    """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=private_directory(base)))  # with mode 0700
     try:
         yield folder
-    finally:
+    except BaseException:
+        _take_back(folder, base)
         remove_tree(folder)
+        raise
+    for note in (_REPLACED, _ADDED):  # first, so that a crash meanwhile takes nothing back
+        (folder / note).unlink(missing_ok=True)
+    remove_tree(folder)
 
 
 def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
     """Put ``new`` in the place of ``target``, which is below ``base``; ``work`` is a staging."""
     must_be_inside(base, target)
     private_directory(target.parent)
+    is_there = os.path.lexists(target)
     try:
-        (work / _TARGET).write_text(os.path.relpath(target, base), encoding="utf-8")
-        if os.path.lexists(target):
+        note = work / (_REPLACED if is_there else _ADDED)
+        note.write_text(os.path.relpath(target, base), encoding="utf-8")
+        if is_there:
             target.replace(work / _OLD)
-        try:
-            new.replace(target)
-        except BaseException:
-            _put_back(work, base)
-            raise
+        new.replace(target)
     except OSError as problem:
         raise InstallFailed(
             f"Cannot replace {target}: {problem.strerror or problem}.",
             hint="Check the permissions of that folder; what was there is still there.",
         ) from problem
-
-
-def take_back(work: Path, base: Path) -> None:
-    """Have what was there before an exchange, which ``work`` remembers until it goes."""
-    note = work / _TARGET
-    if note.is_file():
-        (base / note.read_text(encoding="utf-8")).replace(work / _UNDONE)
-        _put_back(work, base)
 
 
 def interrupted_work(base: Path) -> list[Path]:
@@ -73,7 +73,7 @@ def interrupted_work(base: Path) -> list[Path]:
 def tidy(base: Path) -> None:
     """Remove what interrupted work has left in ``base``; for whoever has the lock."""
     for left in interrupted_work(base):
-        _put_back(left, base)
+        _take_back(left, base)
         remove_tree(left)
 
 
@@ -91,12 +91,17 @@ def remove_tree(folder: Path) -> None:
         log.warning("could not remove %s", folder)
 
 
-def _put_back(work: Path, base: Path) -> None:
-    old, note = work / _OLD, work / _TARGET
-    if os.path.lexists(old) and note.is_file():
+def _take_back(work: Path, base: Path) -> None:
+    """Have what was there before an exchange that does not count."""
+    old = work / _OLD
+    for name in (_REPLACED, _ADDED):
+        if not (note := work / name).is_file():
+            continue
         target = base / note.read_text(encoding="utf-8")
-        if not os.path.lexists(target):
-            must_be_inside(base, target)
+        must_be_inside(base, target)
+        if os.path.lexists(target) and (name == _ADDED or os.path.lexists(old)):
+            target.replace(work / _UNDONE)
+        if os.path.lexists(old):
             old.replace(target)
 
 

@@ -39,14 +39,7 @@ from pi.coding.packages.source import (
     stored_form,
     without_password,
 )
-from pi.coding.packages.staging import (
-    exchange,
-    interrupted_work,
-    remove_tree,
-    staging,
-    take_back,
-    tidy,
-)
+from pi.coding.packages.staging import exchange, interrupted_work, remove_tree, staging, tidy
 from pi.coding.resources.source import Warn
 from pi.coding.settings.file import SettingsFile
 
@@ -173,11 +166,7 @@ class PackageStore:
         try:
             with staging(shelf.base) as work:
                 done = await bring(shelf, self._programs, work, update=update, force=force)
-                try:
-                    then()
-                except BaseException:
-                    take_back(work, shelf.base)
-                    raise
+                then()
             if shelf.scope == "project":
                 _keep_out_of_history(shelf, _brought(source, shelf))
         except OSError as problem:
@@ -212,8 +201,7 @@ async def _in_place(
         )
     if source.path.is_file() and source.path.suffix not in OURS:
         raise InstallFailed(
-            f"{source.path} is not an extension in Python.",
-            hint="Extensions in TypeScript or JavaScript run in the original.",
+            f"{source.path} is not an extension in Python.", hint=_hint_for(source.path)
         )
     target = shelf.needs(source)
     site = await bring_needs(source.path, target, programs, work)
@@ -222,6 +210,17 @@ async def _in_place(
     else:
         remove_tree(target)
     return Outcome(change="in place")
+
+
+def _hint_for(file: Path) -> str:
+    """What to do with a file that is no extension of ours."""
+    match file.suffix:
+        case ".ts" | ".js" | ".mjs":
+            return "Extensions in TypeScript or JavaScript run in the original."
+        case ".whl":
+            name = file.name.partition("-")[0].replace("_", "-")
+            return f"For a wheel, run `PIP_FIND_LINKS={file.parent} pi install pypi:{name}`."
+    return "A package is a folder, an address or a name; a single file must end with .py."
 
 
 def _brought(source: Source, shelf: Shelf) -> Path:

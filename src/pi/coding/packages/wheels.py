@@ -43,6 +43,15 @@ def installed_distribution(folder: Path, name: str) -> Distribution | None:
     return None
 
 
+def modules_in(folder: Path) -> dict[str, str]:
+    """What can be imported from ``folder``, each with its distribution and version."""
+    return {
+        name: metadata.name.removesuffix(".dist-info")
+        for metadata in sorted(folder.glob("*.dist-info"))
+        for name in _modules(metadata)
+    }
+
+
 def module_file(folder: Path, entry_point: str) -> Path | None:
     """The file that an entry point's module is, if it lies in ``folder``."""
     module = entry_point.partition(":")[0].strip()
@@ -52,10 +61,23 @@ def module_file(folder: Path, entry_point: str) -> Path | None:
 
 
 def _folders(metadata: Path) -> Iterator[str]:
+    for path in _files(metadata):
+        if len(path.parts) > 1 and path.parts[0].isidentifier():
+            yield path.parts[0]
+
+
+def _modules(metadata: Path) -> Iterator[str]:
+    for path in _files(metadata):
+        name = path.parts[0] if len(path.parts) > 1 else path.name.partition(".")[0]
+        if name.isidentifier() and (len(path.parts) > 1 or path.suffix in (".py", ".so", ".pyd")):
+            yield name
+
+
+def _files(metadata: Path) -> Iterator[PurePosixPath]:
     for line in _text(metadata / "RECORD").splitlines():
-        parts = PurePosixPath(line.rpartition(",")[0].rpartition(",")[0].strip('"')).parts
-        if len(parts) > 1 and parts[0].isidentifier():
-            yield parts[0]
+        path = PurePosixPath(line.rpartition(",")[0].rpartition(",")[0].strip('"'))
+        if path.parts:
+            yield path
 
 
 def _entry_points(metadata: Path) -> Iterator[str]:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.resources.frontmatter import BadResource, read_document
+from pi.coding.resources.frontmatter import (
+    BadResource,
+    Document,
+    parse_document,
+    read_document,
+)
 from pi.coding.resources.source import INLINE, Admits, Place, SourceInfo, Warn, everything
 
 _PLACEHOLDER = (
@@ -55,7 +60,7 @@ def find_prompts(
             if not admits(path, place):
                 continue
             try:
-                template = _template(path, place)
+                template = _template(path, read_document(path), place.info(path))
             except BadResource as problem:
                 warn(f"Prompt template {path} was not loaded: {problem.message}")
                 continue
@@ -64,6 +69,11 @@ def find_prompts(
                 continue
             found[template.name] = template
     return tuple(found.values())
+
+
+def parse_template(text: str, path: Path) -> PromptTemplate:
+    """The template that a file with this text is; ``BadResource`` if it is none."""
+    return _template(path, parse_document(text), Place(path=path).info(path))
 
 
 def template_files(root: Path) -> Iterator[Path]:
@@ -114,20 +124,6 @@ def variables(content: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-def divide_arguments(
-    names: Sequence[str], arguments: Sequence[str]
-) -> tuple[dict[str, str], list[str]]:
-    """Values of the variables ``names``, and the arguments that are not ``name=value`` of one.
-
-    Variables that are not named get those others in turn.
-    """
-    parts = [argument.partition("=") for argument in arguments]
-    named = {name: value for name, equals, value in parts if equals and name in names}
-    others = ["".join(each) for each in parts if not (each[1] and each[0] in names)]
-    in_turn = zip((name for name in names if name not in named), others, strict=False)
-    return dict(in_turn) | named, others
-
-
 def substitute(
     content: str, arguments: Sequence[str], values: Mapping[str, str] | None = None
 ) -> str:
@@ -157,11 +153,23 @@ def substitute(
 
 def _filled(template: PromptTemplate, arguments: Sequence[str], more: Mapping[str, str]) -> str:
     names = variables(template.content)
-    given, others = divide_arguments(names, arguments)
+    given, others = _divided(names, arguments)
     values = {**more, **given}
     if missing := [name for name in names if name not in values]:
         raise MissingValues(template.name, missing)
     return substitute(template.content, others, values)
+
+
+def _divided(names: Sequence[str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Values of the variables ``names``, and the arguments that are not ``name=value`` of one.
+
+    Variables that are not named get those others in turn.
+    """
+    parts = [argument.partition("=") for argument in arguments]
+    named = {name: value for name, equals, value in parts if equals and name in names}
+    others = ["".join(each) for each in parts if not (each[1] and each[0] in names)]
+    in_turn = zip((name for name in names if name not in named), others, strict=False)
+    return dict(in_turn) | named, others
 
 
 def _argument(arguments: Sequence[str], number: str) -> str:
@@ -173,8 +181,7 @@ def _hint(content: str) -> str:
     return " ".join(f"<{name}>" for name in variables(content))
 
 
-def _template(path: Path, place: Place) -> PromptTemplate:
-    document = read_document(path)
+def _template(path: Path, document: Document, source: SourceInfo) -> PromptTemplate:
     description = document.meta.get("description")
     lines = (line.strip() for line in document.body.splitlines())
     first_line = next(filter(None, lines), "")
@@ -184,5 +191,5 @@ def _template(path: Path, place: Place) -> PromptTemplate:
         description=description if isinstance(description, str) and description else first_line,
         content=document.body,
         argument_hint=hint if isinstance(hint, str) else _hint(document.body),
-        source=place.info(path),
+        source=source,
     )

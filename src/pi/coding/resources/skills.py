@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -10,11 +11,18 @@ from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
 from pi.base.records import Record
-from pi.coding.resources.frontmatter import BadResource, Document, read_document
+from pi.coding.resources.frontmatter import (
+    BadResource,
+    Document,
+    parse_document,
+    read_document,
+)
 from pi.coding.resources.source import Admits, Place, SourceInfo, Warn, everything
 
 if TYPE_CHECKING:
     from pi.coding.resources.ignoring import Rules
+
+log = logging.getLogger(__name__)
 
 SKILL_FILE = "SKILL.md"
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
@@ -62,6 +70,11 @@ def load_skill(path: Path, warn: Warn) -> Skill | None:
     except BadResource as problem:
         warn(f"Skill {path} was not loaded: {problem.message}")
         return None
+
+
+def parse_skill(text: str, path: Path) -> Skill:
+    """The skill that a file with this text is; ``BadResource`` if it is none."""
+    return _skill(path, parse_document(text), log.info)
 
 
 def skill_files(root: Path) -> Iterator[Path]:

@@ -9,7 +9,6 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
 from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
-from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
 from pi.coding.runtime.core import Core
 
@@ -96,6 +95,8 @@ class Accounts:
     def _row(self, provider: str) -> Provider:
         rows = {row.id: row for row in self._core.registry.models.get_providers()}
         if provider not in rows:
+            from pi.base.fuzzy import nearest  # only for who has mistyped a name
+
             like = nearest(provider, rows)
             meant = f"Did you mean {like}?" if like else ""
             raise PiError(f'There is no provider "{provider}".', hint=meant)

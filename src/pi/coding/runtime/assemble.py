@@ -37,6 +37,7 @@ from pi.coding.runtime.interrupting import Interrupting
 from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.pictures import FittingPictures
 from pi.coding.runtime.prompting import Prompting
 from pi.coding.runtime.replacing import Replacing
 from pi.coding.runtime.summaries import Summaries
@@ -124,6 +125,7 @@ class _Build:
             retry,
             Interrupting(core),
             repetition_policy(self._ground.workspace.settings),
+            FittingPictures(core),
         )
         self._arrange_policies()
         self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))

@@ -52,7 +52,7 @@ def compaction_surroundings(
     """What a compaction of this session works with."""
     return Surroundings(
         conversation=lambda: core.conversation,
-        add=core.add,
+        add=core.kept,
         bus=core.bus,
         tell=core.tell,
         clock=core.host.clock,

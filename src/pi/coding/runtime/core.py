@@ -89,12 +89,15 @@ class Core:
         """Tell a public event, in order with what the agent tells."""
         await self.agent.tell(event)
 
-    async def add(self, draft: KnownEntry) -> KnownEntry:
-        """Append an entry, and tell it if it is of a kind that is told."""
+    async def add(self, draft: KnownEntry) -> str:
+        """Append an entry, and tell it if it is of a kind that is told; gives its id."""
         public = self.conversation.add(draft)
-        place = self.log.leaf
-        assert place is not None
-        entry = self.log.at(place)
+        id = self.log.leaf_id
+        assert id is not None
         if public is not None:
             await self.tell(EntryAppended(entry=public))
-        return entry  # type: ignore[return-value]
+        return id
+
+    async def kept(self, draft: KnownEntry) -> KnownEntry:
+        """Append an entry as ``add`` does; gives it as it is kept."""
+        return self.log.entry(await self.add(draft))  # type: ignore[return-value]

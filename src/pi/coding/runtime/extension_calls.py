@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -17,6 +18,9 @@ if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.input_modes import InputMode
     from pi.coding.extension_host.views import Views
     from pi.coding.runtime.core import Core
+
+
+log = logging.getLogger(__name__)
 
 
 class ExtensionCalls(ABC):
@@ -92,6 +96,16 @@ class ExtensionCalls(ABC):
             return ()
         offered = found[0].completions(prefix)
         return (await offered if isawaitable(offered) else offered) or ()
+
+    async def references(self, typed: str) -> Sequence[str]:
+        """How a reference like ``rule://`` may go on of which this was typed."""
+        from pi.coding.extension_host.references import completed
+
+        try:
+            return await completed(self.host.registries.references.values, typed)
+        except Exception:
+            log.warning("nobody could say how %s goes on", typed, exc_info=True)
+            return ()
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
         """The options of the command line that extensions have, with the names of their owners."""

@@ -11,7 +11,6 @@ from pi.base.records import replace
 from pi.coding.extension_host import finding
 from pi.coding.extension_host.entry_points import installed
 from pi.coding.extension_host.finding import Candidate, Found
-from pi.coding.extension_host.order import Rank
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place
 from pi.coding.runtime.host import Host
@@ -20,6 +19,7 @@ from pi.coding.settings.file import SettingsFile
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from pi.coding.extension_host.order import Rank
     from pi.coding.packages.discovery import Package
 
 

@@ -205,6 +205,10 @@ class Extensions(ExtensionCalls):
         """Give a text to the extension that takes it; False if none does."""
         return self._lender.host is not None and await super().take(text)
 
+    async def references(self, typed: str) -> Sequence[str]:
+        """How a reference like ``rule://`` may go on of which this was typed."""
+        return () if self._lender.host is None else await super().references(typed)
+
     async def settled(self) -> None:
         """Until the runs that extensions have begun are over."""
         if self._session is not None:

@@ -154,8 +154,8 @@ class HostedTalk:
         return convert_to_llm(messages)
 
     async def add(self, entry: KnownEntry) -> KnownEntry:
-        """Append an entry."""
-        return await self._core.add(entry)
+        """Append an entry; gives it as it is kept."""
+        return await self._core.kept(entry)
 
     async def say(self, message: CustomMessage) -> None:
         """Put a message into the conversation of a session at rest."""

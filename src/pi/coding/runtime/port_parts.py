@@ -384,6 +384,10 @@ class ExtensionsPort(Protocol):
         """What an argument of a command could be."""
         ...
 
+    async def references(self, typed: str) -> Sequence[str]:
+        """How a reference like ``rule://`` may go on of which this was typed."""
+        ...
+
     async def reload(self) -> None:
         """Read settings, resources and extensions again."""
         ...

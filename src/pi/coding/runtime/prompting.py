@@ -17,6 +17,7 @@ from pi.coding.prompt.sections import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import BeforeRun, Input, InputSource, Streaming
+from pi.coding.runtime.pictures import said_with_pictures
 from pi.coding.runtime.results import Queues
 from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.session.context import chosen_model
@@ -117,7 +118,8 @@ class Prompting:
             await _call(accepted)
             return None
         text = await self._filled(given.text, fill) if expand else given.text
-        message = user_message(text, given.images, now_ms=core.host.clock.now_ms(), meta=meta)
+        text, pictures = await said_with_pictures(core, text, given.images)
+        message = user_message(text, pictures, now_ms=core.host.clock.now_ms(), meta=meta)
         if core.agent.state.is_streaming:
             queue = core.agent.steer if streaming == "steer" else core.agent.follow_up
             await queue(message)
@@ -126,7 +128,7 @@ class Prompting:
         async with self._when_idle.kept_off():
             await self._check()
             await self.prepare()
-            more = await self._instructed(text, given.images)
+            more = await self._instructed(text, pictures)
             await _call(accepted)
         return await core.agent.prompt((message, *more))
 
@@ -181,7 +183,10 @@ class Prompting:
         if not given.handled:
             agent = self._core.agent
             queue = agent.steer if streaming == "steer" else agent.follow_up
-            await queue(self.expanded(given.text), given.images)
+            text, pictures = await said_with_pictures(
+                self._core, self.expanded(given.text), given.images
+            )
+            await queue(text, pictures)
 
     async def prepare(self) -> None:
         """Everything that must hold when a run begins: prompt, tools, what the log says of them."""

@@ -111,7 +111,7 @@ class TreeMoves:
                 usage=notes.usage,
                 from_hook=from_hook,
             )
-            summary = await core.add(draft)
+            summary = await core.kept(draft)
         if move.label:
             target = summary.id if summary else move.target_id
             await core.add(Label(target_id=target, label=move.label or UNSET))

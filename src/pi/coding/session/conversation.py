@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi.agent.policy import Draft
-from pi.ai.messages import Json
+from pi.ai.messages import Json, SystemMessage, UserMessage
 from pi.coding.session.context import REPLACING, message_of, shown_messages
 from pi.coding.session.entries import (
     ContextEdit,
@@ -32,6 +32,8 @@ class SessionConversation:
     def __init__(self, log: SessionLog) -> None:
         self.log = log
         self._shown: list[SessionMessage] = []
+        self._said: dict[int | None, SessionMessage] = {}
+        """By place, what was appended since and is the same when it is read back from the log."""
         self._leaf: int | None = None
         self._seen = 0
 
@@ -42,14 +44,18 @@ class SessionConversation:
         if new is None or any(outlines[place].type in REPLACING for place in new):
             self._shown = shown_messages(self.log)
         else:
-            added = (message_of(self.log.at(place)) for place in new)
+            added = (self._said.get(place) or message_of(self.log.at(place)) for place in new)
             self._shown += [message for message in added if message is not None]
+        self._said.clear()
         self._leaf, self._seen = self.log.leaf, len(self.log.tree)
         return self._shown
 
     def append(self, message: SessionMessage) -> None:
         """Keep a message; when this returns it is kept."""
         self.log.append(entry_for(message))
+        if isinstance(message, SystemMessage | UserMessage):
+            # The first request would otherwise wait until messages of all kinds can be read.
+            self._said[self.log.leaf] = message
 
     def add(self, draft: Draft) -> Json | None:
         """Keep an entry or a message; its public form, if it is told to the public."""

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
+from pi.ai.auth.anthropic_gateway import FOUNDRY_KEY
 from pi.ai.providers.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
-from pi.base.processes import allow_listed
-from pi.base.processes.environment import GIT_PLACES
 from pi.base.records import Record
 
 Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
@@ -75,9 +74,9 @@ class Withheld(Record):
 def credential_variables(
     providers: Iterable[Provider] = BUILT_IN, *, more: Iterable[str] = ()
 ) -> frozenset[str]:
-    """Names that hold a key or token of a provider; ``more`` are those of ``models.json``."""
+    """Names that may hold a key or token; ``more`` are those of ``models.json``."""
     rows = (row.key_variables + row.token_variables for row in providers)
-    return frozenset(name for row in rows for name in row) | frozenset(more)
+    return frozenset(name for row in rows for name in row) | {FOUNDRY_KEY, *more}
 
 
 def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withheld]:
@@ -103,10 +102,14 @@ def automated(environ: Mapping[str, str]) -> dict[str, str]:
 
 def service_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of extensions, MCP servers, status commands, installers and search tools."""
+    from pi.base.processes import allow_listed  # no session begins with starting a process
+
     return allow_listed(environ) | MARKS
 
 
 def _reason(name: str, rules: EnvironmentRules) -> Reason | None:
+    from pi.base.processes.environment import GIT_PLACES  # as above
+
     if _matches(name, rules.deny):
         return "denied"
     if name in SESSION_VARIABLES:

@@ -19,6 +19,8 @@ from pi.coding.tools.search_places import must_be_open
 from pi.coding.tools.searching import Match, Search, search
 
 MOST_MATCHES = 100
+MOST_EVER = 10_000
+"""Whatever the model asks for: of so many lines only the first 2000 are shown."""
 MOST_CHARACTERS = 500
 """Of one line."""
 LARGEST_FILE = 64 * 1024 * 1024
@@ -59,7 +61,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         if not place.exists():
             raise ToolFailed(f"Path not found: {place}")
         must_be_open(place)
-        limit = at_least_one(params.limit, MOST_MATCHES)
+        limit = min(at_least_one(params.limit, MOST_MATCHES), MOST_EVER)
         wanted = Search(
             pattern=params.pattern,
             place=place,
@@ -98,7 +100,7 @@ def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str,
     shown: list[tuple[str, bool]] = []
     for path, matches in groupby(found, key=lambda match: match.path):
         texts = {match.number: match.text for match in matches}
-        lines = texts | (_around(folder / path, texts, around) if around else {})
+        lines = (_around(folder / path, texts, around) if around else {}) | texts
         for number in sorted(lines):
             text, cut = _bounded(lines[number])
             mark = f":{number}:" if number in texts else f"-{number}-"
@@ -107,16 +109,19 @@ def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str,
 
 
 def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
-    """The lines around ``numbers``; none if the file is gone or too large by now."""
+    """These lines and those around them; none if the file is gone or too large by now."""
     try:
         if file.stat().st_size > LARGEST_FILE:
             return {}
         lines = file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     except OSError:
         return {}
-    wanted = {near for number in numbers for near in range(number - around, number + around + 1)}
-    wanted -= set(numbers)
-    return {number: lines[number - 1] for number in wanted if 1 <= number <= len(lines)}
+    near: dict[int, str] = {}
+    seen = 0
+    for number in sorted(numbers):
+        first, seen = max(number - around, seen + 1), min(number + around, len(lines))
+        near.update((place, lines[place - 1]) for place in range(first, seen + 1))
+    return near
 
 
 def _bounded(text: str) -> tuple[str, bool]:

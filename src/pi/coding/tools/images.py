@@ -22,6 +22,8 @@ DAMAGED = "[Image omitted: the file is damaged or of a kind that cannot be decod
 SMALLER = (1.0, 0.75, 0.5, 0.35, 0.25)
 """Steps to which a picture shrinks until it fits."""
 QUALITIES = (80, 60, 40)
+UNREADABLE = (OSError, SyntaxError, ValueError, EOFError)
+"""What Pillow raises for bytes that are no picture, or a damaged one."""
 UPRIGHT = (None, 0, 1)
 """Values of the EXIF orientation that need no turning."""
 
@@ -51,12 +53,8 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
 
     One that fits already and stands upright keeps its bytes.
     """
-    # Pillow takes 20 ms to import, and most sessions never see a picture.
-    from PIL import Image as Pillow
-
-    Pillow.MAX_IMAGE_PIXELS = None  # checked below, without a warning that nobody sees
     try:
-        picture = Pillow.open(io.BytesIO(data))
+        picture = opened(data)
         if picture.width * picture.height > MOST_PIXELS:
             note = TOO_MANY_PIXELS.format(picture.width, picture.height)
             return Prepared(mime=kind.mime, notes=(note,))
@@ -65,8 +63,17 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
             picture.load()  # a damaged file would make every later request fail
             return Prepared(mime=kind.mime, image=_image(data, kind.mime))
         return _converted(picture, kind, limits)
-    except (OSError, SyntaxError, ValueError, EOFError, Pillow.DecompressionBombError):
+    except UNREADABLE:
         return Prepared(mime=kind.mime, notes=(DAMAGED,))
+
+
+def opened(data: bytes) -> Pillow.Image:
+    """A picture of which only the head is read, which says its size; else ``UNREADABLE``."""
+    # Pillow takes 20 ms to import, and most sessions never see a picture.
+    from PIL import Image as Pillow
+
+    Pillow.MAX_IMAGE_PIXELS = None  # who unpacks it looks at the size, and nobody sees a warning
+    return Pillow.open(io.BytesIO(data))
 
 
 def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:

@@ -26,6 +26,8 @@ from pi.coding.tools.programs import SearchPrograms
 RG = ("--json", "--line-number", "--color=never", "--hidden", "--no-config", "--no-messages")
 SORTED = "--sort=path"
 READ_SIZE = 65536
+LONGEST = 1000
+"""Characters of a line that are kept: more than anybody is shown of it."""
 MOST_ERRORS = 20_000
 BINARY_SIGN = 8192
 """Bytes at the beginning of a file in which a zero byte says that it is no text."""
@@ -134,7 +136,7 @@ async def _rg_search(
                 data = _decode(line).data
                 path = str(data.path).replace(os.sep, "/")
                 text = str(data.lines).rstrip("\r\n")
-                yield Match(path.removeprefix("./"), data.line_number, text)
+                yield Match(path.removeprefix("./"), data.line_number, text[:LONGEST])
         errors = (await child.errors.read(MOST_ERRORS)).decode("utf-8", "replace").strip()
         end = await child.wait()
     if end.exit_code not in (0, 1) and errors:
@@ -227,4 +229,4 @@ def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match
         return
     for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
         if regex.search(line):
-            yield Match(path, number, line.rstrip("\r"))
+            yield Match(path, number, line.rstrip("\r")[:LONGEST])

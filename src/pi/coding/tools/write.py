@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +29,9 @@ def write_tool(files: LocalFiles) -> AgentTool:
     """The tool. A failed write leaves the old file whole."""
 
     async def write(params: WriteParams, ctx: ToolContext) -> ToolResult:
+        if params.path.endswith("/"):  # resolving it would make a file of that name
+            folder = IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            raise ToolFailed(node_text(folder, "open", f"{files.resolve(params.path)}/"))
         try:
             data = params.content.encode("utf-8")
         except UnicodeEncodeError as problem:

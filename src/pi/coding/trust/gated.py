@@ -21,6 +21,14 @@ GATED = (
 """Names below ``.pi``."""
 OTHER_AGENTS = (".claude", ".codex", ".agents", ".gemini", ".cursor", ".windsurf")
 """Folders of other agents, below which ``rules`` are instructions as well."""
+OTHERS_FOLDERS = (
+    ".claude/skills",
+    ".claude/commands",
+    ".codex/skills",
+    ".codex/prompts",
+    ".gemini/skills",
+)
+"""What else other agents keep in a project, and extensions may use here."""
 CLINE_RULES = ".clinerules"
 """Those of another one: a folder or a file, of which the nearest here or above counts."""
 CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
@@ -34,6 +42,7 @@ def gated_in(cwd: Path, *, home: Path) -> tuple[Path, ...]:
     if cwd != home:  # where these are the person's own
         own.append(cwd / ".env")
         own += (cwd / agent / "rules" for agent in OTHER_AGENTS)
+        own += (cwd / name for name in OTHERS_FOLDERS)
     own += (each / CLINE_RULES for each in (cwd, *cwd.parents) if each != home)
     found = [path for path in own if os.path.lexists(path)]
     found += (path for path in agent_skills(cwd, home=home) if os.path.lexists(path))

@@ -13,7 +13,6 @@ from pi.ai.providers.faux import calls, says
 from pi.extension import (
     Child,
     ExtensionAPI,
-    Image,
     InputMode,
     Scope,
     Text,
@@ -21,6 +20,7 @@ from pi.extension import (
     ToolResult,
 )
 from tests.coding.extension_host.stage import playing
+from tests.coding.tools.test_fitting import picture
 
 PROGRAM = """
 import json, sys
@@ -28,7 +28,7 @@ space = {}
 for line in sys.stdin:
     print(json.dumps(repr(eval(line, space))), flush=True)
 """
-PICTURE = Image(data="aGk=", mime_type="image/png")
+PICTURE = picture(2, 2)
 
 
 class Kernel:

@@ -14,13 +14,14 @@ from pi.coding.export.transcript import Transcript
 def facts(transcript: Transcript, painter: Painter) -> Html:
     """The head of the page."""
     header, spent = transcript.header, transcript.totals.all
+    requests = "1 request" if spent.requests == 1 else f"{spent.requests:,} requests"
     lines = {
         "Session": header.id,
         "Started": header.timestamp,
         "Directory": header.cwd,
         "Forked from": header.parent_session or "",
         "Entries": f"{len(transcript.nodes):,}",
-        "Tokens": f"{spent.usage.total_tokens:,} in {spent.requests:,} requests",
+        "Tokens": f"{spent.usage.total_tokens:,} in {requests}",
         "Cost": dollars(spent),
     }
     rows = ((name, value) for name, value in lines.items() if value)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.blobs.folder import TextFolder
+from pi.coding.extension_host.artifacts import ExtensionArtifacts
+
+LONG = "".join(f"line {number}\n" for number in range(1, 3001))
+
+
+def test_texts_are_kept_by_number(tmp_path: Path) -> None:
+    artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path)))
+
+    assert [artifacts.save("a", "one"), artifacts.save("b", "two")] == ["0", "1"]
+    assert (artifacts.read("1"), artifacts.read(7), artifacts.numbers()) == ("two", None, [0, 1])
+    assert artifacts.path(0) == tmp_path / "0.a.log"
+
+
+def test_a_short_output_is_no_artifact(tmp_path: Path) -> None:
+    artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path)))
+    with artifacts.sink("python") as sink:
+        sink.write("one\n")
+        sink.write("größer\n".encode()[:3])
+        sink.write("größer\n".encode()[3:])
+
+    assert (sink.text, sink.number, artifacts.numbers()) == ("one\ngrößer\n", None, [])
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_a_long_output_is_kept_while_it_comes_and_its_end_is_shown(
+    tmp_path: Path, on_disk: bool
+) -> None:
+    artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path if on_disk else None)))
+    with artifacts.sink("python") as sink:
+        for line in LONG.splitlines(keepends=True):
+            sink.write(line)
+        assert "Showing lines 1001-3000 of 3000" in sink.text
+    sink.close()
+
+    where = tmp_path / "0.python.log" if on_disk else "artifact://0"
+    notice = f"[Showing lines 1001-3000 of 3000. Full output: {where}]"
+    last = LONG[LONG.index("line 1001\n") :].rstrip("\n")
+    assert sink.text == f"{last}\n\n{notice}"
+    assert (sink.number, artifacts.read(0)) == ("0", LONG)
+    if on_disk and os.name == "posix":
+        assert (tmp_path / "0.python.log").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,158 @@
+"""One session in which every event happens, with handlers that behave in every way."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.agent.tool import ToolContext, ToolResult
+from pi.ai.builder import MessageBuilder
+from pi.ai.exchange import Services
+from pi.ai.messages import Usage
+from pi.ai.models.model import ModelCost, PromptCache
+from pi.ai.providers.faux import FAUX_MODEL, Reply, call, says
+from pi.ai.request import Call
+from pi.ai.stream import Flush
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.bus import Question
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.event_names import EVENTS
+from pi.coding.extension_host.finding import Wanted
+from pi.testing import FakeClock, ScriptedProvider
+from tests.coding.extension_host.stage import FakeUI, Play
+from tests.coding.runtime.stage import Stage
+
+CACHED = replace(
+    FAUX_MODEL,
+    id="cached",
+    cost=ModelCost(input=10, output=10, cache_read=1, cache_write=10),
+    prompt_cache=PromptCache(short=100),
+)
+PLAIN = replace(FAUX_MODEL, id="plain")
+SETTINGS = {"compaction": {"keepRecentTokens": 10}, "cacheWarming": "idle"}
+QUIET = {"tool_call", "user_bash", "project_trust"}
+"""Failures that are no news: they forbid something, or come before there is a session."""
+QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
+FAILURES = {
+    "observes": set[str](),
+    "answers nonsense": QUESTIONS - QUIET,
+    "raises": set(EVENTS) - QUIET,
+    "hangs": set(EVENTS) - QUIET,
+}
+"""What is told of handlers that behave in a way."""
+
+
+class Wire(ScriptedProvider):
+    """A script that is asked and answered as over a network."""
+
+    async def answer(
+        self, asked: Call, builder: MessageBuilder, flush: Flush, services: Services
+    ) -> None:
+        options = asked.options
+        if options.on_payload is not None:
+            await options.on_payload({"model": asked.model.id}, asked.model)
+        if options.on_response is not None:
+            await options.on_response(200, {}, asked.model)
+        await super().answer(asked, builder, flush, services)
+
+
+def big(reply: Reply) -> Reply:
+    return replace(reply, usage=Usage(input=1000, output=10))
+
+
+class Handlers:
+    """One at every event, which behaves in one way."""
+
+    def __init__(self, how: str) -> None:
+        self._how = how
+        self.heard: set[str] = set()
+        self.hangs = asyncio.Event()
+
+    def extension(self, pi: ExtensionAPI) -> None:
+        for name in EVENTS:
+            pi.on(name, self._handler(name))
+
+        @pi.tool
+        async def peek(ctx: ToolContext, guarded: bool = False) -> str:
+            """Look."""
+            ctx.update(ToolResult.of("looking"))
+            return "seen"
+
+        @pi.command("ask")
+        async def ask(args: str, ctx: Any) -> None:
+            await ctx.ui.confirm("Sure?", "")
+
+    def _handler(self, name: str) -> Any:
+        async def handle(event: Any, ctx: Any) -> Any:
+            self.heard.add(name)
+            if name == "tool_call" and not event.input.get("guarded"):
+                return None
+            if self._how == "hangs":
+                self.hangs.set()
+                await asyncio.Event().wait()
+            if self._how == "raises":
+                raise ValueError(f"no {name}")
+            return 7 if self._how == "answers nonsense" else None
+
+        return handle
+
+    async def time_passes(self, clock: FakeClock) -> None:
+        """Let the time of whoever hangs run out."""
+        while True:
+            await self.hangs.wait()
+            self.hangs.clear()
+            await clock.advance(31)
+
+
+async def act(play: Play) -> None:
+    """Everything that can happen in a session."""
+    session, clock = play.session, play.stage.clock
+    provider = Wire(
+        big(Reply(blocks=(call("peek", guarded=True), call("peek")))),
+        *(big(says("word " * 30)) for _ in range(3)),
+        *(says("summary") for _ in range(20)),
+        models=(CACHED, PLAIN),
+    )
+    play.stage.registry.models.register(provider)
+    await session.set_model(PLAIN)
+    await session.set_thinking_level("low")
+    await session.set_model(CACHED)
+    await session.prompt("first " * 30)
+    await clock.advance(95)  # the cache is about to be forgotten
+    await session.prompt("second " * 30)
+    await session.prompt("/ask")
+    with suppress(PiError):  # a guard that failed forbids it
+        await session.shell.run("true")
+    await session.facts.rename("a story")
+    first, *_ = session.facts.fork_points()
+    await session.compact()
+    with pytest.raises(PiError, match="compact"):
+        await session.compact()
+    await session.tree.go_to(first.entry_id)
+    await session.prompt("third")
+    await session.fork(session.facts.fork_points()[-1].entry_id)
+
+
+@pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
+async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
+    handlers, stage = Handlers(how), Stage(tmp_path)
+    wanted = Wanted(discover=False, inline=(handlers.extension,))
+    passing = asyncio.ensure_future(handlers.time_passes(stage.clock))
+    async with asyncio.timeout(60):
+        session = await stage.open(extensions=wanted, settings=SETTINGS)
+        session.extensions.attach(FakeUI(), "rpc")
+        await session.start()
+        play = Play(stage, session)
+        await act(play)
+        await session.close()
+    passing.cancel()
+    await asyncio.wait({passing})
+
+    failed = {event.event for event in play.told("ExtensionFailed")}
+    assert set(EVENTS) - handlers.heard == set()
+    assert failed == FAILURES[how]

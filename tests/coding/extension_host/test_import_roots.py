@@ -1,0 +1,68 @@
+"""Packages that need different versions of a module."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.finding import IMPORT_ROOTS
+from pi.coding.extension_host.import_roots import add_import_root
+
+
+@pytest.fixture(autouse=True)
+def path_as_before() -> Iterator[None]:
+    """Leave Python as it was."""
+    before, roots = [*sys.path], {*IMPORT_ROOTS}
+    yield
+    sys.path[:] = before
+    IMPORT_ROOTS.clear()
+    IMPORT_ROOTS.update(roots)
+
+
+def installed(root: Path, **versions: str) -> Path:
+    """A folder with distributions, each with one module of the same name, and with tests."""
+    for name, version in versions.items():
+        files = (f"{name}/__init__.py", "tests/__init__.py")
+        for file in files:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text("")
+        metadata = root / f"{name}-{version}.dist-info"
+        metadata.mkdir()
+        (metadata / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+    return root
+
+
+def test_packages_may_need_the_same_thing(tmp_path: Path) -> None:
+    first = installed(tmp_path / "a", pi_tips_one="1", pi_tips_same="1")
+    second = installed(tmp_path / "b", pi_tips_two="1", pi_tips_same="1")
+
+    for root in (first, second, first):
+        add_import_root(root)
+
+    assert sys.path[-2:] == [str(first), str(second)]
+
+
+def test_a_package_that_needs_another_version_is_refused(tmp_path: Path) -> None:
+    first = installed(tmp_path / "a", pi_tips_same="1")
+    add_import_root(first)
+
+    with pytest.raises(ExtensionError) as caught:
+        add_import_root(installed(tmp_path / "b", pi_tips_same="2"))
+
+    assert caught.value.message == (
+        "It needs the module pi_tips_same of pi_tips_same-2, and another one is in use:"
+        f" {first / 'pi_tips_same' / '__init__.py'}."
+    )
+    assert sys.path[-1] == str(first)
+
+
+def test_what_pi_has_itself_is_used_in_place_of_another_version(tmp_path: Path) -> None:
+    root = installed(tmp_path / "a", msgspec="0.1")
+
+    add_import_root(root)
+
+    assert sys.path[-1] == str(root)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import base64
+import io
+import struct
+from zlib import crc32
+
+import pytest
+from PIL import Image as Pillow
+
+from pi.ai.messages import Image, Text
+from pi.coding.tools.fitting import fitted
+from pi.coding.tools.images import DAMAGED, OMITTED, TOO_MANY_PIXELS, ImageLimits
+
+LOOK = Text(text="look")
+LIMITS = ImageLimits()
+
+
+def picture(width: int, height: int, form: str = "PNG") -> Image:
+    file = io.BytesIO()
+    Pillow.new("RGB", (width, height), "blue").save(file, form)
+    data = base64.b64encode(file.getvalue()).decode()
+    return Image(data=data, mime_type=f"image/{form.lower()}")
+
+
+def size_of(block: object) -> tuple[int, int]:
+    assert isinstance(block, Image)
+    return Pillow.open(io.BytesIO(base64.b64decode(block.data))).size
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    blocks = (LOOK, picture(2000, 10), picture(10, 10, "JPEG"))
+
+    assert fitted(blocks, LIMITS) == blocks
+
+
+@pytest.mark.trap(34)
+def test_a_picture_that_is_too_large_is_made_smaller_and_that_is_said() -> None:
+    look, smaller, note = fitted((LOOK, picture(4000, 10)), LIMITS)
+
+    assert (look, size_of(smaller)) == (LOOK, (2000, 5))
+    assert note == Text(
+        text="[Image: original 4000x10, displayed at 2000x5. "
+        "Multiply coordinates by 2.00 to map to original image.]"
+    )
+
+
+def test_a_picture_of_a_kind_that_models_do_not_take_is_converted() -> None:
+    converted, note = fitted((picture(10, 10, "BMP"),), LIMITS)
+
+    assert isinstance(converted, Image)
+    assert converted.mime_type == "image/png"
+    assert note == Text(text="[Image converted from image/bmp to image/png.]")
+
+
+@pytest.mark.trap(34)
+@pytest.mark.parametrize("data", ["aGVsbG8=", "no base64", "", picture(10, 10).data[:40]])
+def test_what_is_no_picture_becomes_a_note(data: str) -> None:
+    broken = Image(data=data, mime_type="image/png")
+
+    assert fitted((broken, LOOK), LIMITS) == (Text(text=DAMAGED), LOOK)
+
+
+def test_what_is_no_picture_may_be_kept_all_the_same() -> None:
+    odd = Image(data="aGVsbG8=", mime_type="image/odd")
+
+    assert fitted((odd,), LIMITS, keep_unreadable=True) == (odd,)
+
+
+def test_a_picture_that_cannot_be_made_small_enough_is_left_out() -> None:
+    assert fitted((picture(10, 10),), ImageLimits(max_bytes=20)) == (Text(text=OMITTED),)
+
+
+def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 50_000, 50_000, 1, 0, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IEND", b"")
+    bomb = Image(data=base64.b64encode(data).decode(), mime_type="image/png")
+
+    assert fitted((bomb,), LIMITS) == (Text(text=TOO_MANY_PIXELS.format(50_000, 50_000)),)
+
+
+def test_nothing_is_changed_for_who_wants_pictures_as_they_are() -> None:
+    blocks = (picture(4000, 10), Image(data="?", mime_type="image/png"))
+
+    assert fitted(blocks, ImageLimits(resize=False)) == blocks
