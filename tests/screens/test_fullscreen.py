@@ -36,6 +36,19 @@ async def test_the_transcript_scrolls_above_the_editor(tmp_path: Path) -> None:
         assert theatre.terminal.is_alternate
 
 
+async def test_who_says_something_sees_the_end_again(tmp_path: Path) -> None:
+    theatre = fullscreen(tmp_path)
+    async with theatre.playing():
+        theatre.send("list")
+        await theatre.rests()
+        theatre.type(PAGE_UP)
+        await theatre.loses("item 59")
+        theatre.send("!echo here it is")
+        await theatre.sees("   here it is")
+        theatre.send("again")
+        await theatre.sees("Short.")
+
+
 async def test_a_search_goes_to_what_is_looked_for(tmp_path: Path) -> None:
     theatre = fullscreen(tmp_path)
     async with theatre.playing():

@@ -57,6 +57,8 @@ async def test_a_visitor_can_try_every_widget_and_leave() -> None:
     await terminal.see("→ Sound  off")
     terminal.type("\tq.")  # in a field, a q is a letter
     await terminal.see("> q.")
+    terminal.type("\t\t\x1b")
+    await terminal.see("Cancelled")
     terminal.type("\x14")
     await terminal.see("Gallery, light")
     terminal.type("q")

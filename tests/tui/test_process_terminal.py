@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.process_terminal import NotATerminal, ProcessTerminal
+from pi.tui.process_terminal import NotATerminal, ProcessTerminal, own_terminal
 from pi.tui.terminal import Listener, Size
 from tests.tui.pty_program import PtyProgram
 
@@ -262,3 +262,8 @@ async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was
 
 def _ignore() -> None:
     """It does not happen here."""
+
+
+def test_on_windows_there_must_be_a_console() -> None:
+    with pytest.raises(NotATerminal, match="needs a terminal"):
+        own_terminal({}, platform="win32")

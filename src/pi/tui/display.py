@@ -60,10 +60,11 @@ class Display(Protocol):
         """What is written before the first frame."""
         ...
 
-    def closing(self, *, for_now: bool = False) -> str:
+    def closing(self, *, for_now: bool = False, lent: bool = False) -> str:
         """What is written after the last frame, so that the terminal belongs to others.
 
-        ``for_now`` says that it will be ours again.
+        ``for_now`` says that it will be ours again, and ``lent`` that another program has it until
+        then, so that nobody looks at what we have shown.
         """
         ...
 
@@ -122,9 +123,13 @@ class RegularDisplay:
         """Nothing: the first frame begins where the cursor is."""
         return ""
 
-    def closing(self, *, for_now: bool = False) -> str:
-        """The cursor goes below the last row."""
-        return self._screen.leave()
+    def closing(self, *, for_now: bool = False, lent: bool = False) -> str:
+        """The cursor goes below the last row.
+
+        A pane that is lent is cleared: its history cannot be written again, and would have twice
+        what the window shows.
+        """
+        return self._screen.leave(erased=lent and self._in_pane)
 
     def paint(
         self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint

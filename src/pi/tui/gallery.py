@@ -21,14 +21,14 @@ from pi.tui.images.detect import has_placeholders
 from pi.tui.images.graphics import Graphics
 from pi.tui.input.keys import matches_key
 from pi.tui.input_pump import InputDecision
-from pi.tui.process_terminal import ProcessTerminal
-from pi.tui.stacks import HStack
+from pi.tui.process_terminal import own_terminal
+from pi.tui.stacks import HStack, VStack
 from pi.tui.style import ColourDepth
 from pi.tui.terminal import Terminal
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.tui import TUI
 from pi.tui.widgets.image import Image
-from pi.tui.widgets.loader import Loader
+from pi.tui.widgets.loader import INTERVAL, Loader
 from pi.tui.widgets.markdown.widget import Markdown
 from pi.tui.widgets.spacer import Spacer
 from pi.tui.widgets.truncated_text import TruncatedText
@@ -49,12 +49,15 @@ class Gallery:
         has_hyperlinks: bool = False,
     ) -> None:
         paints = Paints(samples.PALETTES[scheme], depth)
-        self.loader = Loader("Working", paint_spinner=paints.accent, paint_message=paints.muted)
+        loader = Loader("Working", paint_spinner=paints.accent, paint_message=paints.muted)
+        waiting = samples.waiting(paints)
+        self.loaders: tuple[Loader, ...] = (loader, waiting)
         self.fields: tuple[Component, ...] = (samples.input(paints), samples.editor(paints))
         self._ring: tuple[Component, ...] = (
             samples.select(paints),
             samples.settings(paints),
             *self.fields,
+            waiting,
         )
         self._place = 0
         markdown = Markdown(
@@ -66,7 +69,11 @@ class Gallery:
             *_section("Markdown", paints, markdown),
             *_section("SelectList", paints, self._ring[0]),
             *_section("SettingsList", paints, self._ring[1]),
-            *_section("Loader and ProgressBar", paints, self.loader, samples.bar(paints)),
+            *_section(
+                "VStack, Loader, CancellableLoader and ProgressBar",
+                paints,
+                VStack(*self.loaders, Spacer(1), samples.bar(paints)),
+            ),
             *_section(
                 "Image", paints, Image(samples.sample_picture(), graphics, paint=paints.muted)
             ),
@@ -129,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write("".join(f"{row}\n" for row in rows))
         return 0
     env = dict(os.environ)
-    asyncio.run(show(ProcessTerminal(env=env), detect(env), env))
+    asyncio.run(show(own_terminal(env, platform=sys.platform), detect(env), env))
     return 0
 
 
@@ -166,10 +173,11 @@ class _Visit:
         """Turns the spinner until the visit is over."""
         clock = asyncio.get_running_loop().time
         while not self._done.is_set():
-            if self._gallery.loader.tick(clock()):
-                self._tui.request_component_render(self._gallery.loader)
+            for loader in self._gallery.loaders:
+                if loader.tick(clock()):
+                    self._tui.request_component_render(loader)
             try:
-                await asyncio.wait_for(self._done.wait(), self._gallery.loader.interval)
+                await asyncio.wait_for(self._done.wait(), INTERVAL)
             except TimeoutError:
                 continue
 

@@ -10,6 +10,7 @@ from pi.tui.component import Component
 from pi.tui.images.graphics import Picture, picture
 from pi.tui.style import ColourDepth, Style, painter
 from pi.tui.widgets.box import Box
+from pi.tui.widgets.cancellable_loader import CancellableLoader
 from pi.tui.widgets.editor.editor import Editor, EditorTheme
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
@@ -94,6 +95,17 @@ def boxes(paints: Paints) -> tuple[Component, ...]:
     right.add_child(TruncatedText("TruncatedText stays on one row, however long it is"))
     right.add_child(Text(paints.warm("👍🏽 👨‍👩‍👧 🇩🇪 e\u0301"), 0, 0))
     return left, right
+
+
+def waiting(paints: Paints) -> CancellableLoader:
+    """A loader that Escape ends."""
+    loader = CancellableLoader(
+        "Waiting for Escape",
+        on_cancel=lambda: loader.set_message("Cancelled"),
+        paint_spinner=paints.warm,
+        paint_message=paints.muted,
+    )
+    return loader
 
 
 def bar(paints: Paints) -> Component:

@@ -1,4 +1,4 @@
-"""The terminal that the process was started in. POSIX.
+"""The terminal that the process was started in. POSIX; ``own_terminal`` knows Windows, too.
 
 However the process ends (normally, by an exception, by a signal, or because the terminal is gone),
 the terminal is given back as it was found.
@@ -21,7 +21,7 @@ from typing import Any
 
 from pi.base.errors import PiError
 from pi.tui.negotiation import ASK_DA1
-from pi.tui.terminal import Listener, Size
+from pi.tui.terminal import Listener, Size, Terminal
 from pi.tui.tty_output import StrayOutput, TtyOutput, now
 
 READ_SIZE = 65_536
@@ -56,10 +56,7 @@ class ProcessTerminal:
         keep_output: bool = True,
     ) -> None:
         if not (os.isatty(input_fd) and os.isatty(output_fd)):
-            raise NotATerminal(
-                "The interactive mode needs a terminal for input and output.",
-                hint="Run it in a terminal, or use -p for scripts.",
-            )
+            raise _not_a_terminal()
         self._env = env
         self._input_fd = input_fd
         self._output_fd = output_fd
@@ -244,6 +241,28 @@ class ProcessTerminal:
             previous(number, frame)
         elif previous == signal.SIG_DFL:
             os.kill(os.getpid(), number)
+
+
+def own_terminal(env: Mapping[str, str], *, platform: str) -> Terminal:
+    """The terminal that the process was started in, whatever the system (``sys.platform``)."""
+    if platform != "win32":
+        return ProcessTerminal(env=env)
+    import ctypes  # only here: elsewhere nobody needs these
+
+    from pi.tui.windows_console import KernelConsole
+    from pi.tui.windows_terminal import WindowsTerminal
+
+    try:
+        return WindowsTerminal(KernelConsole(getattr(ctypes, "windll").kernel32))  # noqa: B009
+    except (OSError, AttributeError):
+        raise _not_a_terminal() from None
+
+
+def _not_a_terminal() -> NotATerminal:
+    return NotATerminal(
+        "The interactive mode needs a terminal for input and output.",
+        hint="Run it in a terminal, or use -p for scripts.",
+    )
 
 
 class _Held:

@@ -26,7 +26,7 @@ from pi.tui.negotiation import Negotiation
 from pi.tui.overlays import OverlayHandle, Overlays
 from pi.tui.placement import OverlayOptions
 from pi.tui.render_loop import RenderLoop, Timers
-from pi.tui.resizing import Resizing, Witness, looker
+from pi.tui.resizing import Look, Resizing, Witness, looker
 from pi.tui.screen.screen import Repaint
 from pi.tui.screen.tape import Tape
 from pi.tui.terminal import Listener, Size, Terminal
@@ -47,6 +47,7 @@ class TUI:
     ``env`` is what the terminal is recognised by. Children are drawn from top to bottom. With
     ``strict`` a row that is too wide raises, which tests want; otherwise it is cut.
     ``follow_scheme`` asks the terminal whether it is dark or light, and for word of changes.
+    ``look`` says what the pane has in which it is shown; otherwise tmux is asked, if it is there.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class TUI:
         strict: bool = False,
         follow_scheme: bool = False,
         on_gone: Callable[[], None] | None = None,
+        look: Look | None = None,
     ) -> None:
         self.terminal = terminal
         self.mode = mode
@@ -74,7 +76,7 @@ class TUI:
         self._decoder = Decoder(
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
         )
-        look = looker(env)
+        look = look or looker(env)
         self._witness = look and Witness(
             size=lambda: terminal.size, when_taken=self.negotiation.when_taken, look=look
         )
@@ -86,6 +88,8 @@ class TUI:
         self._running: _Running | None = None
         self._leaves_for_now = False
         """Whether the terminal is to be given back only for a while."""
+        self._lends = False
+        """Whether another program of ours has it meanwhile."""
 
     def add_child(self, child: Component) -> None:
         """Put a component below the others."""
@@ -197,7 +201,7 @@ class TUI:
                 self.render_now()
             self._running.stop()
             self._running = None
-            self._leaves_for_now = for_now
+            self._leaves_for_now = self._lends = for_now
             self.terminal.stop()
 
     def suspend(self) -> None:
@@ -234,14 +238,14 @@ class TUI:
             self.terminal.write(data)
 
     def _open(self) -> None:
-        self._leaves_for_now = False
+        self._leaves_for_now = self._lends = False
         self.terminal.write(self.display.opening())
         self.negotiation.begin()
         self._changed = None
         self.render_now()
 
     def _restoring(self) -> str:
-        leaving = self.display.closing(for_now=self._leaves_for_now)
+        leaving = self.display.closing(for_now=self._leaves_for_now, lent=self._lends)
         return self.negotiation.ending(leave_window=leaving)
 
     def _resizing(self) -> None:

@@ -179,6 +179,16 @@ def test_leaving_puts_the_cursor_below_the_window() -> None:
     assert shown.terminal.screen == ["a", "b", "c", "$", ""]
 
 
+def test_a_window_that_is_erased_is_painted_where_it_was() -> None:
+    shown = Shown()
+    shown.paint("a", f"{CURSOR_MARKER}b", "c")
+
+    shown.terminal.write(shown.screen.leave(erased=True))
+
+    assert shown.terminal.screen == ["", "", "", "", ""]
+    assert shown.paint("a", f"{CURSOR_MARKER}b", "c") == ["a", "b", "c"]
+
+
 @pytest.mark.trap(163)
 def test_very_many_and_very_long_rows_are_no_problem() -> None:
     shown = Shown(200, 50)

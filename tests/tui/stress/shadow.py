@@ -53,7 +53,8 @@ class Shadow:
         self.last: list[str] = []
         """All rows of the last frame."""
         self.top = 0
-        self.boundary = 0
+        self.settled = 0
+        """How many of the committed rows were final."""
 
     def tape(self) -> list[str]:
         """Every row that a reader can reach, without the blank ones at the end."""
@@ -84,8 +85,14 @@ class Shadow:
                 chunk = texts[count : max(count, min(boundary, top))]
                 self.committed += chunk
                 self.above += chunk
-        self.last, self.top, self.boundary = texts, top, boundary
+        self.last, self.top = texts, top
+        self.settle(boundary)
         self.show(drawn, top, columns=columns)
+
+    def settle(self, boundary: int) -> None:
+        """Take the committed rows above ``boundary`` for final, also those that were before."""
+        count = len(self.committed)
+        self.settled = max(min(self.settled, count), min(boundary, count))
 
     def lower(self, height: int) -> None:
         """A pane got another height: rows above the cursor that do not fit any more are pushed out.
@@ -109,7 +116,7 @@ class Shadow:
                 self.caret = (number, min(column, columns - 1))
 
     def _notice_shift(self, texts: Sequence[str]) -> None:
-        unsettled = range(self.boundary, min(len(self.committed), len(texts)))
+        unsettled = range(self.settled, min(len(self.committed), len(texts)))
         changed = [row for row in unsettled if self.committed[row] != texts[row]]
         self._notice_moved(texts)
         if changed:

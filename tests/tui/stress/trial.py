@@ -208,7 +208,10 @@ class Trial:
         # At the same width history still has what was edited since; at another it is taken anew.
         kept = self.shadow.committed[: ledger.committed] if same_width else []
         self.shadow.committed = kept + rows[len(kept) : ledger.committed]
-        self.shadow.last, self.shadow.boundary = rows, drawn.boundary
+        self.shadow.last = rows
+        if not same_width:
+            self.shadow.settled = 0
+        self.shadow.settle(drawn.boundary)
         self.compare_tape()
 
     def check_bytes(self, written: str) -> None:

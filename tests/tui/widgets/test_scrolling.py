@@ -59,3 +59,16 @@ def test_the_selected_row_is_there_and_visible(
 
     assert len(made.visible) == min(later, max_visible)
     assert made.index in made.visible or (later, made.index) == (0, 0)
+
+
+def test_as_many_rows_are_visible_as_there_is_room_for_now() -> None:
+    room = [5]
+    selection = Selection(lambda: room[0], Keymap())
+    selection.resize(20)
+    selection.select(10)
+    before = (selection.fit(), selection.visible)
+
+    room[0] = 0
+
+    assert before == (False, range(8, 13))
+    assert (selection.fit(), selection.visible) == (True, range(10, 11))

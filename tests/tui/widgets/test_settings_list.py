@@ -177,3 +177,19 @@ def test_the_focus_is_the_submenus_while_it_is_open() -> None:
     assert made[0].focused
     settings.focused = False
     assert not made[0].focused
+
+
+def test_where_there_is_little_room_labels_are_cut_rather_than_values() -> None:
+    item = SettingItem(id="x", label="A rather long label of it", current_value="(not set)")
+    made = SettingsList([item], on_change=lambda id, value: None, on_cancel=lambda: None, hint="")
+
+    assert made.render(30) == ["→ A rather long l…  (not set)"]
+    assert made.render(50) == ["→ A rather long label of it  (not set)"]
+
+
+def test_it_is_known_whether_a_submenu_asks() -> None:
+    changes = Changes()
+    before = changes.list.is_asking
+    changes.type("\x1b[B", "\r")
+
+    assert (before, changes.list.is_asking) == (False, True)

@@ -64,7 +64,7 @@ class FullscreenDisplay:
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
         return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
-    def closing(self, *, for_now: bool = False) -> str:
+    def closing(self, *, for_now: bool = False, lent: bool = False) -> str:
         """Leave the alternate screen, if it was entered, and at the end print what is to stay."""
         if not self._is_open:
             return ""

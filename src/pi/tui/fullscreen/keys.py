@@ -37,7 +37,7 @@ class ScrollKeys:
             "previousPrompt": lambda: view.jump(-1),
             "nextPrompt": lambda: view.jump(1),
             "top": lambda: view.scroll_to(0),
-            "bottom": lambda: view.scroll_to(1 << 30),
+            "bottom": view.scroll_to_end,
             "search": open_search,
         }
 

@@ -118,6 +118,10 @@ class ScrollView:
         self._at_end = self._follow == "end" and self._offset == self._last_offset
         return self._offset != before
 
+    def scroll_to_end(self) -> bool:
+        """Let the last rows be visible; whether anything moved."""
+        return self.scroll_to(self._last_offset)
+
     def jump(self, direction: Literal[-1, 1]) -> bool:
         """Scroll to the nearest anchor above or below the first visible row."""
         if direction < 0:

@@ -6,7 +6,7 @@ pictures. Letters and digits stay, in the same order, except for tables.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -56,6 +56,14 @@ class Letters:
         while row < last and self._starts[row + 1] == place.letters:
             row += 1
         return row, 0
+
+    def first_row_with_letters(self, letters: int) -> int:
+        """The row of the next letter behind so many."""
+        return bisect_right(self._starts, letters) - 1
+
+    def row_start(self, letters: int) -> int:
+        """How many letters stand before the row of the next letter behind so many."""
+        return self._starts[self.first_row_with_letters(letters)]
 
     def row_end(self, letters: int) -> int:
         """How many letters stand before the end of the row in which so many are reached."""

@@ -111,6 +111,8 @@ class Screen:
         self.frame_width = self._width
         """The width of the last frame, whose rows the ledger counts."""
         self._history: list[str] = []
+        self._settled = 0
+        """Rows of history that were final; a resize in a pane moves others there, too."""
         self._frame = Frame((), 0)
         self._window = _Window()
         self._checkpoints = Checkpoints()
@@ -188,11 +190,12 @@ class Screen:
 
     def _find_again(self, tape: Tape, rows: Sequence[str], *, height: int, same: bool) -> bool:
         """Believe a pane about where history ends; whether our rows are there."""
-        good, committed = self._checkpoints.last_good(), self.ledger.committed
-        sure = committed if good is None else min(committed, good.ledger.committed)
+        good, ledger = self._checkpoints.last_good(), self.ledger
+        sure = ledger.committed if good is None else min(ledger.committed, good.ledger.committed)
         first = max(sure - NEAR, 0)
         near = rows[first:]
-        found = find_end_of_history(tape, near, committed - first, sure=sure - first)
+        there = Ledger(committed=ledger.committed - first, top=ledger.top - first)
+        found = find_end_of_history(tape, near, there, sure=sure - first)
         if found is None:
             return False
         if same:
@@ -227,12 +230,19 @@ class Screen:
         else:
             self._window = _Window(rest + after.cursor_row + 1)
 
-    def leave(self) -> str:
-        """Bytes that put the cursor below the window, which then belongs to the terminal."""
+    def leave(self, *, erased: bool = False) -> str:
+        """Bytes that put the cursor below the window, which then belongs to the terminal.
+
+        Or, ``erased``, to where the window began: it will be painted there once more.
+        """
         pen = self._pen()
-        pen.move(len(self._window.rows) - 1)
-        if self._window.rows != [""]:
-            pen.put("\r\n")
+        if erased:
+            pen.erase_from(0)
+            pen.move(0)
+        else:
+            pen.move(len(self._window.rows) - 1)
+            if self._window.rows != [""]:
+                pen.put("\r\n")
         self._window = _Window()
         self._checkpoints.begin()  # others write now, and its answers may be lost
         return pen.text()
@@ -249,7 +259,7 @@ class Screen:
 
     def _audit(self, frame: Frame) -> None:
         restart = first_row_to_commit_again(
-            self._history, self._frame.rows, frame.rows, settled=self._frame.boundary
+            self._history, self._frame.rows, frame.rows, settled=self._settled
         )
         if restart is not None:
             log.info("rows from %d of %d in history changed", restart, len(self._history))
@@ -263,6 +273,7 @@ class Screen:
         """
         seam = find_seam(unplaced.rows, unplaced.place, frame.rows, width=self._width)
         self._history = [without_markers(row) for row in frame.rows[: seam.row]]
+        self._settled = 0
         self.ledger = Ledger(committed=seam.row, top=seam.row)
         self._frame = frame
         self._checkpoints.begin(self._checkpoint())
@@ -362,6 +373,8 @@ class Screen:
         """Take note of what stands on the terminal now."""
         self._cut_history(paint.ledger.committed)
         self._history += paint.chunk
+        final = min(frame.boundary, len(self._history))
+        self._settled = max(final, min(self._settled, len(self._history)))
         self._frame, self.ledger, self._unplaced = frame, paint.ledger, None
         self.frame_width = self._width
         self._window.rows, self._window.way = paint.window, ""

@@ -6,9 +6,11 @@ frame that reached it in the middle of the change. Where it can be asked, it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from pi.base.records import Record
+from pi.tui.screen.ledger import Ledger
 from pi.tui.screen.letters import Letters, Place, tail
 
 _CONTEXTS = (600, 60, 20)
@@ -40,16 +42,19 @@ class Found(Record, kw_only=False):
 
 
 def find_end_of_history(
-    tape: Tape, rows: Sequence[str], committed: int, *, sure: int
+    tape: Tape, rows: Sequence[str], ledger: Ledger, *, sure: int
 ) -> Found | None:
     """Which of ``rows`` the pane has in its history; None if they cannot be found there.
 
-    ``committed`` is how many there should be, and ``sure`` how many have arrived for certain.
+    ``ledger`` says how many there should be, and ``sure`` how many have arrived for certain.
     There are more if a resize has moved some, fewer if they never arrived. Those that it has
     brought back onto the screen are left there.
     """
     ours, theirs = Letters(rows), Letters(tape.rows)
-    edge, wanted = theirs.place(tape.above), ours.place(committed)
+    edge, wanted = theirs.place(tape.above), ours.place(ledger.committed)
+    if ledger.top > ledger.committed == sure:
+        window = _window_row(ours, ledger.top, theirs, near=edge.letters)
+        return None if window is None else Found(wanted, max(0, window - tape.above))
     for back in _STEPS_BACK:
         start = ours.place(max(0, sure - back)).letters
         at = _known_again(ours, start, theirs, near=edge.letters)
@@ -58,10 +63,19 @@ def find_end_of_history(
     else:
         return None
     same = start + _common(ours.text[start:], theirs.text[at:])
-    moved = ours.row_end(edge.letters - at + start)  # a row that is wrapped now stays in one piece
-    end = min(same, max(moved, wanted.letters))
+    end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
     blanks = wanted.blanks if end == wanted.letters else 0
     return _found(tape, theirs, Place(end, blanks), shift=at - start)
+
+
+def _end(ours: Letters, same: int, *, reached: int, wanted: int) -> int:
+    """How many letters are history, if the pane has ``same`` and ``reached`` of them above."""
+    whole = max(ours.row_end(reached), wanted)  # a row that is wrapped now stays in one piece
+    if same >= whole:
+        return whole
+    if same >= reached:
+        return max(reached, min(same, wanted))
+    return ours.row_start(same)  # what follows is something else, and may begin alike
 
 
 def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
@@ -78,14 +92,34 @@ def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
     return Found(Place(end.letters, blanks, tail=last), max(0, row - tape.above))
 
 
+def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int | None:
+    """Where in ``theirs`` a window begins that does not follow history."""
+    start = ours.place(top).letters
+    contexts = [ours.around(start, count) for count in _CONTEXTS]
+    at = _first(theirs.find("", after, near=near) for _, after in contexts)
+    if at is None:
+        return None
+    blanks = ours.first_row_with_letters(start) - top
+    return theirs.first_row_with_letters(at) - blanks
+
+
 def _known_again(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
-    """Where in ``theirs`` the place is that has ``start`` letters of ours before it."""
-    for count in _CONTEXTS:
-        before, after = ours.around(start, count)
-        at = theirs.find(before, "" if before else after, near=near)
-        if at is not None:
-            return at
+    """Where in ``theirs`` the place is that has ``start`` letters of ours before it.
+
+    What follows it was written as it is now. What stands before it may be wrapped as it was long
+    ago, and rows that are out of date may have come in between.
+    """
+    for most, least in pairwise(_CONTEXTS):
+        contexts = [ours.around(start, count) for count in (most, least)]
+        behind = _first(theirs.find("", after, near=near) for _, after in contexts)
+        at = _first(theirs.find(before, "", near=near) for before, _ in contexts)
+        if behind is not None or at is not None:
+            return at if behind is None else behind
     return None
+
+
+def _first(places: Iterable[int | None]) -> int | None:
+    return next((place for place in places if place is not None), None)
 
 
 def _common(ours: str, theirs: str) -> int:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from pi.tui.input.keymap import Keymap
+
+Most: TypeAlias = int | Callable[[], int]
+"""How many rows may be visible: always as many, or as many as there is room for now."""
 
 
 class Selection:
     """Which row of a list is selected, and which rows are visible."""
 
-    def __init__(self, max_visible: int, keymap: Keymap) -> None:
+    def __init__(self, max_visible: Most, keymap: Keymap) -> None:
         self.index = 0
         """The selected row; 0 in an empty list."""
         self._count = 0
-        self._max_visible = max(max_visible, 1)
+        self._most = max_visible
+        self._max_visible = 1
         self._keymap = keymap
+        self.fit()
+
+    def fit(self) -> bool:
+        """Take as many rows as there may be now; whether that is another number than before."""
+        before = self._max_visible
+        self._max_visible = max(self._most() if callable(self._most) else self._most, 1)
+        return self._max_visible != before
 
     def resize(self, count: int) -> None:
         """Say how many rows the list has; the selection stays inside."""

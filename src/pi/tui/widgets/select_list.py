@@ -11,7 +11,7 @@ from pi.tui.style import Paint, unpainted
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.row_memory import RowMemory
-from pi.tui.widgets.scrolling import Selection
+from pi.tui.widgets.scrolling import Most, Selection
 
 _WIDEST_LABEL = 32
 _LEAST_DESCRIPTION = 10
@@ -45,7 +45,7 @@ class SelectList:
     def __init__(
         self,
         items: Iterable[SelectItem] = (),
-        max_visible: int = 5,
+        max_visible: Most = 5,
         theme: SelectTheme | None = None,
         *,
         keymap: Keymap | None = None,
@@ -105,6 +105,8 @@ class SelectList:
 
     def render(self, width: int) -> list[str]:
         """The visible items, and where they are in the list if there are more."""
+        if self._selection.fit():
+            self._memory.forget()
         return self._memory.rows(width, self._draw)
 
     def _moved_from(self, before: SelectItem | None) -> None:

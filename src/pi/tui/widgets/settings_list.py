@@ -17,7 +17,7 @@ from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.row_memory import RowMemory
-from pi.tui.widgets.scrolling import Selection
+from pi.tui.widgets.scrolling import Most, Selection
 
 _MOST_LABEL = 30
 _LEAST_VALUE = 14
@@ -61,7 +61,7 @@ class SettingsList:
     def __init__(
         self,
         items: Iterable[SettingItem],
-        max_visible: int = 10,
+        max_visible: Most = 10,
         theme: SettingsTheme | None = None,
         *,
         on_change: Callable[[str, str], None],
@@ -135,6 +135,8 @@ class SettingsList:
         """The settings, or the submenu while one is open."""
         if self._submenu is not None:
             return self._submenu.render(width)
+        if self._selection.fit():
+            self._memory.forget()
         return self._memory.rows(width, self._draw)
 
     def _new_search(self) -> Input:

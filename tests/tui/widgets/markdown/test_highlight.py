@@ -16,6 +16,8 @@ THEME = CodeTheme(
     keyword=lambda text: f"*{text}*" if text else "",
     string=lambda text: f"~{text}~" if text else "",
     number=lambda text: f"={text}=" if text else "",
+    inserted=lambda text: f"<{text}>" if text else "",
+    deleted=lambda text: f"({text})" if text else "",
 )
 
 
@@ -34,6 +36,18 @@ def test_without_a_known_language_code_stays_plain(language: str) -> None:
 
 
 @pytest.mark.trap(171)
+@pytest.mark.parametrize("language", ["kt", "jsonc", "jsonl", "hpp", "h", "mjs", "Python"])
+def test_languages_are_known_by_the_names_that_people_write(language: str) -> None:
+    assert highlight("1\n", language, THEME) == ["=1="]
+
+
+@pytest.mark.parametrize("language", ["diff", "patch"])
+def test_lines_of_a_patch_differ(language: str) -> None:
+    patch = "@@ -1 +1 @@\n-old\n+new\n same\n"
+
+    assert highlight(patch, language, THEME) == ["#@@ -1 +1 @@#", "(-old)", "<+new>", " same"]
+
+
 def test_a_lexer_that_rewrites_the_code_is_not_believed() -> None:
     assert highlight("\ufeffif\n", "python", THEME) == ["\ufeffif"]
 

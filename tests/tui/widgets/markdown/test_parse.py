@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.tui.widgets.markdown.inline import plain_text
 from pi.tui.widgets.markdown.nodes import (
     Block,
     Code,
@@ -136,6 +137,15 @@ def test_html_and_formulas_are_shown_as_typed() -> None:
         paragraph("<b>", "x", "</b>", " ", "$a*b*c$", " and ", "$$d$$"),
         paragraph("<div>\n", "y\n", "</div>\n"),
     ]
+
+
+def test_formulas_can_be_drawn() -> None:
+    source = "$x^2$ and $$\\frac12$$ cost $5 or $6, $HOME:$PATH"
+
+    (placed,) = parse(source, draw_formulas=True)
+
+    assert isinstance(placed.block, Paragraph)
+    assert plain_text(placed.block.children) == "x² and 1/2 cost $5 or $6, $HOME:$PATH"
 
 
 def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:

@@ -47,6 +47,11 @@ def test_the_sources_of_users_are_shown_as_typed() -> None:
     assert widget.render(20) == ["+ a", "", "5) b", "5) c", "", "\\*no\\*"]
 
 
+def test_formulas_are_drawn_for_who_wants_that() -> None:
+    assert Markdown("$x^2$", 0, 0).render(20) == ["$x^2$"]
+    assert Markdown("$x^2$", 0, 0, draws_formulas=True).render(20) == ["x²"]
+
+
 def test_a_transform_changes_what_is_shown_and_not_the_text() -> None:
     widget = Markdown("a", 0, 0, transform=str.upper, is_streaming=True)
     widget.append("b")

@@ -41,7 +41,34 @@ _GROUPS = (
     ("Token.Name.Tag", "keyword"),
     ("Token.Name.Attribute", "variable"),
     ("Token.Name.Variable", "variable"),
+    ("Token.Generic.Inserted", "inserted"),
+    ("Token.Generic.Deleted", "deleted"),
+    ("Token.Generic.Subheading", "comment"),
 )
+
+
+_ALSO_CALLED = {
+    "cjs": "js",
+    "cmd": "bat",
+    "conf": "ini",
+    "cxx": "cpp",
+    "dotenv": "bash",
+    "env": "bash",
+    "gql": "graphql",
+    "h": "c",
+    "hpp": "cpp",
+    "jsonc": "json5",
+    "jsonl": "json",
+    "kt": "kotlin",
+    "mdx": "markdown",
+    "mjs": "js",
+    "mts": "ts",
+    "patch": "diff",
+    "svelte": "html",
+    "svg": "xml",
+    "terminal": "console",
+}
+"""Names that people write and pygments does not know."""
 
 
 def highlight(code: str, language: str, theme: CodeTheme) -> list[str]:
@@ -118,8 +145,9 @@ def _lexer(language: str) -> Lexer | None:
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
+    name = language.lower()
     try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        return get_lexer_by_name(_ALSO_CALLED.get(name, name), stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
 

@@ -20,6 +20,10 @@ class CodeTheme(Record):
     type: Paint = unpainted
     operator: Paint = unpainted
     punctuation: Paint = unpainted
+    inserted: Paint = unpainted
+    """Lines of a patch that come."""
+    deleted: Paint = unpainted
+    """Lines of a patch that go."""
 
 
 class MarkdownTheme(Record):

@@ -15,6 +15,7 @@ import pyromark
 from pi.base.records import Record
 from pi.base.terminal_text import one_line, sanitise
 from pi.tui.widgets.markdown.addresses import linked
+from pi.tui.widgets.markdown.formulas import formula
 from pi.tui.widgets.markdown.nodes import (
     Block,
     Code,
@@ -38,7 +39,7 @@ _EXTENSIONS = (
     pyromark.Options.ENABLE_TABLES
     | pyromark.Options.ENABLE_STRIKETHROUGH
     | pyromark.Options.ENABLE_TASKLISTS
-    | pyromark.Options.ENABLE_MATH  # shown as typed; knowing it keeps ``$a*b*c$`` from italics
+    | pyromark.Options.ENABLE_MATH  # also where it is shown as typed: ``$a*b*c$`` has no italics
 )
 _DEEPEST = 60
 """Levels of nesting that are told apart; what is deeper counts as this deep."""
@@ -64,12 +65,16 @@ class Placed(Record):
 
 
 def parse(
-    text: str, definitions: Mapping[str, str] | None = None, *, keep_backslashes: bool = False
+    text: str,
+    definitions: Mapping[str, str] | None = None,
+    *,
+    keep_backslashes: bool = False,
+    draw_formulas: bool = False,
 ) -> list[Placed]:
     """The blocks of a source, from top to bottom.
 
     ``definitions`` are links defined elsewhere, by label in lower case. With ``keep_backslashes``
-    the ones that escape something are shown.
+    the ones that escape something are shown, with ``draw_formulas`` what LaTeX stands for.
     """
     known = definitions or {}
 
@@ -80,7 +85,10 @@ def parse(
     events = pyromark.events_with_range(
         text, options=_EXTENSIONS, broken_link_callback=resolve if known else None
     )
-    return _Builder(text.encode(), keep_backslashes=keep_backslashes).build(events)
+    builder = _Builder(
+        text.encode(), keep_backslashes=keep_backslashes, draw_formulas=draw_formulas
+    )
+    return builder.build(events)
 
 
 def link_definitions(text: str) -> dict[str, str]:
@@ -105,9 +113,10 @@ class _Frame:
 class _Builder:
     """Folds the parser's events into blocks, without recursion: sources can nest very deep."""
 
-    def __init__(self, source: bytes, *, keep_backslashes: bool) -> None:
+    def __init__(self, source: bytes, *, keep_backslashes: bool, draw_formulas: bool) -> None:
         self._source = source
         self._keep_backslashes = keep_backslashes
+        self._draw_formulas = draw_formulas
         self._stack: list[_Frame] = []
         self._found: list[Placed] = []
 
@@ -166,12 +175,15 @@ class _Builder:
             case {"Html": str(text)} | {"InlineHtml": str(text)}:
                 return text
             case {"InlineMath": str(text)}:
-                return f"${text}$"
+                return self._formula(text) or f"${text}$"
             case {"DisplayMath": str(text)}:
-                return f"$${text}$$"
+                return self._formula(text) or f"$${text}$$"
             case "SoftBreak" | "HardBreak":
                 return "\n"
         return ""  # an extension that is not switched on
+
+    def _formula(self, source: str) -> str | None:
+        return formula(source) if self._draw_formulas else None
 
     def _node(self, frame: _Frame) -> Any:
         children = tuple(frame.children)

@@ -26,8 +26,9 @@ _UNDECIDED = re.compile(
 class Splitter:
     """Takes a source bit by bit and gives back blocks as they become final."""
 
-    def __init__(self, *, keep_backslashes: bool = False) -> None:
+    def __init__(self, *, keep_backslashes: bool = False, draw_formulas: bool = False) -> None:
         self._keep_backslashes = keep_backslashes
+        self._draw_formulas = draw_formulas
         self._tail = ""
         """The source that is in no final block and in no code."""
         self._code: _OpenCode | None = None
@@ -108,7 +109,12 @@ class Splitter:
         self._fences_checked = 0
 
     def _parse(self, text: str) -> list[Placed]:
-        placed = parse(text, self._definitions, keep_backslashes=self._keep_backslashes)
+        placed = parse(
+            text,
+            self._definitions,
+            keep_backslashes=self._keep_backslashes,
+            draw_formulas=self._draw_formulas,
+        )
         if self._list is not None and placed and isinstance(placed[0].block, List):
             placed[0] = replace(placed[0], block=self._list.continued(placed[0].block))
         return placed

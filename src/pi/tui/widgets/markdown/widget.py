@@ -33,6 +33,7 @@ class Markdown:
         has_hyperlinks: bool = False,
         keeps_list_markers: bool = False,
         keeps_backslashes: bool = False,
+        draws_formulas: bool = False,
         transform: Callable[[str], str] = unpainted,
         is_streaming: bool = False,
     ) -> None:
@@ -45,6 +46,7 @@ class Markdown:
         )
         self._background = background
         self._keeps_backslashes = keeps_backslashes
+        self._draws_formulas = draws_formulas
         self._transform = transform
         self._is_streaming = is_streaming
         self._source = ""
@@ -111,7 +113,9 @@ class Markdown:
 
     def _restart(self) -> None:
         self._sanitiser = StreamSanitiser()
-        self._splitter = Splitter(keep_backslashes=self._keeps_backslashes)
+        self._splitter = Splitter(
+            keep_backslashes=self._keeps_backslashes, draw_formulas=self._draws_formulas
+        )
         self._final: list[Block] = []
         self._final_rows = []
         self._drawn = 0

@@ -1,0 +1,167 @@
+"""An answer that streams while its pane is resized, on the model of tmux."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from random import Random
+
+import pytest
+
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.transcript import Transcript
+from pi.tui.tui import TUI
+from pi.tui.widgets.markdown.widget import Markdown
+from tests.tui.manual_timers import ManualTimers
+from tests.tui.stress.tmux_model import TmuxModel
+
+FRAME, SETTLED = 0.02, 0.5
+WORD = re.compile(r"w\d+x\d+|[\u4e00-\u9fff]")
+
+
+def answer(random: Random, parts: int) -> str:
+    """Paragraphs, lists, tables and code, in which no word is said twice."""
+    ideograms = (chr(code) for code in range(0x4E00, 0x9FFF))
+    texts = []
+    for part in range(parts):
+
+        def words(most: int, line: int = 0, part: int = part) -> str:
+            count = random.randrange(1, most)
+            return " ".join(f"w{part * 10 + line}x{number}" for number in range(count))
+
+        chinese = "".join(next(ideograms) for _ in range(random.randrange(1, 60)))
+        texts.append(
+            random.choice(
+                (
+                    f"\n{words(30)}\n",
+                    f"\n{words(9)} {chinese}\n",
+                    "".join(f"- {words(15, line)}\n" for line in range(3)),
+                    f"\n> {words(20)}\n",
+                    "\n```python\n"
+                    + "".join(f"{words(15, line)}\n" for line in range(3))
+                    + "```\n",
+                    "\n| one | two |\n|---|---|\n"
+                    + "".join(
+                        f"| {words(9, line)} | {words(9, line + 5)} |\n" for line in range(3)
+                    ),
+                )
+            )
+        )
+    return "\n".join(texts)
+
+
+class Answer:
+    """A message that grows."""
+
+    def __init__(self) -> None:
+        self.markdown = Markdown(is_streaming=True)
+        self.is_final = False
+
+    @property
+    def commit_safe_end(self) -> int | None:
+        return self.markdown.live_region_start
+
+    def render(self, width: int) -> list[str]:
+        return self.markdown.render(width)
+
+    def invalidate(self) -> None:
+        self.markdown.invalidate()
+
+    def finish(self) -> None:
+        self.markdown.finish()
+        self.is_final = True
+
+
+class Below:
+    """What stands below the answer: it changes, and is cut at its width."""
+
+    def __init__(self) -> None:
+        self._frames = 0
+
+    def render(self, width: int) -> list[str]:
+        self._frames += 1
+        path = "/home/ada/some/project/with/a/long/path"
+        rows = [
+            f"working {self._frames}",
+            "─" * width,
+            f"> draft{CURSOR_MARKER}",
+            "─" * width,
+            path,
+        ]
+        return [row[:width] if CURSOR_MARKER not in row else row for row in rows]
+
+    def invalidate(self) -> None:
+        pass
+
+
+class Stream:
+    """The program in its pane."""
+
+    def __init__(self, seed: int, *, rows: int) -> None:
+        self.random = Random(seed)
+        self.pane = TmuxModel(self.random.randrange(40, 90), rows)
+        self.timers = ManualTimers()
+        self.tui = TUI(self.pane, env={"TMUX": "x"}, look=self.pane.look)
+        self.answer = Answer()
+        transcript = Transcript()
+        transcript.add_child(self.answer)
+        self.tui.add_child(transcript)
+        self.tui.add_child(Below())
+        self.text = answer(self.random, 25)
+        self._said = 0
+        self.tui.start(self.timers)
+
+    def go_on(self, frames: int) -> None:
+        """Let more arrive, and be painted."""
+        for _ in range(frames):
+            end = self._said + self.random.randrange(5, 60)
+            self.answer.markdown.append(self.text[self._said : end])
+            self._said = end
+            self.tui.request_render()
+            self.timers.advance(FRAME)
+
+    def resize(self, rows: tuple[int, int], *, astray: int = 0) -> None:
+        """Change the size; ``astray`` frames reach the pane before it tells of that."""
+        self.pane.resize(self.random.randrange(30, 100), self.random.randrange(*rows))
+        self.go_on(astray)
+        self.pane.tell()
+        self.go_on(3)
+        self.timers.advance(SETTLED)
+
+    def end(self) -> None:
+        while self._said < len(self.text):
+            self.go_on(1)
+        self.answer.finish()
+        self.tui.request_render()
+        self.timers.advance(SETTLED)
+        self.tui.stop()
+
+    def wrong(self) -> Counter[str]:
+        """Words that are missing, and with a negative count those that are said again."""
+        said = Counter(WORD.findall("\n".join(self.pane.joined)))
+        said.subtract(WORD.findall(self.text))
+        return Counter({word: -count for word, count in said.items() if count})
+
+
+@pytest.mark.trap(153, 156)
+@pytest.mark.parametrize("seed", range(300))
+def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> None:
+    stream = Stream(seed, rows=40)
+    for _ in range(stream.random.randrange(1, 5)):
+        stream.go_on(stream.random.randrange(10, 60))
+        stream.resize((30, 50))
+    stream.end()
+
+    assert stream.wrong() == Counter()
+
+
+@pytest.mark.trap(153, 156)
+@pytest.mark.parametrize("seed", range(300))
+def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None:
+    stream = Stream(seed, rows=24)
+    for _ in range(stream.random.randrange(1, 5)):
+        stream.go_on(stream.random.randrange(10, 60))
+        stream.resize((6, 40), astray=stream.random.randrange(3))
+    stream.end()
+
+    assert +stream.wrong() == Counter()
