@@ -7,7 +7,7 @@ import pytest
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Text
 from pi.modes.json_lines import Prompt
-from pi.modes.print import run_print
+from pi.modes.print import INCOMPLETE, run_print
 from pi.testing import Reply, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped
@@ -38,10 +38,11 @@ async def test_a_failure_is_told_beside_the_output(tmp_path: Path) -> None:
     assert await printed(stage, "a", "b") == (1, "", ["400: no"])
 
 
-async def test_an_answer_that_was_cut_off_is_printed_as_far_as_it_goes(tmp_path: Path) -> None:
+@pytest.mark.trap(75)
+async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_path: Path) -> None:
     stage = Stage(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
 
-    assert await printed(stage, "a") == (0, "so far\n", [])
+    assert await printed(stage, "a") == (0, "so far\n", [INCOMPLETE])
 
 
 async def test_an_answer_without_words_prints_nothing(tmp_path: Path) -> None:

@@ -12,11 +12,16 @@ from pi.modes.output import Output
 if TYPE_CHECKING:
     from pi.coding.runtime.port import SessionPort
 
+INCOMPLETE = "Warning: the answer is incomplete, because the model has reached its output limit."
+
 
 async def run_print(
     port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
 ) -> int:
-    """Say everything, one after another, and print the last answer; the exit code."""
+    """Say everything, one after another, and print the last answer; the exit code.
+
+    An answer that the output limit has cut off is one; that it is not whole is told beside it.
+    """
     ending = Ending()
     end = port.subscribe(ending.hear)
     try:
@@ -25,6 +30,9 @@ async def run_print(
         end()
     if ending.failure is not None:
         complain(ending.failure)
-    elif ending.answer is not None and ending.answer.text:
-        output.write(f"{ending.answer.text}\n".encode("utf-8", "replace"))
+    elif ending.answer is not None:
+        if ending.answer.text:
+            output.write(f"{ending.answer.text}\n".encode("utf-8", "replace"))
+        if ending.answer.stop_reason == "length":
+            complain(INCOMPLETE)
     return ending.exit_code(ended)

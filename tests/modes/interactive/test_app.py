@@ -31,10 +31,10 @@ async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None
 async def test_something_unexpected_is_told_with_the_place_of_the_log(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
 
-    async def broken(opening: Opening) -> None:
+    async def broken() -> None:
         raise ZeroDivisionError("by design")
 
-    theatre.before_open = broken
+    theatre.begin = broken
     async with theatre.starting():
         await theatre.sees("opening the session failed: ZeroDivisionError('by design')")
         await theatre.sees("pi.log.")
@@ -42,8 +42,9 @@ async def test_something_unexpected_is_told_with_the_place_of_the_log(tmp_path: 
     assert "Traceback" in log
 
 
+@pytest.mark.parametrize("problem", [PiError("No such session."), ZeroDivisionError("a bug")])
 async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
-    tmp_path: Path,
+    tmp_path: Path, problem: Exception
 ) -> None:
     theatre = Theatre(tmp_path)
 
@@ -51,10 +52,10 @@ async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
         theatre.type("for")
         theatre.send(" later")
         theatre.type("and more")
-        raise PiError("There is no such session.")
+        raise problem
 
     theatre.before_open = refused
-    with pytest.raises(PiError, match="There is no such session"):
+    with pytest.raises(type(problem), match=str(problem)):
         async with theatre.starting():
             await theatre.until(lambda: theatre.app.has_ended)
 

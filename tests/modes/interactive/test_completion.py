@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.modes.interactive.theatre import Theatre
+from tests.screens.extended import extended
 
 
 async def test_commands_templates_and_skills_are_offered(tmp_path: Path) -> None:
@@ -46,3 +47,25 @@ async def test_tab_completes_paths(tmp_path: Path) -> None:
     async with theatre.playing():
         theatre.type("cat uni\t")
         await theatre.sees("cat unique_name.txt")
+
+
+async def test_references_of_extensions_are_offered(tmp_path: Path) -> None:
+    source = """
+    class Rules:
+        async def read(self, ref, window):
+            return Resource(text="x")
+
+        def complete(self, prefix):
+            return ["style", "tests"]
+
+    pi.add_scheme("rule", Rules())
+    """
+    async with extended(tmp_path, source).playing() as theatre:
+        theatre.type("see @rule://te")
+        await theatre.sees("rule://tests")
+        theatre.type("\t")
+        await theatre.sees("see @rule://tests")
+        theatre.type(" and rule://st\t")
+        await theatre.sees("→ rule://style")
+        theatre.type("\t")
+        await theatre.sees("and rule://style")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from typing import TYPE_CHECKING
 
-from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.startup import Start
@@ -25,9 +25,10 @@ DRAFT_SECONDS = 0.5
 
 async def run(start: Start) -> str:
     """Run the application on the terminal of the process; gives what to tell when it is over."""
-    from pi.tui.process_terminal import ProcessTerminal  # POSIX; tests bring their own terminal
+    from pi.tui.process_terminal import own_terminal  # tests bring their own terminal
 
-    return await App(start, ProcessTerminal(env=start.environ)).run()
+    terminal = own_terminal(start.environ, platform=sys.platform)
+    return await App(start, terminal).run()
 
 
 class App:
@@ -45,13 +46,13 @@ class App:
         """What was sent before there was anything to send it to."""
         self._drafts: Drafts | None = None
         self._draft_is_due = False
-        self._problem: PiError | None = None
+        self._problem: Exception | None = None
         """Why there is no session."""
 
     async def run(self) -> str:
         """Until the person leaves; gives what to tell them then.
 
-        ``PiError`` if there is no session to open; what was typed meanwhile is kept as a draft.
+        Raises why there is no session; what was typed meanwhile is kept as a draft.
         """
         composer = self._frame.composer
         composer.on_submit = lambda text, images: self._early.append(text)
@@ -87,6 +88,16 @@ class App:
         self._ended.set()
 
     async def _open(self) -> None:
+        """Open the session, or end: without one there is nothing to do here."""
+        try:
+            await self._load()
+        except Exception as problem:
+            if self._view is not None and self._view.has_session:
+                raise
+            self._problem = problem
+            self.quit()
+
+    async def _load(self) -> None:
         """Load everything else, behind a screen that can be used already."""
         await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
         # Importing takes as long as a few frames; in a thread, keys are seen between two modules.
@@ -100,11 +111,7 @@ class App:
             self._frame.composer.set_text(text)
             self._view.screen.notify("The draft of a session that ended early is back.")
         early, self._early = self._early, []
-        try:
-            await self._view.open(early)
-        except PiError as problem:
-            self._problem = problem
-            self.quit()
+        await self._view.open(early)
 
     def _act_early(self, action: str) -> bool:
         """The keys that work before there is a session: leaving."""

@@ -10,6 +10,7 @@ from pi.coding.runtime.host import Host
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.modes.interactive.composer.files import ProjectFiles
+from pi.modes.interactive.composer.references import ReferenceProvider
 from pi.modes.interactive.ui import Commands
 from pi.tui.completion.combined import CombinedProvider
 from pi.tui.completion.commands import Command, CommandProvider, CompleteArguments
@@ -28,7 +29,9 @@ def suggestions(
     listing = FileListing(SearchPrograms(lambda: host.environ), home=host.home)
     paths = PathProvider(cwd, host.home)
     files = FileProvider(ProjectFiles(listing.below, cwd, host.clock.monotonic), paths)
-    return CombinedProvider([CommandProvider(lambda: _commands(port, commands)), files, paths])
+    known = CommandProvider(lambda: _commands(port, commands))
+    references = ReferenceProvider(port.extensions.references)
+    return CombinedProvider([known, references, files, paths])
 
 
 def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:

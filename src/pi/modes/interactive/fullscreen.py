@@ -54,6 +54,10 @@ class Fullscreen:
             keeps = settings.fullscreen_exit_output == "transcript"
             tui.display.exit_rows = content.render if keeps else None
 
+    def follow(self) -> None:
+        """Show the end, and stay there."""
+        self.view.scroll_to_end()
+
     def _listen(self, data: str) -> InputDecision | None:
         if self._search is not None or not self._is_typing():
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from pi.agent.events import MessageUpdate, QueueUpdate
@@ -30,8 +30,9 @@ from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.region import Status
 from pi.modes.interactive.status.window import Window
 from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
+from pi.modes.interactive.transcript.block import Block
 from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.notices import LinesBlock
+from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Ui
 
@@ -80,10 +81,15 @@ class SessionView:
         )
         self._gestures = self._connected(activity)
 
+    @property
+    def has_session(self) -> bool:
+        """Whether the session is there."""
+        return self._opened is not None
+
     async def open(self, early: list[str]) -> None:
         """Open the session, show it, and deliver what was said meanwhile.
 
-        ``PiError`` if there is no session to open: nothing can be done here then.
+        Raises why there is no session, if there is none.
         """
         self._end_log = start_log(self._start.agent_dir, self._start.environ, redact=self._redacted)
         for problem in self._frame.problems:
@@ -99,7 +105,7 @@ class SessionView:
         )
         try:
             opened = self._opened = await self._start.open(opening)
-        except PiError:
+        except Exception:
             await self._speaking.take_back()  # it is kept with the draft
             raise
         opened.port.subscribe(self._hear)
@@ -171,6 +177,8 @@ class SessionView:
 
     def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
+        if self._frame.fullscreen is not None:
+            self._frame.fullscreen.follow()  # who says something wants to see what comes of it
         self._speaking.submit(text, images)
 
     # What is shown --------------------------------------------------------------------------------
@@ -246,11 +254,16 @@ class SessionView:
     def _introduce(self, opened: Opened) -> None:
         values = opened.port.settings.values
         if opened.lines and (self._start.verbose or not values.quiet_startup):
-            dim = self._frame.theme.paint("dim")
-            block = LinesBlock(self._transcript.look, [dim(line) for line in opened.lines])
-            self._frame.header.add_child(block)
+            self._frame.header.add_child(self._introduction(opened.lines))
         if opened.note:
             self.screen.notify(opened.note, "warning")
+
+    def _introduction(self, lines: Sequence[str]) -> Block:
+        """What was loaded; whoever wants to know everything gets it in full."""
+        look, dim = self._transcript.look, self._frame.theme.paint("dim")
+        if self._start.verbose:
+            return NoticeBlock(look, "\n".join(lines))
+        return LinesBlock(look, [dim(line) for line in lines])
 
     def _show_session(self) -> None:
         """The conversation so far, with everything that tells about it."""

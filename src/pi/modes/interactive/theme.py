@@ -138,6 +138,8 @@ class Theme:
             type=self.paint("syntaxType"),
             operator=self.paint("syntaxOperator"),
             punctuation=self.paint("syntaxPunctuation"),
+            inserted=self.paint("toolDiffAdded"),
+            deleted=self.paint("toolDiffRemoved"),
         )
 
     @cached_property

@@ -149,3 +149,19 @@ async def test_all_of_the_settings_dialog_fits_on_the_screen(
         await play.sees("Default provider")
         await play.sees("\n Settings\n")
         await play.sees("Type to search")
+
+
+@pytest.mark.parametrize("command", [*DIALOGS, "/settings"])
+async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
+    tmp_path: Path, command: str
+) -> None:
+    play = Playhouse(tmp_path, says("an answer"), columns=120, rows=40)
+    async with play.playing():
+        play.send("a question")
+        await play.rests()
+        play.send(command)
+        arrow = "›" if command == "/tree" else "→"
+        await play.sees(f"{arrow} ")
+        play.terminal.resize(40, 12)
+        await play.until(lambda: play.app._frame.tui.is_painted)
+        await play.sees(f"{arrow} ")

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.stalls import Stalled
 from pi.modes.interactive.extensions.rescue import Rescue, rescue_on

@@ -62,8 +62,8 @@ def test_numbers_give_way_to_the_model_one_after_the_other() -> None:
         "↑1.2k ↓567 R46k W1.5M CH87.5% $0.123 12.3%/200k (auto)  claude • high",
         "↑1.2k ↓567 CH87.5% $0.123 12.3%/200k (auto)    claude • high",
         "↑1.2k $0.123 12.3%/200k    claude • high",
-        "$0.123 12.3%/200k  claude • h…",
-        "12.3%/200k claude • high",
+        "12.3%/200k       claude • high",
+        "12.3%/200k  claude • hi…",
     ]
 
 

@@ -98,3 +98,10 @@ def test_what_a_command_tells_has_one_row_of_space_above_whatever_draws_it() -> 
     for inside in (Text("said"), Text("said", pad_y=0), Text("said", pad_y=3)):
         assert plain(SaidBlock(look(), inside), 20) == ["", " said"]
     assert SaidBlock(look(), Text("")).render(20) == []
+
+
+def test_a_refusal_of_a_provider_is_told_in_its_own_words() -> None:
+    refusal = '429: {"message":"Slow down"}'
+
+    assert plain(NoticeBlock(look(), refusal, "error")) == ["", " ✗ Slow down (HTTP 429)"]
+    assert plain(NoticeBlock(look(), refusal)) == ["", f" {refusal}"]

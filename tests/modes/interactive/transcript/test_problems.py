@@ -14,6 +14,10 @@ from pi.modes.interactive.transcript.problems import readable
             "Overloaded (HTTP 529)",
         ),
         ('500: {"error":"it broke"}', "it broke (HTTP 500)"),
+        (
+            'The summary failed: 429: {"message":"Slow down"}',
+            "The summary failed: Slow down (HTTP 429)",
+        ),
         ('422: {"detail":"no such field"}', "no such field (HTTP 422)"),
         (
             '401: {"message":"Incorrect API key"}',
@@ -35,6 +39,7 @@ def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str)
         '500: {"message": ""}',
         '500: {"error": {"message": 7}}',
         "404: {}",
+        'item 42429: {"message": "no status"}',
     ],
 )
 def test_whatever_has_another_form_stays_as_it_is(error: str) -> None:

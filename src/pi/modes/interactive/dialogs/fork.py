@@ -27,7 +27,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
             ui.keymap,
             find=lambda query: rank(query, points, key=lambda point: point.text),
             draw=draw,
-            rows=list_rows(ui),
+            rows=lambda: list_rows(ui),
             on_pick=done,
             on_cancel=lambda: done(None),
             empty="Nothing was said yet",

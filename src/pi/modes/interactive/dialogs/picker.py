@@ -10,7 +10,7 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.row_memory import RowMemory
-from pi.tui.widgets.scrolling import Selection
+from pi.tui.widgets.scrolling import Most, Selection
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -38,7 +38,7 @@ class Picker(Generic[T]):
         *,
         find: Callable[[str], Sequence[T]],
         draw: DrawItem[T],
-        rows: int,
+        rows: Most,
         on_pick: Callable[[T], None],
         on_cancel: Callable[[], None],
         on_move: Callable[[T], None] = lambda item: None,
@@ -129,6 +129,8 @@ class Picker(Generic[T]):
 
     def render(self, width: int) -> list[str]:
         """The search field, the head and the visible items."""
+        if self._selection.fit():
+            self._memory.forget()
         return self._memory.rows(width, self._draw)
 
     def _search(self, query: str) -> None:

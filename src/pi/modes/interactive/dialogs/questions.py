@@ -51,7 +51,7 @@ async def choose(
         ]
         inside = SelectList(
             items,
-            list_rows(ui),
+            lambda: list_rows(ui),
             ui.theme.select,
             keymap=ui.keymap,
             on_select=lambda item: done(options[int(item.value)].value),

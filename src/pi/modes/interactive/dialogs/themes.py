@@ -38,7 +38,7 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
             ui.keymap,
             find=lambda query: rank(query, offered, key=_called),
             draw=draw,
-            rows=list_rows(ui),
+            rows=lambda: list_rows(ui),
             on_pick=done,
             on_cancel=lambda: done(None),
             on_move=lambda theme: _preview(ui, theme.name),

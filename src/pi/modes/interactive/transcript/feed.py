@@ -59,7 +59,6 @@ from pi.modes.interactive.transcript.notices import (
     UserBashBlock,
     tokens,
 )
-from pi.modes.interactive.transcript.problems import readable
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock
 from pi.tui.component import Component
 
@@ -298,7 +297,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
         case "error" if reason == ABORTED_EARLY:
             return "warning", "Interrupted"
         case "error":
-            return "error", readable(reason) or "The model gave no answer."
+            return "error", reason or "The model gave no answer."
         case "aborted":
             return "warning", "Interrupted"
         case "length":

@@ -170,6 +170,7 @@ class _Part:
             0,
             look.theme.thinking if is_thought else look.theme.markdown,
             has_hyperlinks=look.has_hyperlinks,
+            draws_formulas=True,
             transform=lambda text: look.views.markdown(
                 text, said, is_streaming=not self._is_complete
             ),

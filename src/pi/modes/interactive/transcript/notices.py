@@ -10,6 +10,7 @@ from pi.coding.session.messages import BashExecution
 from pi.coding.shell.user_commands import BashResult
 from pi.modes.interactive.transcript.block import Block, clipped
 from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.problems import readable
 from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
@@ -36,6 +37,7 @@ class NoticeBlock(Block):
 
     def __init__(self, look: Look, text: str, level: Level = "info") -> None:
         super().__init__(look)
+        text = readable(text) if level == "error" else text
         self._text = sanitise_keeping_style(text).strip()
         self._level: Level = level
 

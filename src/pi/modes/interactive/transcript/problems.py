@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-_REFUSAL = re.compile(r"\A(\d{3}):? +(\{.*\})\s*\Z", re.S)
+_REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
 _HINTS = {"401": "Is the key right? /login stores another one."}
 
 
@@ -16,7 +16,7 @@ def readable(error: str) -> str:
 
     Whatever has another form is given back as it is.
     """
-    found = _REFUSAL.match(error)
+    found = _REFUSAL.search(error)
     if found is None:
         return error
     status, body = found.groups()
@@ -26,7 +26,7 @@ def readable(error: str) -> str:
         return error
     if not words:
         return error
-    told = f"{words} (HTTP {status})"
+    told = f"{error[: found.start()]}{words} (HTTP {status})"
     return f"{told}\n{_HINTS[status]}" if status in _HINTS else told
 
 

@@ -59,3 +59,14 @@ def test_keys_without_a_session_do_nothing(tmp_path: Path) -> None:
     watched.selector.offer([], "Here")
     watched.press("ctrl+r", "ctrl+d", "ctrl+backspace", "enter", "tab", "escape")
     assert watched.heard == [("change_scope",), ("close",)]
+
+
+def test_only_keys_that_mean_something_now_are_named(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    listing = [what for _, what in watched.selector.keys]
+    watched.press("ctrl+r")
+    naming = [what for _, what in watched.selector.keys]
+    watched.press("escape", "down", "ctrl+d")
+
+    assert (listing[0], listing[-1], naming) == ("resume", "close", ["accept", "cancel"])
+    assert watched.selector.keys == ()

@@ -178,3 +178,12 @@ async def test_typing_searches_and_escape_first_clears_the_search(tmp_path: Path
         await screen.type("x")
         await screen.press("ctrl+c")
         await walk
+
+
+async def test_while_a_label_is_written_the_keys_of_a_field_are_named(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (_, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("L")
+        assert screen.text().endswith("\n Enter accept · Escape cancel")
+        await screen.press("escape", "escape")
+        await walk

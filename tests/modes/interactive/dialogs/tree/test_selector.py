@@ -25,7 +25,7 @@ class Watched:
             self.view,
             plain_theme(),
             Keymap(),
-            rows=rows,
+            rows=lambda: rows,
             on_pick=lambda id: self.heard.append(("pick", id)),
             on_cancel=lambda: self.heard.append(("cancel",)),
             on_label=lambda id, label: self.heard.append(("label", id, label)),

@@ -74,7 +74,7 @@ async def _picked(ui: Ui, title: str, accounts: Sequence[Account]) -> Account | 
             ui.keymap,
             find=lambda query: rank(query, offered, key=lambda each: each.provider.name),
             draw=draw,
-            rows=list_rows(ui),
+            rows=lambda: list_rows(ui),
             on_pick=done,
             on_cancel=lambda: done(None),
         )

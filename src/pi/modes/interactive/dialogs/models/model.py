@@ -67,7 +67,7 @@ class ModelChoice:
             ui.keymap,
             find=lambda query: self._known.under(self._tab, query),
             draw=self._draw,
-            rows=list_rows(ui),
+            rows=lambda: list_rows(ui),
             on_pick=lambda model: done(PickedModel(model=model)),
             on_cancel=lambda: done(None),
             keys={

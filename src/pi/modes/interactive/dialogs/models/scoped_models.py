@@ -61,7 +61,7 @@ class ScopeChoice:
             ui.keymap,
             find=lambda query: rank(query, self._scope.listed),
             draw=self._draw,
-            rows=list_rows(ui),
+            rows=lambda: list_rows(ui),
             on_pick=lambda name: self._become(self._scope.toggled(name), name),
             on_cancel=self._close,
             keys={

@@ -61,7 +61,7 @@ class LevelList:
         self._done = done
         self._list = SelectList(
             [SelectItem(value=level, description=DESCRIPTIONS[level]) for level in levels],
-            list_rows(ui),
+            lambda: list_rows(ui),
             ui.theme.select,
             keymap=ui.keymap,
             on_select=lambda item: done(PickedLevel(level=self._levels[item.value])),

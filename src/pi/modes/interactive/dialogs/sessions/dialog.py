@@ -26,16 +26,6 @@ LEAST_TO_SEARCH = 3
 PAUSE = 0.15
 """Seconds of not typing after which that begins."""
 
-_KEYS = (
-    ("tui.select.confirm", "resume"),
-    ("tui.input.tab", "here/everywhere"),
-    ("app.session.rename", "rename"),
-    ("app.session.delete", "delete"),
-    ("app.session.toggleNamedFilter", "named"),
-    ("app.session.toggleSort", "order"),
-    ("app.session.togglePath", "paths"),
-)
-
 
 class Where(Record):
     """What the list is about; it can be shown before there is a session."""
@@ -88,12 +78,15 @@ class _Browsing:
             change_scope=self._change_scope,
             search=self._look_inside,
         )
-        self._selector = SessionSelector(
+        selector = self._selector = SessionSelector(
             self._ui, acts, host=self._where.host, current=self._where.current
         )
         self._offer()
         return Panel(
-            self._ui.theme, "Resume Session", self._selector, hints=lambda: hints(self._ui, *_KEYS)
+            self._ui.theme,
+            "Resume Session",
+            self._selector,
+            hints=lambda: hints(self._ui, *selector.keys),
         )
 
     def _offer(self) -> None:

@@ -13,6 +13,7 @@ from pi.coding.session.search import Passage
 from pi.modes.interactive.dialogs.columns import spread
 from pi.modes.interactive.dialogs.panel import list_rows
 from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.sessions.listing import (
     Listed,
     Wanted,
@@ -26,6 +27,17 @@ from pi.modes.interactive.ui import Ui
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.keys import matches_key
 from pi.tui.widgets.input import Input
+
+_KEYS = (
+    ("tui.select.confirm", "resume"),
+    ("tui.input.tab", "here/everywhere"),
+    ("app.session.rename", "rename"),
+    ("app.session.delete", "delete"),
+    ("app.session.toggleNamedFilter", "named"),
+    ("app.session.toggleSort", "order"),
+    ("app.session.togglePath", "paths"),
+    ("tui.select.cancel", "close"),
+)
 
 
 class Acts(Record):
@@ -66,7 +78,7 @@ class SessionSelector:
             ui.keymap,
             find=self._find,
             draw=self._draw,
-            rows=list_rows(ui),
+            rows=lambda: list_rows(ui),
             on_pick=lambda row: acts.pick(row.session.path),
             on_cancel=acts.close,
             keys={
@@ -95,6 +107,13 @@ class SessionSelector:
     @focused.setter
     def focused(self, focused: bool) -> None:
         self._focused = self._picker.focused = focused
+
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """The actions that mean something now, and what."""
+        if self._name is not None:
+            return WRITING
+        return _KEYS if self._doomed is None else ()
 
     def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
         """List these sessions; ``scope`` says whose they are."""
@@ -152,7 +171,7 @@ class SessionSelector:
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
         when = age(facts.active_ms, host.clock.now_ms())
         where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
-        right = theme.paint("dim")(f"{where}{facts.message_count} msgs  {when:>3}")
+        right = theme.paint("dim")(f"{where}{facts.message_count:>3} msgs  {when:>3}")
         said = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
         text = f"{mark}{fork}{one_line(title(row))}"
         left = theme.paint("accent")(text) if selected else text

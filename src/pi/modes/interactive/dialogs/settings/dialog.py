@@ -40,7 +40,7 @@ class _Editing:
         self._rows = {setting.name: setting for setting in SETTINGS}
         self._list = SettingsList(
             [self._item(setting) for setting in SETTINGS],
-            list_rows(ui, around=AROUND_A_LIST + _DESCRIPTION),
+            lambda: list_rows(ui, around=AROUND_A_LIST + _DESCRIPTION),
             ui.theme.settings,
             on_change=self._change,
             on_cancel=lambda: done(None),

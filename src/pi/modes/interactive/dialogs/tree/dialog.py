@@ -10,7 +10,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.runtime.results import Navigated
 from pi.modes.interactive.dialogs.panel import Panel, hints
-from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
+from pi.modes.interactive.dialogs.questions import WRITING, Option, choose, edit_text
 from pi.modes.interactive.dialogs.tree.nodes import read_tree
 from pi.modes.interactive.dialogs.tree.selector import TreeSelector
 from pi.modes.interactive.dialogs.tree.view import TreeView
@@ -83,12 +83,17 @@ async def pick_entry(ui: Ui, selected: str | None = None) -> str | None:
                 view,
                 ui.theme,
                 ui.keymap,
-                rows=max(LEAST_ROWS, ui.rows // 2),
+                rows=lambda: max(LEAST_ROWS, ui.rows // 2),
                 on_pick=done,
                 on_cancel=lambda: done(None),
                 on_label=start_keeping,
             )
-            return Panel(ui.theme, "Session Tree", inside, hints=lambda: hints(ui, *_KEYS))
+            return Panel(
+                ui.theme,
+                "Session Tree",
+                inside,
+                hints=lambda: hints(ui, *(WRITING if inside.is_labelling else _KEYS)),
+            )
 
         return await ui.show(build)
 

@@ -43,7 +43,7 @@ class TreeSelector:
         theme: Theme,
         keymap: Keymap,
         *,
-        rows: int,
+        rows: Callable[[], int],
         on_pick: Callable[[str], None],
         on_cancel: Callable[[], None],
         on_label: Callable[[str, str], None],
@@ -59,6 +59,11 @@ class TreeSelector:
         self._label: Input | None = None
         """The field in which a label is being written."""
         self.focused = False
+
+    @property
+    def is_labelling(self) -> bool:
+        """Whether a label is being written."""
+        return self._label is not None
 
     def handle_input(self, data: str) -> None:
         """Move, filter, search, fold, label, choose or close."""
@@ -79,8 +84,9 @@ class TreeSelector:
         rows = [f" Search: {one_line(view.query)}"] if view.query else []
         if not view.rows:
             rows.append(self._theme.paint("muted")("   No entries"))
-        first = max(0, min(view.index - self._rows // 2, len(view.rows) - self._rows))
-        for index, row in enumerate(view.rows[first : first + self._rows], first):
+        most = self._rows()
+        first = max(0, min(view.index - most // 2, len(view.rows) - most))
+        for index, row in enumerate(view.rows[first : first + most], first):
             arrow = self._theme.paint("accent")("›") if index == view.index else " "
             drawn = draw_row(
                 view,
@@ -107,9 +113,9 @@ class TreeSelector:
         elif "tui.select.down" in actions:
             view.move(1)
         elif "tui.select.pageUp" in actions or matches_key(data, "left"):
-            view.jump(-self._rows)
+            view.jump(-self._rows())
         elif "tui.select.pageDown" in actions or matches_key(data, "right"):
-            view.jump(self._rows)
+            view.jump(self._rows())
         else:
             return False
         return True

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pi.modes.interactive.composer.references import ReferenceProvider
+from pi.tui.completion.provider import Completed
+
+
+async def known(typed: str) -> Sequence[str]:
+    return ["rule://style", "rule://two words"] if typed.startswith("rule://") else ()
+
+
+@pytest.mark.parametrize(
+    ("line", "values", "prefix"),
+    [
+        ("see rule://", ("rule://style", '"rule://two words"'), "rule://"),
+        ("see @rule://st", ("@rule://style",), "@rule://st"),
+    ],
+)
+async def test_a_reference_is_completed_with_or_without_an_at_sign(
+    line: str, values: tuple[str, ...], prefix: str
+) -> None:
+    provider = ReferenceProvider(known)
+    found = await provider.get_suggestions([line], 0, len(line), force=True)
+
+    assert found is not None
+    assert (tuple(item.value for item in found.items), found.prefix) == (values, prefix)
+    assert provider.apply_completion([line], 0, len(line), found.items[0], prefix) == Completed(
+        lines=(f"see {values[0]}",), row=0, col=len(f"see {values[0]}")
+    )
+
+
+@pytest.mark.parametrize("line", ["", "see", "see @src/a", "see http://x"])
+async def test_anything_else_is_left_to_others(line: str) -> None:
+    provider = ReferenceProvider(known)
+
+    assert await provider.get_suggestions([line], 0, len(line), force=True) is None
+    assert provider.should_trigger_file_completion([line], 0, len(line))
+    assert provider.trigger_characters == ""
