@@ -137,6 +137,9 @@ from pi.coding.extension_host.answers import (
 from pi.coding.extension_host.api import (
     ExtensionAPI,
 )
+from pi.coding.extension_host.artifacts import (
+    OutputSink,
+)
 from pi.coding.extension_host.context import (
     CommandContext,
     ExtensionContext,
@@ -393,6 +396,7 @@ __all__ = [
     "OAuthConfig",
     "OAuthCredential",
     "Option",
+    "OutputSink",
     "Partial",
     "PiError",
     "Policy",

@@ -101,3 +101,13 @@ def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -
             assert (bob.leaves(), ada.leaves()) == (0, 0)
     files = list((cli.agent_dir / "sessions").rglob("*.jsonl"))
     assert len(files) == 2
+
+
+def test_everything_that_was_loaded_is_told_in_full_to_who_wants_it(tmp_path: Path) -> None:
+    with person(known(tmp_path), "--verbose", columns=40) as ada:
+        ada.sees(f"pi {__version__}")
+        ada.sees("no model: /login")
+        words = ada.screen.replace("\n ", "")
+        assert str(tmp_path / "work") in words
+        assert ".jsonl" in words
+        assert ada.leaves() == 0

@@ -86,6 +86,29 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in told
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere the directory cannot be removed")
+def test_a_directory_that_is_gone_is_told(tmp_path: Path) -> None:
+    place = tmp_path / "gone"
+    place.mkdir()
+    leave = f'rmdir "{place}" && exec "{sys.executable}" -m pi "$@"'
+
+    finished = subprocess.run(
+        ["sh", "-c", leave, "sh", "-p", "hi"],
+        cwd=place,
+        env={"HOME": str(tmp_path), "PATH": os.defpath},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stdout, finished.stderr) == (
+        1,
+        "",
+        "Error: The current directory does not exist any more.\nGo to another one first.\n",
+    )
+
+
 def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
     plain = Program.below(tmp_path).run("--mode", "x")
     debug = Program(tmp_path / "home", tmp_path, {"PI_DEBUG": "1"}).run("--mode", "x")

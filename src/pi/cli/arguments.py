@@ -16,7 +16,7 @@ ALONE = {
 }
 """Options, and those that they cannot be combined with."""
 
-_OPTION = r"--?[A-Za-z][\w-]*(=\S*)?|--"
+_OPTION = r"--?[A-Za-z][\w-]*(=\S*)?"
 """What is meant as an option; front matter, a list of points or a negative number is a prompt."""
 
 
@@ -140,12 +140,14 @@ class _Parser:
         word = self._words.pop(0)
         if self._attach and word.startswith("@") and len(word) > 1:
             self._files.append(word[1:])  # also behind --, as the original does it
-        elif self._only_messages or not re.fullmatch(_OPTION, word):
+        elif self._only_messages or not word.startswith("-"):
             self._messages.append(word)
-        elif word == "--":
-            self._only_messages = True
         elif (flag := self._flags.get(word)) is not None:
             self._take(flag, word)
+        elif word == "--":
+            self._only_messages = True
+        elif not re.fullmatch(_OPTION, word):
+            self._messages.append(word)
         elif not self._is_of_extension(word):
             raise self._unknown(word)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +13,8 @@ from pi.cli.arguments import Arguments, parse_arguments, parse_words
 from pi.cli.commands import Command, find_command
 from pi.modes.phases import phase, ready
 
-_NAME = r"[a-z][a-z0-9-]*"
-"""What a command can be called."""
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+"""The characters of what a command can be called; the first is a letter."""
 
 
 def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -38,7 +37,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """What the words of a session say; the first of them may be a command of an extension."""
-    if words and re.fullmatch(_NAME, words[0]):
+    if words and words[0][:1].isalpha() and _NAME.issuperset(words[0]):
         from pi.cli.extension_words import with_subcommand
 
         if (arguments := with_subcommand(words, environ, Path.cwd())) is not None:

@@ -70,6 +70,8 @@ def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
 
 def _told(problem: Exception, environ: Mapping[str, str]) -> str:
     """What a person reads: what happened, and what to do next on a line of its own."""
+    if isinstance(problem, FileNotFoundError) and _is_nowhere():
+        return "Error: The current directory does not exist any more.\nGo to another one first.\n"
     message = getattr(problem, "message", None)
     if message is None:
         what = repr(problem)
@@ -78,6 +80,14 @@ def _told(problem: Exception, environ: Mapping[str, str]) -> str:
         return f"Error: {what}\n{_kept(problem, environ)}PI_DEBUG=1 shows where it comes from.\n"
     hint = getattr(problem, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - most command lines need no paths
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _kept(problem: Exception, environ: Mapping[str, str]) -> str:

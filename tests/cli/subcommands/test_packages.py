@@ -2,13 +2,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pi.cli.main import main
-from tests.coding.packages.making import FakeNpm, Repository, make_package, make_wheel
+from tests.cli.program import PATIENCE, Program
+from tests.coding.packages.making import (
+    FakeNpm,
+    Repository,
+    make_package,
+    make_wheel,
+    snapshot,
+)
 
 Captured = pytest.CaptureFixture[str]
 Say = Callable[..., tuple[int, str, str]]
@@ -284,3 +292,24 @@ def test_broken_settings_are_warned_of_and_left(pi: Say, agent: Path, tmp_path: 
     assert code == 1
     assert err.startswith("Warning: Invalid settings file ")
     assert (agent / "settings.json").read_text() == "{oops"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names are of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -2)])
+def test_a_signal_ends_an_installation_and_leaves_what_was_there(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    npm, cli = FakeNpm(tmp_path / "npm"), Program.below(tmp_path)
+    npm.publish("tips", "1.0.0")
+    cli.write("settings.json", json.dumps({"npmCommand": [str(npm.program)]}))
+    before = snapshot(cli.agent_dir)
+    hangs = npm.hang("install")
+
+    with cli.start("install", "npm:tips") as program:
+        hangs.read_text()
+        program.send_signal(number)
+        said = program.communicate(timeout=PATIENCE)
+
+    assert (program.returncode, said) == (code, (b"Installing npm:tips...\n", b""))
+    assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}

@@ -46,6 +46,23 @@ def test_the_sessions_of_this_folder_are_listed_latest_first(
     ]
 
 
+def test_of_sessions_with_the_same_id_that_of_this_folder_is_meant(
+    environ: dict[str, str], capsys: Captured
+) -> None:
+    agent_dir = Path(environ["HOME"]) / ".pi" / "agent"
+    keep(shelf(agent_dir, "/elsewhere", at=5), "a namesake", id="b-3")
+    first = keep(shelf(agent_dir, "/elsewhere", at=6), "there", id="d-5")
+    second = keep(shelf(agent_dir, "/another", at=7), "and there", id="d-5")
+
+    assert out(capsys, environ, "rename", "b-3", "mine") == ["b-3 is now called mine"]
+    assert out(capsys, environ)[0].endswith("  mine")
+    assert err(capsys, environ, "delete", "d-5") == (
+        f"Error: 2 sessions begin with 'd-5'.\nSay more of it: {second}, {first}\n"
+    )
+    assert out(capsys, environ, "delete", str(first)) == ["Put into the trash: there"]
+    assert (first.exists(), second.exists()) == (False, True)
+
+
 def test_those_of_all_folders_come_with_their_folder(
     environ: dict[str, str], capsys: Captured
 ) -> None:

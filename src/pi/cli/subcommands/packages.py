@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,18 +12,11 @@ import pi
 from pi import __version__
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, BadArguments
+from pi.cli.package_desk import PackageDesk, warn
+from pi.cli.signals import Signalled, until_signal
 from pi.cli.standard_streams import complain
-from pi.coding.bus import Bus
-from pi.coding.packages.discovery import (
-    Configured,
-    Layer,
-    Package,
-    configured_packages,
-    find_packages,
-    layers_of,
-    open_package,
-)
-from pi.coding.packages.entries import KINDS, Entry, Kind
+from pi.coding.packages.discovery import Configured, Package, open_package
+from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
 from pi.coding.packages.filters import matches
 from pi.coding.packages.overview import (
@@ -32,18 +26,11 @@ from pi.coding.packages.overview import (
     source_name,
     update_line,
 )
-from pi.coding.packages.programs import Programs
 from pi.coding.packages.self_update import update_command
-from pi.coding.packages.source import LocalSource, parse_source, without_password
-from pi.coding.packages.store import PackageStore
-from pi.coding.packages.stores import Stores
+from pi.coding.packages.source import without_password
 from pi.coding.resources.source import Scope
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
-from pi.coding.settings.file import SettingsFile
-from pi.coding.settings.settings import Settings
-from pi.coding.trust.store import TrustStore
-from pi.coding.trust.trust import decide_trust
 
 ITSELF = ("self", "pi")
 
@@ -52,14 +39,18 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
     host = Host.of(environ, report=complain)
     try:
-        return asyncio.run(_run(arguments, host, Path.cwd()))
+        return asyncio.run(until_signal(_run(arguments, host, Path.cwd())))
     except NoMatchingPackage as problem:
         complain(problem.message)
         return 1
+    except Signalled as ended:
+        if ended.number == signal.SIGINT:
+            raise KeyboardInterrupt from None
+        return 128 + ended.number
 
 
 async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
-    desk = await _Desk.open(host, cwd, approve=_approve(arguments))
+    desk = await PackageDesk.open(host, cwd, approve=_approve(arguments))
     match arguments.command:
         case "install":
             await _install(desk, arguments)
@@ -80,89 +71,25 @@ def _approve(arguments: Arguments) -> bool | None:
     return False if arguments.switch("no_approve") else None
 
 
-class _Desk:
-    """The settings of a person and, if it is trusted, of a project, with their packages."""
-
-    def __init__(self, host: Host, cwd: Path, settings: Settings, *, trusted: bool) -> None:
-        self.host, self.cwd, self.trusted = host, cwd, trusted
-        self._settings = settings
-
-    @classmethod
-    async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> _Desk:
-        """Decide about trust, then read what trust allows."""
-        settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        desk = cls(host, cwd, settings, trusted=False)
-        desk.trusted = await desk.decide(approve=approve)
-        if desk.trusted:
-            settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
-        for warning in settings.warnings:
-            complain(f"Warning: {warning}")
-        return desk
-
-    async def decide(self, *, approve: bool | None) -> bool:
-        """Whether the project, with what is in it now, is trusted."""
-        trust = await decide_trust(
-            self.cwd,
-            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
-            home=self.host.home,
-            bus=Bus(),
-            flag=approve,
-            default=self._settings.values.default_project_trust,
-        )
-        return trust.trusted
-
-    def store(self, scope: Scope) -> PackageStore:
-        """Where packages of a scope are installed."""
-        host = self.host
-        programs = Programs(
-            environ=host.environ,
-            npm_command=self._settings.values.npm_command,
-            offline=host.offline,
-        )
-        stores = Stores(agent_dir=host.agent_dir, cwd=self.cwd, programs=programs, clock=host.clock)
-        return stores.store(scope)
-
-    def configured(self) -> list[Configured]:
-        """Every package that counts."""
-        layers = layers_of(self._settings, self.host.agent_dir, self.cwd)
-        return configured_packages(layers, _warn)
-
-    def find(self, text: str) -> Configured:
-        """The package that is meant by a source; ``NoMatchingPackage`` if there is none."""
-        identity = parse_source(text, self.cwd).identity
-        for each in self.configured():
-            if each.entry.source == text or each.source.identity == identity:
-                return each
-        raise NoMatchingPackage(without_password(text))
-
-
 # Installing and removing --------------------------------------------------------------------------
 
 
-async def _install(desk: _Desk, arguments: Arguments) -> None:
+async def _install(desk: PackageDesk, arguments: Arguments) -> None:
     text = _only_source(arguments)
     scope = _scope(arguments)
     _say([f"Installing {without_password(text)}..."])
-    store = desk.store(scope)
-    await store.install(text, desk.cwd)
+    await desk.store(scope).install(text, desk.cwd)
     _say([f"Installed {without_password(text)}"])
-    if _offers_nothing(text, store, desk.cwd):
-        _warn("it has no extensions, skills, prompts or themes where pi looks for them")
+    if not desk.offers_anything(text, scope):
+        warn("it has no extensions, skills, prompts or themes where pi looks for them")
     # Asked again: what was written just now may be the first thing here that needs trust.
     if scope == "project" and not await desk.decide(approve=_approve(arguments)):
         complain("The project is not trusted: its packages are used once it is, or with --approve.")
 
 
-def _offers_nothing(text: str, store: PackageStore, cwd: Path) -> bool:
-    source = parse_source(text, cwd)
-    entry = Entry(source=str(source.path) if isinstance(source, LocalSource) else text)
-    found = find_packages([Layer(shelf=store.shelf, entries=(entry,))])
-    return not any(package.offered for package in found.packages)
-
-
-async def _remove(desk: _Desk, arguments: Arguments) -> None:
+async def _remove(desk: PackageDesk, arguments: Arguments) -> None:
     text = _only_source(arguments)
-    await desk.store(_scope(arguments)).remove(text, desk.cwd, _warn)
+    await desk.store(_scope(arguments)).remove(text, desk.cwd, warn)
     _say([f"Removed {without_password(text)}"])
 
 
@@ -182,7 +109,7 @@ def _scope(arguments: Arguments) -> Scope:
 # Updating -----------------------------------------------------------------------------------------
 
 
-async def _update(desk: _Desk, arguments: Arguments) -> int:
+async def _update(desk: PackageDesk, arguments: Arguments) -> int:
     everything = arguments.switch("all")
     named = arguments.text("extension") or next(iter(arguments.messages), "")
     packages = everything or arguments.switch("extensions")
@@ -210,7 +137,7 @@ def _how_to_update() -> list[str]:
     return [f"This is pi {__version__}. To update it, run: {command}"]
 
 
-async def _update_one(desk: _Desk, configured: Configured, *, force: bool) -> bool:
+async def _update_one(desk: PackageDesk, configured: Configured, *, force: bool) -> bool:
     """Whether it went well; a package that fails does not stop the others."""
     try:
         outcome = await desk.store(configured.scope).update(configured, force=force)
@@ -221,7 +148,7 @@ async def _update_one(desk: _Desk, configured: Configured, *, force: bool) -> bo
     return True
 
 
-async def _refresh_models(desk: _Desk) -> bool:
+async def _refresh_models(desk: PackageDesk) -> bool:
     if desk.host.offline:
         complain("Error: pi is offline, so nobody was asked for models.")
         return False
@@ -230,7 +157,7 @@ async def _refresh_models(desk: _Desk) -> bool:
         problems = await registry.models.refresh()
         for provider, problem in problems.items():
             if registry.has_auth(provider):
-                _warn(f"{provider}: {problem.message}")
+                warn(f"{provider}: {problem.message}")
         _say([f"{len(registry.get_available())} models can be asked; `pi models` lists them."])
     finally:
         await registry.models.close()
@@ -240,11 +167,11 @@ async def _refresh_models(desk: _Desk) -> bool:
 # Choosing -----------------------------------------------------------------------------------------
 
 
-async def _configure(desk: _Desk, arguments: Arguments) -> None:
+async def _configure(desk: PackageDesk, arguments: Arguments) -> None:
     match arguments.messages:
         case ():
             there = [each for each in desk.configured() if each.installed]
-            packages = [open_package(each, _warn) for each in there]
+            packages = [open_package(each, warn) for each in there]
             if not packages:
                 _say(["No packages installed."])
             elif sys.stdin.isatty() and sys.stdout.isatty():
@@ -252,7 +179,7 @@ async def _configure(desk: _Desk, arguments: Arguments) -> None:
             else:
                 _say(config_lines(packages))
         case ("on" | "off" as wish, text, *names) if names:
-            package = open_package(desk.find(text), _warn)
+            package = open_package(desk.find(text), warn)
             for name in names:
                 await _switch(desk, arguments, package, name, on=wish == "on")
         case _:
@@ -262,9 +189,11 @@ async def _configure(desk: _Desk, arguments: Arguments) -> None:
             )
 
 
-async def _choose_on_screen(desk: _Desk, arguments: Arguments, packages: list[Package]) -> None:
+async def _choose_on_screen(
+    desk: PackageDesk, arguments: Arguments, packages: list[Package]
+) -> None:
     from pi.modes.interactive.resource_choice import Resource, choose_resources
-    from pi.tui.process_terminal import ProcessTerminal  # POSIX
+    from pi.tui.process_terminal import own_terminal
 
     offered = [(package, kind, path) for package in packages for kind, path in _offered(package)]
 
@@ -280,14 +209,14 @@ async def _choose_on_screen(desk: _Desk, arguments: Arguments, packages: list[Pa
     await choose_resources(
         [row(*each) for each in offered],
         switch,
-        ProcessTerminal(env=desk.host.environ),
+        own_terminal(desk.host.environ, platform=sys.platform),
         environ=desk.host.environ,
         agent_dir=desk.host.agent_dir,
     )
 
 
 async def _switch(
-    desk: _Desk, arguments: Arguments, package: Package, name: str, *, on: bool
+    desk: PackageDesk, arguments: Arguments, package: Package, name: str, *, on: bool
 ) -> None:
     meant = [(kind, path) for kind, path in _offered(package) if matches(name, path)]
     if not meant:
@@ -298,7 +227,7 @@ async def _switch(
 
 
 async def _toggle(
-    desk: _Desk, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
+    desk: PackageDesk, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
 ) -> None:
     scope = "project" if arguments.switch("local") else package.configured.scope
     if scope == "project" and not desk.trusted:
@@ -316,7 +245,3 @@ def _offered(package: Package) -> list[tuple[Kind, str]]:
 def _say(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
     sys.stdout.flush()  # the next step may take a while
-
-
-def _warn(text: str) -> None:
-    complain(f"Warning: {text}")

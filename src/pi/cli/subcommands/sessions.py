@@ -18,7 +18,7 @@ from pi.cli.configured import session_dir_here
 from pi.cli.exporting import write_export
 from pi.cli.standard_streams import complain
 from pi.coding.runtime.host import Host
-from pi.coding.session.catalog import ListedSession, SessionCatalog
+from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.moving import move_session
 from pi.coding.session.naming import clean_name, session_directory
@@ -56,16 +56,18 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:
         case ("rename", id, *words) if words:
-            _rename(_only(id, catalog), " ".join(words), host)
+            _rename(_only(id, catalog, cwd), " ".join(words), host)
         case ("move", id, folder):
-            _move(_only(id, catalog), (cwd / Path(folder).expanduser()).resolve(), host, custom)
+            _move(
+                _only(id, catalog, cwd), (cwd / Path(folder).expanduser()).resolve(), host, custom
+            )
         case ("delete", id):
-            session = _only(id, catalog)
+            session = _only(id, catalog, cwd)
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
             sys.stdout.write(f"Put into the trash: {_title(session)}\n")
         case ("export", id, *rest) if len(rest) <= 1:
             target = Path(rest[0]).expanduser() if rest else None
-            write_export(_only(id, catalog).path, target, host)
+            write_export(_only(id, catalog, cwd).path, target, host)
         case ("rename" | "move" | "delete" | "export" as action, *_):
             raise BadArguments(
                 f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
@@ -98,17 +100,25 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
         sys.stdout.write(f"No sessions{matching} {where}\n")
 
 
-def _only(id: str, catalog: SessionCatalog) -> ListedSession:
-    """The one session that is meant; to change the wrong one would be worse than to ask again."""
+def _only(wanted: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
+    """The one session that an id, the beginning of one, or a path means.
+
+    To change the wrong one would be worse than to ask again; only of sessions with the same id,
+    which projects may have, that of this folder is meant.
+    """
     everywhere = catalog.everywhere()
-    found = [session for session in everywhere if session.facts.id == id] or [
-        session for session in everywhere if session.facts.id.startswith(id)
-    ]
+    path = cwd / Path(wanted).expanduser()
+    exact = [each for each in everywhere if each.facts.id == wanted or each.path == path]
+    here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]
+    found = here or exact or [each for each in everywhere if each.facts.id.startswith(wanted)]
     if not found:
-        raise NoMatchingSession(id)
+        raise NoMatchingSession(wanted)
     if len(found) > 1:
-        ids = ", ".join(session.facts.id for session in found[:5])
-        raise PiError(f"{len(found)} sessions begin with '{id}'.", hint=f"Say more of it: {ids}")
+        names = [str(each.path) if exact else each.facts.id for each in found[:5]]
+        raise PiError(
+            f"{len(found)} sessions begin with '{wanted}'.",
+            hint=f"Say more of it: {', '.join(names)}",
+        )
     return found[0]
 
 
