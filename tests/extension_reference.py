@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
+from pi.coding.extension_host.artifacts import ExtensionArtifacts
 from pi.coding.extension_host.event_names import ALIASES, EVENTS
 from pi.coding.extension_host.extension_auth import ExtensionAuth
 from pi.coding.extension_host.extension_models import ExtensionModels
@@ -42,6 +43,7 @@ PARTS: dict[str, type] = {
     "ctx.resources": ExtensionResources,
     "ctx.session_manager": SessionReader,
     "ctx.model_registry": ExtensionModelRegistry,
+    "ctx.artifacts": ExtensionArtifacts,
 }
 """What else an extension is given, by where it is found."""
 REST = """\
