@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
@@ -70,7 +71,7 @@ class Accounts:
                 environ=environ,
                 http=services.http,
                 clock=self._core.host.clock,
-                clients=values.oauth_clients,
+                clients=with_named_hosts(values.oauth_clients, environ),
             )
         finally:
             await services.close()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, create_models
 from pi.ai.messages import Context
@@ -164,7 +165,7 @@ def discover_models(
         folder=host.agent_dir,
         custom=own_models(host),
         network=Network(proxy=values.http_proxy),
-        clients=values.oauth_clients,
+        clients=with_named_hosts(values.oauth_clients, host.environ),
         report=host.report,
     )
     return ModelRegistry(models, offline=host.offline)
