@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+import pytest
+
+from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.errors import ProviderUnavailable
 from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
@@ -62,3 +66,20 @@ async def test_progress_is_shown_where_it_is_wanted(tmp_path: Path) -> None:
         await theatre.sees("Done.")
         await theatre.until(lambda: "\x1b]9;4;0;0\x07" in theatre.terminal.output)
         assert "\x1b]9;4;3;0\x07" in theatre.terminal.output
+
+
+@pytest.mark.trap(237)
+async def test_escape_stops_a_compaction_that_waits_before_it_asks_again(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("a"), says("b"), ProviderUnavailable("overloaded"))
+    async with theatre.playing():
+        assert theatre.session is not None
+        theatre.session.settings.override({"compaction.keepRecentTokens": 1})
+        for words in ("one", "two"):
+            theatre.send(words)
+            await theatre.rests()
+        compaction = asyncio.ensure_future(theatre.session.compaction.compact())
+        await theatre.sees("Compacting · Retrying in 2s (attempt 1/3)")
+        theatre.type("\x1b")
+        with pytest.raises(CompactionFailed, match="cancelled"):
+            await compaction
+        await theatre.loses("Compacting")

@@ -31,6 +31,18 @@ def test_what_can_fill_gets_the_rest_of_the_height() -> None:
     assert stack.render_in(10, 5) == ["head", "0/3", "1/3", "2/3", "foot"]
 
 
+def test_what_can_fill_does_so_beside_others() -> None:
+    stack = VStack(Rows("head"), HStack(Filling(), Rows("ab", "cd"), gap=1, align="end"))
+
+    assert stack.render_in(6, 5) == ["head", "0/4", "1/4", "2/4 ab", "3/4 cd"]
+
+
+def test_a_stack_without_anything_that_fills_takes_what_it_needs() -> None:
+    stack = VStack(VStack(Rows("a")), HStack(Rows("b"), Rows("c")), Filling())
+
+    assert stack.render_in(6, 4) == ["a", "bc", "0/2", "1/2"]
+
+
 def test_hidden_children_take_no_part() -> None:
     stack = VStack()
     stack.add_child(Rows("a"), Flex(visible=lambda: False))

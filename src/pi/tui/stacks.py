@@ -32,7 +32,7 @@ class _Stack:
         self.align: Align = align
         self.boxes: list[Box] = []
         """Where the visible children were drawn last."""
-        self._entries: list[tuple[Component, Flex]] = []
+        self._entries: list[tuple[Component, Flex | None]] = []
         for child in children:
             self.add_child(child)
 
@@ -42,9 +42,11 @@ class _Stack:
         return tuple(child for child, _ in self._entries)
 
     def add_child(self, child: Component, flex: Flex | None = None) -> None:
-        """Put a child at the end. A scroll view fills what is left unless told otherwise."""
-        default = Flex(grow=1, basis=0) if isinstance(child, Fitting) else Flex()
-        self._entries.append((child, flex or default))
+        """Put a child at the end.
+
+        Unless told otherwise, a scroll view and a stack with one in it fill what is left.
+        """
+        self._entries.append((child, flex))
 
     def remove_child(self, child: Component) -> None:
         """Take a child out; nothing happens if it is not here."""
@@ -64,7 +66,8 @@ class _Stack:
             child.invalidate()
 
     def _visible(self) -> list[tuple[Component, Flex]]:
-        return [(child, flex) for child, flex in self._entries if flex.is_visible]
+        entries = [(child, flex or _usual(child)) for child, flex in self._entries]
+        return [(child, flex) for child, flex in entries if flex.is_visible]
 
 
 class VStack(_Stack):
@@ -107,6 +110,13 @@ class HStack(_Stack):
 
     def render(self, width: int) -> list[str]:
         """As many rows as the highest child needs."""
+        return self._beside(width, None)
+
+    def render_in(self, width: int, height: int) -> list[str]:
+        """Exactly ``height`` rows, which every child may fill."""
+        return self._beside(width, height)
+
+    def _beside(self, width: int, height: int | None) -> list[str]:
         entries = self._visible()
         natural = [
             0 if flex.basis is not None else max(map(visible_width, child.render(width)), default=0)
@@ -115,10 +125,11 @@ class HStack(_Stack):
         room = max(0, width - self.gap * max(0, len(entries) - 1))
         widths = share(room, [flex for _, flex in entries], natural)
         columns = [
-            child.render(size) if size else []
+            _column(child, size, height) if size else []
             for (child, _), size in zip(entries, widths, strict=True)
         ]
-        height = max(map(len, columns), default=0)
+        if height is None:
+            height = max(map(len, columns), default=0)
         rows = [""] * height
         self.boxes = []
         column = 0
@@ -131,6 +142,24 @@ class HStack(_Stack):
                 rows[number] = pad_to_width(rows[number], column) + _closed(line, size)
             column += size + self.gap
         return [slice_columns(row, 0, width) if visible_width(row) > width else row for row in rows]
+
+
+def _usual(child: Component) -> Flex:
+    return Flex(grow=1, basis=0) if _fills(child) else Flex()
+
+
+def _fills(child: object) -> bool:
+    """Whether a component can do with any height."""
+    if isinstance(child, _Stack):
+        return any(map(_fills, child.children))
+    return isinstance(child, Fitting)
+
+
+def _column(child: Component, width: int, height: int | None) -> list[str]:
+    """The rows of a child that has others beside it."""
+    if height is None:
+        return child.render(width)
+    return _lines(child, width, height) if _fills(child) else child.render(width)[:height]
 
 
 def _lines(child: Component, width: int, height: int | None) -> list[str]:

@@ -71,6 +71,28 @@ def test_a_bar_shows_where_the_part_is() -> None:
     assert ScrollView(Rows("a"), scrollbar="always").render_in(4, 1) == ["a  █"]
 
 
+class Wrapped(Rows):
+    """Remembers at which widths it was drawn."""
+
+    def __init__(self, *rows: str) -> None:
+        super().__init__(*rows)
+        self.widths: list[int] = []
+
+    def render(self, width: int) -> list[str]:
+        self.widths.append(width)
+        return super().render(width)
+
+
+def test_a_long_child_is_drawn_once_for_every_frame() -> None:
+    child = Wrapped(*numbered(3))
+    scroll = ScrollView(child)
+    for rows in (3, 20, 20, 20, 3, 3):
+        child.rows = numbered(rows)
+        scroll.render_in(10, 5)
+
+    assert child.widths == [10, 10, 9, 9, 9, 9, 10, 10]
+
+
 def test_the_wheel_scrolls_and_at_the_edge_goes_on_to_others() -> None:
     scroll = view()
     scroll.render_in(10, 5)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.input.keymap import Conflict, Keymap
+from pi.tui.input.keys import matches_key
 
 CTRL_K, CTRL_P, CTRL_X = "\x0b", "\x10", "\x18"
 
@@ -103,3 +104,14 @@ def test_a_key_is_bound_in_the_places_where_its_actions_listen() -> None:
     assert keymap.bound("ctrl+s", "prompt") == ()
     assert "app.models.save" in keymap.bound("ctrl+s", "models")
     assert keymap.bound("f5", "prompt") == ()
+
+
+@pytest.mark.parametrize("data", ["\x1b[127;2u", "\x1b[27;2;127~"])
+def test_shift_that_is_still_held_does_not_keep_backspace_from_deleting(data: str) -> None:
+    assert Keymap().actions(data) == Keymap().actions("\x7f")
+    assert Keymap({"app.exit": ("shift+backspace",)}).actions(data) == ("app.exit",)
+    assert not matches_key(data, "backspace")
+
+
+def test_shift_that_is_still_held_does_not_keep_delete_from_deleting() -> None:
+    assert Keymap().actions("\x1b[3;2~") == Keymap().actions("\x1b[3~")

@@ -47,6 +47,7 @@ class ScrollView:
         self._on_select = on_select
         self._rows: list[str] = []
         self._width = self._height = 0
+        self._shows_bar = scrollbar == "always"
         self._offset = 0
         self._at_end = follow == "end"
         self._pressed = (0, 0)
@@ -84,20 +85,29 @@ class ScrollView:
 
     def render_in(self, width: int, height: int) -> list[str]:
         """The visible part, exactly ``height`` rows."""
-        shows_bar = self._scrollbar == "always"
-        rows = self.child.render(max(1, width - 1) if shows_bar else width)
-        if self._scrollbar == "auto" and len(rows) > height and width > 1:
-            shows_bar = True
-            rows = self.child.render(width - 1)
-        if self._width != width - shows_bar:  # the text is broken elsewhere
-            self._width = width - shows_bar
+        rows = self._drawn(width, height)
+        room = width - self._shows_bar
+        if self._width != room:  # the text is broken elsewhere
+            self._width = room
             self._selection = self._match = None
         self._rows, self._height = rows, height
         self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
         shown = self._visible_rows()
         visible = [kitty.clipped(self._decorated(number), shown.stop - number) for number in shown]
         visible += [""] * (height - len(visible))
-        return self._with_bar(visible, width) if shows_bar else visible
+        return self._with_bar(visible, width) if self._shows_bar else visible
+
+    def _drawn(self, width: int, height: int) -> list[str]:
+        """The rows of the child, beside the bar if there is one.
+
+        They are drawn as the time before, and once more only if the bar comes or goes: a child
+        remembers how it looks at one width.
+        """
+        rows = self.child.render(max(width - self._shows_bar, 1))
+        if self._scrollbar == "auto" and self._shows_bar != (len(rows) > height and width > 1):
+            self._shows_bar = not self._shows_bar
+            rows = self.child.render(max(width - self._shows_bar, 1))
+        return rows
 
     def boxes_at(self, row: int) -> list[Box]:
         """The child, most of which may be above or below what is shown."""

@@ -12,6 +12,10 @@ Bindings = Mapping[str, tuple[str, ...]]
 """Keys by action, as the user wants them; an empty tuple unbinds."""
 
 
+_SLIPS = {"shift+backspace": "backspace", "shift+delete": "delete"}
+"""What is meant by who still holds Shift from the letter before, unless it is bound by itself."""
+
+
 class Conflict(Record):
     """One key that the user gave to several actions that listen at the same time."""
 
@@ -63,7 +67,8 @@ class Keymap:
 
     def actions(self, data: str) -> tuple[str, ...]:
         """The actions that a key sequence may start; which of them depends on who listens."""
-        for name in key_names(data):
+        names = key_names(data)
+        for name in (*names, *(_SLIPS[name] for name in names if name in _SLIPS)):
             if found := self._by_key.get(name):
                 return found
         return ()

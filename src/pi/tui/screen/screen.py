@@ -30,6 +30,7 @@ from pi.tui.screen.rows import (
 )
 from pi.tui.screen.seam import NEAR, find_seam
 from pi.tui.screen.tape import Tape, find_end_of_history
+from pi.tui.screen.window import Window, disturbed, found_at
 
 BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
@@ -75,21 +76,6 @@ class _Unplaced(Record, kw_only=False):
     place: Place
 
 
-class _Window:
-    """What stands on the terminal: at first a line with nothing on it, where the cursor is."""
-
-    def __init__(self, rows: int = 1) -> None:
-        self.rows = [""] * rows
-        self.cursor = Caret(rows - 1, 0)
-        self.way = ""
-        """What brings the cursor where it is said to be, if that is not known."""
-        self.cursor_is_shown = False
-        self.is_covered = False
-        """Whether an overlay lies over the rows."""
-        self.is_trusted = False
-        """Whether the terminal is known to be as we left it, from the first row on."""
-
-
 class Screen:
     """The window on the terminal and the history above it.
 
@@ -114,7 +100,7 @@ class Screen:
         self._settled = 0
         """Rows of history that were final; a resize in a pane moves others there, too."""
         self._frame = Frame((), 0)
-        self._window = _Window()
+        self._window = Window()
         self._checkpoints = Checkpoints()
         self._unplaced: _Unplaced | None = None
 
@@ -203,7 +189,7 @@ class Screen:
             self._count_as_history(first + row)
         else:
             self._unplaced = _Unplaced(near, found.place)
-        self._window = _found_at(found.top, height=height)
+        self._window = found_at(min(found.top, height - 1), height=height)
         return True
 
     def _reckon(self, width: int, height: int) -> None:
@@ -226,9 +212,9 @@ class Screen:
         if self._take_pushed(pushed) == after.pushed:
             rest = 0  # it stays where it is and follows the beginning of its row
         if good is not None and len(window.rows) == self._height:
-            self._window = _disturbed(window, before=self._height, height=height)
+            self._window = disturbed(window, before=self._height, height=height)
         else:
-            self._window = _Window(rest + after.cursor_row + 1)
+            self._window = Window(rest + after.cursor_row + 1)
 
     def leave(self, *, erased: bool = False) -> str:
         """Bytes that put the cursor below the window, which then belongs to the terminal.
@@ -243,7 +229,7 @@ class Screen:
             pen.move(len(self._window.rows) - 1)
             if self._window.rows != [""]:
                 pen.put("\r\n")
-        self._window = _Window()
+        self._window = Window()
         self._checkpoints.begin()  # others write now, and its answers may be lost
         return pen.text()
 
@@ -385,22 +371,3 @@ class Screen:
             return ""
         text = f"{WRAP_OFF}{text}{WRAP_ON}"
         return f"{BEGIN_SYNC}{text}{END_SYNC}" if self.synchronized else text
-
-
-def _disturbed(window: _Window, *, before: int, height: int) -> _Window:
-    """A window that filled the screen until frames were written that did not fit any more.
-
-    They left the cursor anywhere. Rows that history may have given back are left alone: those by
-    which the screen is higher, and as many as a screen that gets lower and higher gives up at its
-    end, below the cursor.
-    """
-    kept = len(window.rows) - 1 - window.cursor.row + max(0, height - before)
-    return _found_at(min(kept, height - 1), height=height)
-
-
-def _found_at(top: int, *, height: int) -> _Window:
-    """The window from a row of the screen on; the cursor may be anywhere."""
-    window = _Window(height - top)
-    window.cursor = Caret(0, 0)
-    window.way = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
-    return window

@@ -20,6 +20,7 @@ from pi.tui.widgets.markdown.formulas import formula
         (r"\int_0^\infty e^{-x^2}\,dx", "∫₀^∞ e^(-x²) dx"),
         (r"\mathbb{R}^n \to \mathbb{C}", "ℝⁿ → ℂ"),
         (r"\left( \sin\theta \right)", "( sin θ )"),
+        (r"\log_2 n + \lim_{x \to 0} \cos x", "log₂ n + lim_(x → 0) cos x"),
         (r"\hat{y} = \vec{w} \cdot x", "y\u0302 = w\u20d7 · x"),
         (r"\text{if } x \in \{1, 2\}", "if x ∈ {1, 2}"),
         ("a^2\n  + b", "a² + b"),

@@ -132,7 +132,7 @@ class _Reader:
         if name in _SYMBOLS:
             return _SYMBOLS[name] + blank
         if name in _WORDS:
-            is_followed = bool(self._tokens) and re.match(r"[\w\\]", self._tokens[-1])
+            is_followed = bool(self._tokens) and re.match(r"[^\W_]|\\", self._tokens[-1])
             return f"{name} " if blank or is_followed else name
         if name in _UNSEEN:
             return ""

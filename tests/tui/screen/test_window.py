@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pi.tui.screen.rows import Caret
+from pi.tui.screen.window import Window, disturbed, found_at
+
+
+def test_at_first_there_is_one_blank_row_with_the_cursor_on_it() -> None:
+    window = Window()
+
+    assert (window.rows, window.cursor, window.is_trusted) == ([""], Caret(0, 0), False)
+
+
+def test_a_window_that_was_found_is_reached_from_the_top_of_the_screen() -> None:
+    top, below = found_at(0, height=5), found_at(2, height=5)
+
+    assert (len(top.rows), top.cursor, top.way) == (5, Caret(0, 0), "\x1b[5A")
+    assert (len(below.rows), below.cursor, below.way) == (3, Caret(0, 0), "\x1b[5A\x1b[2B")
+
+
+def test_rows_that_history_may_have_given_back_are_left_alone() -> None:
+    window = Window(10)
+    window.cursor = Caret(7, 0)
+
+    assert len(disturbed(window, before=10, height=10).rows) == 8
+    assert len(disturbed(window, before=10, height=13).rows) == 8
+    assert len(disturbed(window, before=10, height=2).rows) == 1
