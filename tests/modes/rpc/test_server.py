@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.events import Input, InputAnswer, UserBash
+from pi.coding.runtime.events import BeforeSwitch, Input, InputAnswer, SwitchDecision, UserBash
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
@@ -73,6 +73,59 @@ async def test_a_command_that_came_with_the_end_of_the_input_is_answered(tmp_pat
 
     assert talk.kinds == ["session_info_changed", "set_session_name", "get_state"]
     assert talk.records[-1]["data"]["sessionName"] == "n"
+    await session.close()
+
+
+async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end_first(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
+    session = await stage.open()
+    other = str(tmp_path / "other.jsonl")
+    async with conversation(session) as talk:
+        talk.send({"type": "prompt", "message": "go"})
+        await until(lambda: "tool_execution_start" in stage.order)
+        talk.send(
+            {"id": 1, "type": "switch_session", "sessionPath": other},
+            {"id": 2, "type": "switch_session", "sessionPath": other},
+            {"id": 3, "type": "new_session"},
+            {"id": 4, "type": "switch_session", "sessionPath": other},
+        )
+
+    answers = [record for record in talk.records if "id" in record]
+    assert [(each["id"], each["success"]) for each in answers] == [
+        (1, True),
+        (2, True),
+        (3, True),
+        (4, True),
+    ]
+    await session.close()
+
+
+async def test_a_question_that_nobody_will_answer_holds_up_no_end(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    asked = asyncio.Event()
+    async with piped() as reader:
+        server = RpcServer(session, reader.output)
+
+        async def may_leave(_: object) -> SwitchDecision:
+            asked.set()
+            first = await server._ui.confirm("Leave?", "now")
+            second = await server._ui.confirm("Really?", "now")
+            return SwitchDecision(cancel=not (first and second))
+
+        stage.bus.on(BeforeSwitch, may_leave)
+        talk = Conversation()
+        running = asyncio.create_task(server.run(talk.chunks()))
+        talk.send({"id": 1, "type": "new_session"})
+        await asyncio.wait_for(asked.wait(), 30)
+        talk.input.put_nowait(b"")
+        await asyncio.wait_for(running, 30)
+        records = await reader.records()
+
+    assert [record["type"] for record in records] == ["extension_ui_request", "response"]
+    assert records[-1]["data"] == {"cancelled": True}
     await session.close()
 
 

@@ -29,6 +29,7 @@ class RpcUI(ExtensionUI):
         self._send = send
         self._new_id = new_id
         self._asked: dict[str, asyncio.Future[Json]] = {}
+        self._closed = False
 
     def answer(self, response: Json) -> None:
         """Take the answer of the client; nobody may be waiting for it any more."""
@@ -37,7 +38,8 @@ class RpcUI(ExtensionUI):
             waiting.set_result(response)
 
     def close(self) -> None:
-        """The client has gone: nobody will answer."""
+        """The client has gone: nobody will answer, and nobody is asked any more."""
+        self._closed = True
         for waiting in self._asked.values():
             if not waiting.done():
                 waiting.set_result({"cancelled": True})
@@ -129,6 +131,8 @@ class RpcUI(ExtensionUI):
 
     async def _ask(self, method: str, fields: Json, timeout: float | None) -> Json:
         """What the client answers; nothing if it gives up or takes too long."""
+        if self._closed:
+            return {"cancelled": True}
         if timeout is not None:
             fields = fields | {"timeout": round(timeout * 1000)}
         waiting: asyncio.Future[Json] = asyncio.get_running_loop().create_future()

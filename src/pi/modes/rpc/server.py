@@ -16,7 +16,7 @@ from pi.base.records import UNSET
 from pi.base.tasks import TaskScope
 from pi.modes.output import Output
 from pi.modes.records import event_line
-from pi.modes.rpc.commands import COMMANDS, LONG
+from pi.modes.rpc.commands import COMMANDS, LONG, REPLACING
 from pi.modes.rpc.extension_ui import RpcUI
 from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
 
@@ -38,6 +38,7 @@ class RpcServer:
         self._port = port
         self._output = output
         self._ui = RpcUI(self._tell, _new_id)
+        self._replacing = asyncio.Lock()
         port.extensions.attach(self._ui, "rpc")
 
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
@@ -53,10 +54,10 @@ class RpcServer:
                 leaving = short.create_task(self._port.extensions.shutdown_wanted())
                 reading = short.create_task(self._read(chunks, long, short))
                 await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                self._ui.close()  # a command that waits for an answer would wait for ever
                 reading.cancel()
                 leaving.cancel()
         finally:
-            self._ui.close()
             self._output.stop_waiting()
             end()
 
@@ -99,6 +100,9 @@ class RpcServer:
                 await self._prompt(request)
             case "bash":
                 await self._bash(request)
+            case name if name in REPLACING:
+                async with self._replacing:
+                    self._answer(request, data=await COMMANDS[name](self._port, request))
             case name if name in COMMANDS:
                 self._answer(request, data=await COMMANDS[name](self._port, request))
             case name:

@@ -48,7 +48,7 @@ async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
         await on.run("/scoped-models", *"faux/plain", "enter", "ctrl+s")
         assert [choice.model.id for choice in on.session.models.scope] == ["plain"]
         assert on.session.settings.values.enabled_models == ("faux/plain",)
-        assert on.told == "Cycling through 1 models, also in new sessions"
+        assert on.told == "Cycling through 1 model, also in new sessions"
         await on.run("/scoped-models", "ctrl+a", "ctrl+s")
         assert on.session.models.scope == ()
         assert on.session.settings.values.enabled_models is None

@@ -53,7 +53,8 @@ async def scoped_models(ui: Ui, arguments: str) -> None:
     ui.port.models.limit_to(picked.names)
     if picked.keep:
         ui.port.settings.set({"enabledModels": list(picked.names) or None})
-    count = f"{len(picked.names)} models" if picked.names else "all models"
+    number = len(picked.names)
+    count = f"{number} model{'s' * (number != 1)}" if number else "all models"
     ui.notify(f"Cycling through {count}{', also in new sessions' if picked.keep else ''}")
 
 

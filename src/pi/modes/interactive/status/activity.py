@@ -58,8 +58,8 @@ class Activity:
 
     @property
     def is_retrying(self) -> bool:
-        """Whether it waits before it asks again."""
-        return self._retry is not None
+        """Whether the run waits before it asks again; a compaction may wait, too, but is none."""
+        return self._retry is not None and self._compacting is None
 
     @property
     def run_seconds(self) -> float:
@@ -148,13 +148,19 @@ class Activity:
             began, words = self._work[-1]
             return began, words[0]
         if self._compacting is not None:
-            return self._compacting, "Compacting"
+            return self._compacting, " · ".join(filter(None, ("Compacting", self._waiting(now))))
         return now if self._began is None else self._began, self._words(now)
 
+    def _waiting(self, now: float) -> str:
+        """How long it still waits before it asks again, if it does."""
+        if self._retry is None:
+            return ""
+        until, attempt = self._retry
+        return f"Retrying in {max(round(until - now), 0)}s (attempt {attempt})"
+
     def _words(self, now: float) -> str:
-        if self._retry is not None:
-            until, attempt = self._retry
-            return f"Retrying in {max(round(until - now), 0)}s (attempt {attempt})"
+        if waiting := self._waiting(now):
+            return waiting
         if self.indicator.message is not None:
             return self.indicator.message
         if self._tools:
