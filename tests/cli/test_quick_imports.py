@@ -4,7 +4,6 @@ import importlib
 import inspect
 import os
 import py_compile
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from types import ModuleType
 import pytest
 
 from pi.cli.quick_imports import quick_imports
-from tests.cli.program import PATIENCE
 
 PACKAGE = "quickly_imported"
 MODULE = f"{PACKAGE}.inner.leaf"
@@ -117,35 +115,3 @@ def test_afterwards_python_finds_modules_as_before(folder: Path) -> None:
     imported()
 
     assert sys.meta_path == before
-
-
-def test_msgspec_takes_nothing_from_typing_extensions_which_others_still_can() -> None:
-    probe = """
-import sys
-from pi.cli.quick_imports import import_msgspec
-import_msgspec()
-import msgspec, typing
-assert "typing_extensions" not in sys.modules
-import typing_extensions
-import_msgspec()
-class Row(typing_extensions.TypedDict):
-    name: typing_extensions.Annotated[str, msgspec.Meta(min_length=1)]
-    size: typing_extensions.NotRequired[int]
-for text in (b'{"name": "a"}', b'{"name": "a", "size": "b"}', b'{"name": ""}', b"{}"):
-    try:
-        print(msgspec.json.decode(text, type=Row))
-    except msgspec.ValidationError as problem:
-        print(problem)
-"""
-
-    finished = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-
-    assert (finished.stdout, finished.stderr) == (
-        "{'name': 'a'}\n"
-        "Expected `int`, got `str` - at `$.size`\n"
-        "Expected `str` of length >= 1 - at `$.name`\n"
-        "Object missing required field `name`\n",
-        "",
-    )

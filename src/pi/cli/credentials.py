@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.resolve import resolve
@@ -89,7 +90,7 @@ class Credentials(Record):
             host=host,
             storage=storage,
             models=discover_models(host, cwd, values=values, storage=storage).models,
-            clients=values.oauth_clients,
+            clients=with_named_hosts(values.oauth_clients, host.environ),
             keys={provider.id: provider.api_key for provider in own if provider.api_key},
         )
 

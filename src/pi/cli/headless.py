@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
 from pi.cli.arguments import Arguments
@@ -28,6 +28,9 @@ from pi.coding.session.errors import NoMatchingSession
 from pi.modes.json_lines import Prompt
 from pi.modes.output import Output
 from pi.modes.phases import phase
+
+if TYPE_CHECKING:  # loaded with the first extension
+    from pi.coding.extension_host.stalls import Stalled
 
 
 def run(
@@ -81,6 +84,7 @@ async def _run(
         persistent=not arguments.switch("no_session"),
         mode="tui" if mode == "interactive" else mode,
         last_resort=partial(_embedded_model, host) if mode == "print" else None,
+        on_stall=_name_stalled,
     )
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
@@ -119,6 +123,12 @@ async def _embedded_model(host: Host) -> Model | None:
     from pi.cli.embedded import embedded_model  # its HTTP client is for those who have no key
 
     return await embedded_model(host)
+
+
+def _name_stalled(stalled: Stalled) -> None:
+    """Say who holds everything up; called beside the thread that hangs."""
+    where = f"{stalled.owner.path} does not return from {stalled.function}"
+    complain(f"Warning: {where}: nothing else can happen. Ctrl+C ends pi.")
 
 
 async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:

@@ -53,11 +53,9 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
 def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
     gc.disable()  # what modules leave behind is no garbage: looking for some is a tenth of a start
     try:
-        # Everything costs more to import than --version.
-        from pi.cli.quick_imports import import_msgspec, quick_imports
+        from pi.cli.quick_imports import quick_imports  # all this costs more than --version
 
         with quick_imports():
-            import_msgspec()
             from pi.modes.phases import phase
 
             with phase("cli:load:dispatch"):

@@ -1,8 +1,8 @@
-"""What makes the imports of a start quicker, and changes nothing else. Needs no pathlib.
+"""Find our own modules in one step, because a start loads hundreds of them. Needs no pathlib.
 
 For each module Python asks all finders it has, and looks at folders and files in an order that
-allows for every kind of module. Ours are hundreds, and all alike: a source file with its compiled
-form beside it. Whatever is not, e.g. not yet compiled or changed since, is left to Python.
+allows for every kind of module. Ours are all alike: a source file with its compiled form beside it.
+Whatever is not, e.g. not yet compiled or changed since, is left to Python.
 """
 
 from __future__ import annotations
@@ -37,20 +37,6 @@ def quick_imports(package: ModuleType = pi) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
-
-
-def import_msgspec() -> None:
-    """Have msgspec without ``typing_extensions``, which is a big module and often installed.
-
-    What msgspec prefers to take from there is the same in ``typing``, since Python 3.11.
-    """
-    if "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # says: there is none
-    try:
-        import msgspec  # noqa: F401
-    finally:
-        del sys.modules["typing_extensions"]
 
 
 class _Finder:
