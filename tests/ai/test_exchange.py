@@ -173,14 +173,28 @@ def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
 
 @pytest.mark.trap(17)
 def test_no_timeout_means_none() -> None:
-    forever = timeouts(replace(CALL, options=StreamOptions(timeout_ms=0)))
+    forever = timeouts(replace(CALL, options=StreamOptions(timeout_ms=0)), {})
 
-    assert timeouts(CALL) is None
+    assert timeouts(CALL, {}) is None
     assert forever is not None
     assert (forever.limit("first_byte"), forever.limit("idle")) == (None, None)
-    assert timeouts(replace(CALL, options=StreamOptions(timeout_ms=1500))) == Timeouts(
+    assert timeouts(replace(CALL, options=StreamOptions(timeout_ms=1500)), {}) == Timeouts(
         first_byte=1.5, idle=1.5
     )
+
+
+def test_the_environment_says_how_long_to_wait_for_the_wires_of_openai() -> None:
+    environ = {
+        "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS": "2500",
+        "PI_OPENAI_STREAM_IDLE_TIMEOUT_MS": "-1",
+    }
+    openai = replace(CALL, model=replace(CALL.model, api="openai-responses"))
+    hurried = replace(openai, options=StreamOptions(timeout_ms=1500))
+    other = replace(CALL, model=replace(CALL.model, api="anthropic-messages"))
+
+    assert timeouts(openai, environ) == Timeouts(first_byte=2.5)
+    assert timeouts(hurried, environ) == Timeouts(first_byte=2.5, idle=1.5)
+    assert timeouts(other, environ) is None
 
 
 async def test_closing_services_closes_what_wires_have_kept() -> None:

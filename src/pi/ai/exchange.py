@@ -26,6 +26,10 @@ MOST_OF_AN_ERROR = 64 * 1024
 """Bytes of an error page that are read."""
 LONGEST_BACKOFF = 8.0
 """Seconds between two attempts, where the server does not say."""
+_OPENAI_PATIENCE = (
+    ("first_byte", "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS"),
+    ("idle", "PI_OPENAI_STREAM_IDLE_TIMEOUT_MS"),
+)
 LONGEST_SILENCE = 900.0
 """Seconds for which keep-alives alone keep an answer going."""
 
@@ -114,7 +118,7 @@ async def send(
         url=url,
         headers=final_headers(call, headers),
         body=payload if isinstance(payload, bytes) else json_bytes(payload),
-        timeouts=timeouts(call),
+        timeouts=timeouts(call, services.environ),
     )
     answering = False
     for wait in (*_waits(call.options), None):
@@ -258,9 +262,21 @@ def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, st
     return tuple(merged.values())
 
 
-def timeouts(call: Call) -> Timeouts | None:
-    """The caller's patience, where it has said so; ``0`` means for ever."""
+def timeouts(call: Call, environ: Mapping[str, str]) -> Timeouts | None:
+    """The caller's patience, where it has said so; ``0`` means for ever.
+
+    With the wires of OpenAI, ``environ`` may say more.
+    """
+    named = {}
+    if call.model.api.startswith("openai-"):
+        named = {name: _seconds(environ.get(variable)) for name, variable in _OPENAI_PATIENCE}
+    given = {name: seconds for name, seconds in named.items() if seconds is not None}
     if call.options.timeout_ms is None:
-        return None
-    seconds = call.options.timeout_ms / 1000
-    return Timeouts(first_byte=seconds, idle=seconds)
+        return Timeouts(**given) if given else None
+    usual = call.options.timeout_ms / 1000
+    return Timeouts(**{"first_byte": usual, "idle": usual, **given})
+
+
+def _seconds(milliseconds: str | None) -> float | None:
+    wanted = int(milliseconds) if milliseconds and milliseconds.isdecimal() else 0
+    return wanted / 1000 if wanted else None

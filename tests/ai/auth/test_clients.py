@@ -5,7 +5,13 @@ from importlib.util import find_spec
 import msgspec
 import pytest
 
-from pi.ai.auth.clients import CLIENTS, LoginSettings, login_settings
+from pi.ai.auth.clients import (
+    CLIENTS,
+    NO_CLIENTS,
+    LoginSettings,
+    login_settings,
+    with_named_hosts,
+)
 from pi.ai.errors import BadRequest
 from pi.ai.providers.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
@@ -44,3 +50,18 @@ def test_a_single_field_is_replaced_alone() -> None:
 def test_a_wrong_value_names_the_setting() -> None:
     with pytest.raises(BadRequest, match=r'"oauthClients" for xai cannot be used: .*clientId'):
         login_settings(XAI, {"xai": {"clientId": 5}})
+
+
+def test_a_variable_names_the_host_of_a_login_unless_the_setting_does() -> None:
+    kimi = next(row for row in BUILT_IN if row.id == "kimi-coding")
+    environ = {"KIMI_OAUTH_HOST": "no.example", "KIMI_CODE_OAUTH_HOST": "login.example/"}
+
+    named = login_settings(kimi, with_named_hosts({}, environ))
+    set_too = with_named_hosts({"kimi-coding": {"tokenUrl": "https://mine.example"}}, environ)
+
+    assert (named.device_url, named.token_url) == (
+        "https://login.example/api/oauth/device_authorization",
+        "https://login.example/api/oauth/token",
+    )
+    assert login_settings(kimi, set_too).token_url == "https://mine.example"
+    assert with_named_hosts(NO_CLIENTS, {}) is NO_CLIENTS

@@ -17,6 +17,7 @@ from pi.ai.providers.provider import Provider
 from pi.base.records import Record, field
 
 SETTING = "oauthClients"
+_KIMI = "kimi-coding"
 NO_CLIENTS: Mapping[str, Json] = {}
 """The setting when nothing is replaced."""
 
@@ -143,6 +144,19 @@ CLIENTS: dict[str, LoginSettings] = {
         " with a device code, or set authorizeUrl.",
     ),
 }
+
+
+def with_named_hosts(clients: Mapping[str, Json], environ: Mapping[str, str]) -> Mapping[str, Json]:
+    """The setting, completed by hosts that variables name; what the setting says counts more."""
+    host = environ.get("KIMI_CODE_OAUTH_HOST") or environ.get("KIMI_OAUTH_HOST")
+    if not host:
+        return clients
+    base = host.rstrip("/") if "://" in host else f"https://{host.rstrip('/')}"
+    named = {
+        "deviceUrl": f"{base}/api/oauth/device_authorization",
+        "tokenUrl": f"{base}/api/oauth/token",
+    }
+    return {**clients, _KIMI: {**named, **clients.get(_KIMI, {})}}
 
 
 def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSettings:

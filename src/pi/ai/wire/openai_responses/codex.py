@@ -155,7 +155,7 @@ def _turn(asking: Asking, payload: Json) -> Turn:
     call, builder = asking.call, asking.builder
     protocol = {"openai-beta": WEBSOCKET_PROTOCOL}
     wait = call.options.websocket_connect_timeout_ms
-    patience = timeouts(call) or Timeouts()
+    patience = timeouts(call, asking.services.environ) or Timeouts()
     return Turn(
         payload=payload,
         headers=final_headers(call, {**_identity(call), **protocol}),
