@@ -109,8 +109,11 @@ def test_clicks_on_the_same_cell_are_counted() -> None:
     for x in (1, 1, 5):
         router.route(report("press", x, 0), [whole(button)])
         router.route(report("release", x, 0), [whole(button)])
+    router.route(report("move", 6, 0), [whole(button)])
+    router.route(report("press", 5, 0), [whole(button)])
+    router.route(report("release", 5, 0), [whole(button)])
     router.route(report("press", 1, 0), [whole(button)])
     router.route(report("drag", 2, 0), [whole(button)])
     router.route(report("release", 1, 0), [whole(button)])
 
-    assert button.clicks == [1, 2, 1]
+    assert button.clicks == [1, 2, 1, 1]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi.base.records import replace
 from pi.tui.fullscreen.scroll_view import ScrollView
 from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
 from tests.tui.parts import Rows, numbered
@@ -119,6 +120,20 @@ def test_dragging_marks_text_and_hands_it_over() -> None:
     scroll.handle_mouse(mouse("press", 0, 0))
     assert scroll.render_in(10, 5) == numbered(5)
     assert scroll.handle_mouse(mouse("move")) is None
+
+
+def test_two_clicks_mark_a_word_and_three_a_row() -> None:
+    copied: list[str] = []
+    scroll = view(on_select=copied.append)
+    scroll.render_in(10, 5)
+
+    assert scroll.handle_mouse(mouse("click", 4, 1)) is None
+    scroll.handle_mouse(replace(mouse("click", 4, 1), click_count=2))
+    assert scroll.render_in(10, 5)[1] == "row \x1b[7m1\x1b[27m"
+    scroll.handle_mouse(replace(mouse("click", 4, 1), click_count=3))
+    assert (copied, scroll.selected) == (["1", "row 1"], "row 1")
+    scroll.handle_mouse(replace(mouse("click", 3, 1), click_count=2))
+    assert (copied, scroll.selected) == (["1", "row 1"], "")
 
 
 def test_dragging_beyond_the_edge_scrolls() -> None:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.fullscreen.selection import Selection, marked, selected_text
+from pi.tui.fullscreen.selection import Selection, marked, selected_text, word_at
 from pi.tui.text.ansi import strip_sequences
 
 ROWS = ["first row  ", "\x1b[31m日本語\x1b[0m", "third"]
@@ -23,6 +24,18 @@ def test_a_selection_inside_one_row() -> None:
 
 def test_a_selection_beyond_the_end_holds_what_there_is() -> None:
     assert selected_text(ROWS, Selection(anchor=(2, 2), head=(9, 9))) == "ird"
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [(0, "see"), (3, ""), (5, "~/a-b/c_d.py"), (18, "日本"), (19, "日本"), (23, ""), (99, "")],
+)
+def test_the_word_at_a_cell_is_found(column: int, text: str) -> None:
+    rows = ["see \x1b[1m~/a-b/c_d.py\x1b[22m: 日本. (x)"]
+    found = word_at(rows, 0, column)
+
+    assert (selected_text(rows, found) if found else "") == text
+    assert word_at(rows, 7, column) is None
 
 
 def test_marked_columns_are_shown_in_reverse() -> None:

@@ -59,7 +59,7 @@ class MouseRouter:
     """Brings reports to components and remembers who has captured the mouse.
 
     A press and a release on the same cell are a click; clicks that follow each other on the same
-    cell are counted, as long as nothing else happens in between.
+    cell are counted, as long as the mouse is not moved in between.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class MouseRouter:
             kinds.append("click")
             self._clicks = self._clicks + 1 if self._clicked == self._pressed else 1
             self._clicked = self._pressed
-        elif report.action in ("drag", "wheel"):
+        elif report.action in ("drag", "wheel", "move"):
             self._pressed = self._clicked = None
         answer, owner = MouseAnswer(), None
         for kind in kinds:

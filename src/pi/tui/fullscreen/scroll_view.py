@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pi.tui.component import Box, Component
 from pi.tui.fullscreen.search import Match, find_all
-from pi.tui.fullscreen.selection import Selection, marked, selected_text
+from pi.tui.fullscreen.selection import Selection, marked, selected_text, word_at
 from pi.tui.images import kitty
 from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.text.slicing import pad_to_width, slice_columns
@@ -165,7 +165,7 @@ class ScrollView:
         return index + 1, len(matches)
 
     def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
-        """Scroll with the wheel, mark text by dragging, unmark by clicking."""
+        """Scroll with the wheel; mark by dragging, or by two clicks or three; unmark by one."""
         match event.type:
             case "wheel":
                 moved = self.scroll_by(event.wheel_delta * WHEEL_ROWS)
@@ -177,11 +177,20 @@ class ScrollView:
                 self._drag(event)
                 return MouseAnswer(handled=True, render=True)
             case "release" if self._selection is not None:
-                if self._on_select is not None:
-                    self._on_select(self.selected)
-                return MouseAnswer(handled=True)
+                return self._marked()
+            case "click" if event.button == "left" and event.click_count > 1:
+                row, column = self._cell(event)
+                is_word = event.click_count == 2
+                whole = Selection(anchor=(row, 0), head=(row, self._width))
+                self._selection = word_at(self._rows, row, column) if is_word else whole
+                return self._marked()
             case _:
                 return None
+
+    def _marked(self) -> MouseAnswer:
+        if self._on_select is not None and (text := self.selected):
+            self._on_select(text)
+        return MouseAnswer(handled=True, render=True)
 
     @property
     def _last_offset(self) -> int:

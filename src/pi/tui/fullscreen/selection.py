@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pi.base.records import Record
@@ -9,6 +10,7 @@ from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.slicing import slice_columns
 from pi.tui.text.width import visible_width
 
+_WORD = re.compile(r"[\w./~:@%&=?#+-]+")
 _MARK, _UNMARK = "\x1b[7m", "\x1b[27m"
 
 
@@ -32,6 +34,17 @@ class Selection(Record):
         start = first if row == first_row else 0
         end = last + 1 if row == last_row else width
         return (start, min(end, width)) if start < min(end, width) else None
+
+
+def word_at(rows: Sequence[str], row: int, column: int) -> Selection | None:
+    """The word, path or address at a cell, without the punctuation behind it."""
+    plain = strip_sequences(rows[row]) if 0 <= row < len(rows) else ""
+    for word in _WORD.finditer(plain):
+        start = visible_width(plain[: word.start()])
+        end = start + visible_width(word[0].rstrip(".:?")) - 1
+        if start <= column <= end:
+            return Selection(anchor=(row, start), head=(row, end))
+    return None
 
 
 def selected_text(rows: Sequence[str], selection: Selection) -> str:

@@ -11,13 +11,23 @@ from pi.tui.completion.combined import CombinedProvider
 from pi.tui.completion.commands import Command, CommandProvider
 from pi.tui.completion.files import FileProvider
 from pi.tui.completion.paths import PathProvider
+from pi.tui.completion.provider import Suggestion
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.document import Document
 from pi.tui.widgets.editor.suggesting import Suggesting
 from pi.tui.widgets.select_list import SelectTheme
 from tests.tui.widgets.editor.test_completion import no_wait, settled
 
-COMMANDS = [Command(name="model", description="choose"), Command(name="new"), Command(name="name")]
+
+async def levels(typed: str) -> list[Suggestion]:
+    return [Suggestion(value=word) for word in ("high", "higher") if word.startswith(typed)]
+
+
+COMMANDS = [
+    Command(name="model", description="choose", complete=levels),
+    Command(name="new"),
+    Command(name="name"),
+]
 
 
 def provider(files: tuple[str, ...] = ("src/main.py", "src/", "notes.txt")) -> CombinedProvider:
@@ -84,6 +94,26 @@ async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks:
     popup.ask()
     await settled()
     assert (press(popup, "\r"), document.text) == ("submit", "/model ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "outcome", "text"),
+    [
+        ("/model high", "submit", "/model high"),
+        ("/model hig", "handled", "/model high"),
+        ("see @notes.txt", "submit", "see @notes.txt"),
+        ("see @notes", "handled", "see @notes.txt "),
+    ],
+)
+async def test_enter_submits_what_was_typed_in_full(
+    tasks: TaskScope, typed: str, outcome: str, text: str
+) -> None:
+    document, popup = suggesting(tasks, typed)
+    popup.ask()
+    await settled()
+    assert popup.is_open
+
+    assert (press(popup, "\r"), document.text, popup.is_open) == (outcome, text, False)
 
 
 async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:

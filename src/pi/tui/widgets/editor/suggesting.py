@@ -123,11 +123,17 @@ class Suggesting:
         return "ignored"
 
     def confirm(self) -> Outcome:
-        """Take the selected suggestion; a command that is all there is is to be submitted."""
+        """Take the selected suggestion; a command that is all there is is to be submitted.
+
+        So is what was typed in full: nothing is left to take.
+        """
         shown = self._shown
         if shown is None or not self._is_current(shown):
             return "ignored"
         prefix = shown.found.prefix
+        if shown.selected.value == prefix:
+            self.close()
+            return "submit"
         is_command = prefix.startswith("/") and prefix == self._document.text
         self._take(shown.selected, prefix)
         return "submit" if is_command else "handled"
