@@ -53,6 +53,13 @@ def test_python_dash_m_pi_is_the_same_program(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("--version") == (0, f"{pi.__version__}\n", "")
 
 
+def test_nothing_that_is_told_commands_the_terminal(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["--export", "\x1b]0;gone\x07.jsonl"], {"HOME": str(tmp_path)}) == 1
+    assert main(["--mode", "\x1b[31m"]) == 1
+
+    assert "\x1b" not in capsys.readouterr().err
+
+
 def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: Captured) -> None:
     bad = {"HOME": "\0"}
 

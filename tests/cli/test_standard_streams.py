@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from pi.cli.standard_streams import complain
 from tests.cli.program import PATIENCE
 
 
@@ -50,3 +51,11 @@ def test_nobody_there_means_no() -> None:
     script = "from pi.cli.standard_streams import confirm\nprint(confirm('Really? '))\n"
 
     assert run(script, "y\n") == ("False\n", "Really? \n")
+
+
+def test_nothing_that_is_said_or_asked_commands_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    complain("first\x1b[2J\nsecond\x07")
+
+    assert capsys.readouterr().err == "first\nsecond\n"

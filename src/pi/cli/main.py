@@ -20,7 +20,14 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     Whatever goes wrong is told in one line, and what to do in another; ``PI_DEBUG=1`` shows where
     it comes from.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is not None:
+        return _main(list(arguments), environ)
+    code = _main(sys.argv[1:], environ)
+    _leave_hanging_threads(code)
+    return code
+
+
+def _main(words: list[str], environ: Mapping[str, str]) -> int:
     _have_standard_streams()
     try:
         code = _run(words, environ)
@@ -35,7 +42,9 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     except Exception as problem:
         if environ.get("PI_DEBUG"):
             raise
-        sys.stderr.write(_told(problem, environ))
+        from pi.base.terminal_text import sanitise  # names of files can hold anything
+
+        sys.stderr.write(sanitise(_told(problem, environ)))
         return 1
 
 
@@ -106,6 +115,18 @@ def _have_standard_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no bug
+
+
+def _leave_hanging_threads(code: int) -> None:
+    """End here if a thread hangs: Python would wait for it."""
+    if "pi.cli.hanging" not in sys.modules:
+        return  # there were no threads
+    from pi.cli.hanging import still_working
+
+    if still_working():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _die_of_interrupt() -> int:

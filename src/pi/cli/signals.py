@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
+from pi.cli.hanging import let_threads_go
+
 T = TypeVar("T")
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -48,6 +50,8 @@ async def until_signal(work: Coroutine[Any, Any, T], *, patience: float = PATIEN
             if not received:
                 raise
             raise Signalled(received[0]) from None
+        finally:
+            let_threads_go(asyncio.get_running_loop())
 
 
 @contextmanager

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pi.base.terminal_text import sanitise
+
 
 def complain(text: str) -> None:
-    """Say something to the person, beside the output."""
-    sys.stderr.write(f"{text}\n")
+    """Say something to the person, beside the output; nothing in it can command a terminal."""
+    sys.stderr.write(f"{sanitise(text)}\n")
     sys.stderr.flush()
 
 
@@ -41,7 +43,7 @@ async def piped_input() -> str:
 
 def confirm(question: str) -> bool:
     """Ask a person; nobody there means no."""
-    sys.stderr.write(question)
+    sys.stderr.write(sanitise(question))
     sys.stderr.flush()
     if not sys.stdin.isatty():
         sys.stderr.write("\n")

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from pi.cli.hanging import let_threads_go, still_working
+from tests.cli.program import Program
+
+HANGS = """
+import asyncio, threading
+
+def extension(pi):
+    @pi.on("session_start")
+    async def start(event, ctx):
+        asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
+"""
+
+
+def test_a_thread_that_hangs_is_not_waited_for() -> None:
+    before, go_on = set(still_working()), threading.Event()
+
+    async def begin() -> None:
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, go_on.wait)
+        await loop.run_in_executor(None, list)
+        let_threads_go(loop, patience=0.05)
+
+    asyncio.run(begin())
+    left = set(still_working()) - before
+    go_on.set()
+    for thread in left:
+        thread.join(30)
+
+    assert left
+    assert not any(thread.is_alive() for thread in left)
+
+
+def test_a_loop_without_threads_has_nothing_to_wait_for() -> None:
+    async def begin() -> None:
+        let_threads_go(asyncio.get_running_loop())
+
+    asyncio.run(begin())
+
+
+@pytest.mark.slow
+@pytest.mark.trap(257)
+def test_the_program_ends_although_a_thread_of_it_hangs(cli: Program, tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "-e", str(tmp_path / "hangs.py"), "hello")
+
+    assert ended == (0, "The quick brown\n", "")
