@@ -110,7 +110,23 @@ def test_rows_of_a_table_that_terminals_measure_differently_are_cut() -> None:
 
 
 def test_where_nothing_fits_rows_are_written_twice() -> None:
-    assert find_seam(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == Seam(1)
+    assert find_seam(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == Seam(0)
+
+
+def test_a_table_at_the_end_is_carried_over_as_far_as_both_have_said_the_same() -> None:
+    old = [
+        "what is said above the table",
+        *("│ one two │ six seven │", "│ three   │ eight     │", "├─────────┼───────────┤"),
+        *("│ nine    │ ten       │", "working 7"),
+    ]
+    new = [
+        "what is said above the table",
+        *("│ one       │ six         │", "│ two three │ seven eight │"),
+        *("├───────────┼─────────────┤", "│ nine      │ ten         │", "working 8"),
+    ]
+
+    assert seam(old[:2], old[2:], new) == Seam(3, (old[2],))
+    assert seam(old[:3], old[3:], new) == Seam(3)
 
 
 LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)

@@ -9,11 +9,11 @@ import wcwidth
 from hypothesis import given
 
 from pi.tui.text.width import (
-    _SIMPLE,
     TAB_WIDTH,
     expand_tabs,
     grapheme_width,
     graphemes,
+    is_simple,
     visible_width,
 )
 from tests.tui.text.samples import plain_line, styled_line
@@ -82,10 +82,11 @@ def test_a_lone_surrogate_can_be_measured() -> None:
 
 
 def test_simple_characters_are_one_column_wide_by_the_tables_too() -> None:
-    simple = [letter for letter in map(chr, range(0x3000)) if _SIMPLE.fullmatch(letter)]
+    simple = [letter for letter in map(chr, range(0x3000)) if is_simple(letter)]
 
     assert {wcwidth.wcswidth(letter) for letter in simple} == {1}
     assert list(wcwidth.iter_graphemes("".join(simple))) == simple
+    assert not any(map(is_simple, ("\x1b[1mbold", "a\tb", "字", "e\u0301", "👍")))
 
 
 def test_the_tables_are_not_loaded_before_they_are_needed() -> None:

@@ -35,13 +35,13 @@ class Letters:
         self._rows = rows
         of_rows = [letters(row) for row in rows]
         self.text = "".join(of_rows)
-        self._starts = [0, *accumulate(map(len, of_rows))]
+        self.starts = [0, *accumulate(map(len, of_rows))]
         """How many letters stand before each row, and at the end."""
 
     def place(self, row: int) -> Place:
         """The place before a row."""
-        count = self._starts[row]
-        first = bisect_left(self._starts, count)
+        count = self.starts[row]
+        first = bisect_left(self.starts, count)
         return Place(count, row - first, tail=tail(self._rows[first - 1]) if first else "")
 
     def row(self, place: Place) -> tuple[int, int]:
@@ -49,25 +49,25 @@ class Letters:
 
         It is the first row that is not over; rows without letters are over as far as it says.
         """
-        row = bisect_left(self._starts, place.letters)
-        if self._starts[row] > place.letters:
-            return row - 1, place.letters - self._starts[row - 1]
+        row = bisect_left(self.starts, place.letters)
+        if self.starts[row] > place.letters:
+            return row - 1, place.letters - self.starts[row - 1]
         last = min(row + place.blanks, len(self._rows))
-        while row < last and self._starts[row + 1] == place.letters:
+        while row < last and self.starts[row + 1] == place.letters:
             row += 1
         return row, 0
 
     def first_row_with_letters(self, letters: int) -> int:
         """The row of the next letter behind so many."""
-        return bisect_right(self._starts, letters) - 1
+        return bisect_right(self.starts, letters) - 1
 
     def row_start(self, letters: int) -> int:
         """How many letters stand before the row of the next letter behind so many."""
-        return self._starts[self.first_row_with_letters(letters)]
+        return self.starts[self.first_row_with_letters(letters)]
 
     def row_end(self, letters: int) -> int:
         """How many letters stand before the end of the row in which so many are reached."""
-        return self._starts[min(bisect_left(self._starts, letters), len(self._rows))]
+        return self.starts[min(bisect_left(self.starts, letters), len(self._rows))]
 
     def around(self, at: int, count: int) -> tuple[str, str]:
         """At most ``count`` letters on either side of a place."""

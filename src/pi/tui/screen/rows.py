@@ -10,7 +10,13 @@ from typing import NamedTuple
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import SEQUENCE, StyleState, strip_sequences
 from pi.tui.text.slicing import slice_columns
-from pi.tui.text.width import expand_tabs, grapheme_width, graphemes, visible_width
+from pi.tui.text.width import (
+    expand_tabs,
+    grapheme_width,
+    graphemes,
+    is_simple,
+    visible_width,
+)
 
 END_OF_STYLES = "\x1b[0m\x1b]8;;\x07"
 """Ends all styles and the hyperlink of a row."""
@@ -20,7 +26,7 @@ ERASE_REST = "\x1b[K"
 ERASE_ROW = "\x1b[2K"
 
 _IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
-_FROM_BELOW = re.compile(r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8")
+_FROM_BELOW = r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8"
 """A picture that is drawn from its last row, see ``pi.tui.images.graphics``."""
 _SURE_RANGES = (
     (" ", "~"),
@@ -32,7 +38,7 @@ _SURE_RANGES = (
     ("\uac00", "\ud7a3"),  # Korean
 )
 """Characters on whose width all terminals agree, so that what follows them can be reached."""
-_UNSURE = re.compile(
+_UNSURE = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u109f\u1700-\u1dff\u200c\u200d\u20d0-\u20ff"
     "\u302a-\u302f\u3099\u309a\ua66f-\uabff\ufe00-\ufe2f\U00010000-\U0010ffff]"
 )
@@ -121,7 +127,7 @@ class RowPrinter:
         What stood there before is then erased first. Erasing afterwards would take the last cell,
         or the cells of a picture.
         """
-        return columns >= self._width and _UNSURE.search(text) is not None
+        return columns >= self._width and not has_certain_width(text)
 
     def _fitted(self, row: str) -> tuple[str, int]:
         """The row as it fits, and its columns."""
@@ -141,7 +147,8 @@ class RowPrinter:
 
 def has_certain_width(row: str) -> bool:
     """Whether nothing in a row is known to be of another width elsewhere."""
-    return _UNSURE.search(row) is None
+    # Nearly all rows are simple; the first frame does not wait until the pattern is compiled.
+    return is_simple(strip_sequences(row)) or re.search(_UNSURE, row) is None
 
 
 def lines_of(row: str, width: int) -> list[int]:
@@ -180,7 +187,7 @@ def clipped(row: str, rows_above: int) -> str:
     """
     if "\x1b7" not in row:
         return row
-    return _FROM_BELOW.sub(lambda found: found[0] if int(found[1]) <= rows_above else "", row)
+    return re.sub(_FROM_BELOW, lambda found: found[0] if int(found[1]) <= rows_above else "", row)
 
 
 def find_caret(rows: list[str]) -> Caret | None:

@@ -38,38 +38,68 @@ def find_seam(old: Sequence[str], place: Place, new: Sequence[str], *, width: in
 
     ``place`` is where history ends in ``old``. Only letters are compared, near the place that
     counting from the end gives; rows that are cut at their width make that inexact. The cells of a
-    table say them in another order: then the old rows are carried over until the order is the
-    same again. If nothing fits the seam is too far up, so that rows are written twice rather than
-    never.
+    table say them in another order: then the old rows are carried over until both have said the
+    same. If nothing fits the seam is too far up, so that rows are written twice rather than never.
     """
     ours = Letters(old)
     guess = _counted_from_the_end(len(ours.text) - place.letters, new)
     first = max(guess - NEAR, 0)
     theirs = Letters(new[first : guess + NEAR])
-    end = len(theirs.text) + sum(len(letters(row)) for row in new[guess + NEAR :])
+    missing = len(ours.text) - len(theirs.text)
+    missing -= sum(len(letters(row)) for row in new[guess + NEAR :])
     row, part = ours.row(place)
-    for ahead in range(min(_FURTHEST, len(old) - row)):
-        here = ours.place(row + ahead) if ahead else place
-        near = end - (len(ours.text) - here.letters)
-        found = _found(ours, here.letters, theirs, near=near, only_ahead=ahead > 0)
-        if found is not None:
-            carried = _left_of(old[row : row + ahead], part, place.tail, width=width)
-            there, done = theirs.row(Place(found, here.blanks))
-            if done:
-                carried += _rest(new[first + there], done, here.tail, width=width)
-                there += 1
-            return Seam(first + there, tuple(carried))
-    return Seam(guess)
+    here, carried = place, list[str]()
+    found = _known_again(ours, place.letters, theirs, shift=-missing)
+    if found is None:
+        in_step = _next_in_step(ours, row, theirs, shift=-missing, is_whole=first == 0)
+        if in_step is None:
+            return Seam(guess)
+        end, found = in_step
+        here = ours.place(end)
+        carried = _left_of(old[row:end], part, place.tail, width=width)
+    there, done = theirs.row(Place(found, here.blanks))
+    if done:
+        carried += _rest(new[first + there], done, here.tail, width=width)
+        there += 1
+    return Seam(first + there, tuple(carried))
 
 
-def _found(ours: Letters, at: int, theirs: Letters, *, near: int, only_ahead: bool) -> int | None:
+def _known_again(ours: Letters, at: int, theirs: Letters, *, shift: int) -> int | None:
+    """The place in ``theirs`` that stands between the same letters as ``at`` in ours."""
     before, after = ours.around(at, _CONTEXT)
-    contexts = ((before, after), ("", after), (before, ""))
-    for left, right in contexts[: 2 if only_ahead else 3]:
-        found = theirs.find(left, right, near=near)
+    for left, right in ((before, after), ("", after), (before, "")):
+        found = theirs.find(left, right, near=at + shift)
         if found is not None:
             return found
     return None
+
+
+def _next_in_step(
+    ours: Letters, row: int, theirs: Letters, *, shift: int, is_whole: bool
+) -> tuple[int, int] | None:
+    """The first row from ``row`` on before which both have said the same, in whatever order.
+
+    If there is none, the last one above it. Also says how many letters of theirs are before it.
+    ``is_whole`` says that both begin with their frame.
+    """
+    for start in range(row, max(row - _FURTHEST, -1), -1):
+        at = ours.starts[start]
+        before, _ = ours.around(at, _CONTEXT)
+        found = 0 if is_whole and not start else theirs.find(before, "", near=at + shift)
+        if found is None:
+            continue
+        said = {_sum(theirs.text[found:end]): end for end in theirs.starts if end >= found}
+        for end in range(row, min(row + _FURTHEST, len(ours.starts) - 1)):
+            there = said.get(_sum(ours.text[at : ours.starts[end]]))
+            if there is not None and there > found:
+                return end, there
+        return start, found
+    return None
+
+
+def _sum(text: str) -> tuple[int, int]:
+    """What is the same for the same letters in another order."""
+    return len(text), sum(ord(letter) ** 3 for letter in text)
 
 
 def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:

@@ -19,7 +19,7 @@ SEQUENCE = re.compile(
 
 _HAS_SEQUENCE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
-_LINK = re.compile(r"\x1b\]8;([^;]*);([^\x07\x1b]*)")
+_LINK = r"\x1b\]8;([^;]*);([^\x07\x1b]*)"
 
 LINK_END = "\x1b]8;;\x07"
 
@@ -86,7 +86,7 @@ class StyleState:
         if sgr := _SGR.fullmatch(sequence):
             self._apply_parameters(sgr[1].split(";"))
             return True
-        if opened := _LINK.match(sequence):
+        if opened := re.match(_LINK, sequence):
             self._link = opened[0] if opened[2] else ""
             return True
         return False

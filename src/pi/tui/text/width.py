@@ -33,10 +33,18 @@ def graphemes(text: str) -> Iterator[str]:
 
     The text must be free of escape sequences.
     """
-    if _SIMPLE.fullmatch(text):
+    if is_simple(text):
         return iter(text)
     found: Iterator[str] = _unicode().iter_graphemes(text)
     return found
+
+
+def is_simple(text: str) -> bool:
+    """Whether everything in a text is one column wide wherever it is shown, and nothing combines.
+
+    Escape sequences are not simple.
+    """
+    return _SIMPLE.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -54,7 +62,7 @@ def _measured(text: str) -> int:
     shown = strip_sequences(text)
     if "\t" in shown or "\n" in shown:
         shown = expand_tabs(shown).replace("\n", "")
-    if _SIMPLE.fullmatch(shown):
+    if is_simple(shown):
         return len(shown)
     width: int = _unicode().wcswidth(shown)
     return width
