@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pi.coding.models.patterns import full_name
 from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
 from tests.coding.models.catalogue import registry
+from tests.coding.runtime.stage import Stage
 
 
 def start(wishes: Wishes, *usable: str) -> Start:
@@ -60,6 +63,21 @@ def test_a_scope_that_nothing_fits_is_told() -> None:
 
     assert begun.note == "No model that can be asked fits zzz, yyy/*. Using openai/gpt-5."
     assert start(Wishes(scope=("zzz", "gpt-5")), "openai").note == ""
+
+
+def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> None:
+    closed = Stage(tmp_path / "closed", environ={}).registry
+    opened = Stage(tmp_path / "opened", environ={"RADIUS_API_KEY": "k"}).registry
+
+    with pytest.raises(UnknownModel) as locked:
+        starting_model(Wishes(pattern="radius/balanced"), closed)
+    with pytest.raises(UnknownModel) as unknown:
+        starting_model(Wishes(pattern="radius/balanced"), opened)
+
+    assert locked.value.hint == (
+        "Radius tells its models once there are credentials: `pi auth login radius`."
+    )
+    assert "credentials" not in unknown.value.hint
 
 
 @pytest.mark.trap(285)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pi.agent.compaction.errors import CompactionFailed
+from pi.base.errors import PiError
 from pi.coding.compaction.events import CompactionStart
 from pi.testing import says
 from tests.coding.runtime.stage import Stage, kinds
@@ -87,4 +88,28 @@ async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Pat
 
     assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]
     assert session.facts.last_answer() == "c"
+    await session.close()
+
+
+async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"), says("Notes."))
+    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await stage.open()
+    await session.prompts.prompt("word " * 4000)
+    await session.prompts.prompt("word " * 4000)
+    said: list[asyncio.Task[Any]] = []
+
+    async def speak_and_abort(event: object) -> None:
+        if isinstance(event, CompactionStart):
+            said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
+            await asyncio.sleep(0)
+            await session.abort()
+
+    session.subscribe(speak_and_abort)
+    with pytest.raises(CompactionFailed, match="cancelled"):
+        await session.compaction.compact()
+    with pytest.raises(PiError, match="aborted before its run began"):
+        await said[0]
+
+    assert [point.text[:4] for point in session.facts.fork_points()] == ["word", "word"]
     await session.close()

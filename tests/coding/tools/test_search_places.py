@@ -50,3 +50,11 @@ async def test_grep_and_find_do_not_say_that_nothing_is_in_a_closed_folder(as_no
     for tool in ("grep", "find"):
         with pytest.raises(ToolFailed, match="permission denied, scandir"):
             await use(make(as_nobody, tool), pattern="x", path="folder")
+
+
+async def test_a_name_that_no_file_can_have_is_not_there(tmp_path: Path) -> None:
+    for tool, words in (("grep", "Path not found"), ("find", "is not a directory")):
+        with pytest.raises(ToolFailed, match=words):
+            await use(make(tmp_path, tool), pattern="x", path="x" * 300)
+    with pytest.raises(ToolFailed, match="Path not found"):
+        await use(make(tmp_path, "ls"), path="x" * 300)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from keyword import iskeyword
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from pi.agent.env import OnOutput
 from pi.ai.messages import Image, Json, Message, Text, Usage
-from pi.base.records import UNSET, Record, UnsetType, replace
-from pi.coding.bus import Question
+from pi.base.records import UNSET, Record, UnsetType
 from pi.coding.session.entries import Compaction, ContextEdit, Custom, CustomMessageEntry
 from pi.coding.session.messages import CustomMessage, SessionMessage
 from pi.coding.shell.user_commands import BashResult
@@ -29,37 +28,6 @@ class Cancel(Record):
 
     cancel: bool = True
     skip_conversation_restore: bool = False
-
-
-class InputAnswer(Record):
-    """Answer to ``input``."""
-
-    action: Literal["continue", "transform", "handled"]
-    text: str = ""
-    images: tuple[Image, ...] | None = None
-
-
-class SaidInput(Question):
-    """Somebody said something; it may be changed, or taken care of, before it is a message."""
-
-    text: str
-    images: tuple[Image, ...] = ()
-    source: Literal["interactive", "rpc", "extension"] = "interactive"
-    handled: bool = False
-
-    def answered(self, answer: InputAnswer) -> Self:
-        """Changes add up until somebody has taken care of it."""
-        if answer.action == "handled":
-            return replace(self, handled=True)
-        if answer.action == "transform":
-            images = self.images if answer.images is None else answer.images
-            return replace(self, text=answer.text, images=images)
-        return self
-
-    @property
-    def settled(self) -> bool:
-        """Whether somebody has taken care of it."""
-        return self.handled
 
 
 class BeforeAgentStartAnswer(Record):

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models.thinking import clamp_level
 from pi.base.errors import PiError
-from pi.base.fuzzy import nearest
 from pi.base.records import Record, field
 from pi.coding.models.patterns import Choice, full_name
 from pi.coding.models.registry import ModelRegistry
@@ -124,7 +123,7 @@ def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
             names = [full_name(model) for model in registry.get_all()]
             raise UnknownModel(
                 f'Model "{wishes.pattern}" not found. Use --list-models to see available models.',
-                hint=_meant(wishes.pattern, _ways_to_say(names)),
+                hint=_locked(wishes, registry) or _meant(wishes.pattern, _ways_to_say(names)),
             )
         return choice
     if wishes.provider is not None and (model := registry.default_of(wishes.provider)):
@@ -162,6 +161,15 @@ def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
                 yield Choice(model=model)
 
 
+def _locked(wishes: Wishes, registry: ModelRegistry) -> str:
+    """What to do about a gateway that tells its models only to those who have credentials."""
+    owner = wishes.provider or (wishes.pattern or "").partition("/")[0]
+    rows = [row for row in registry.models.get_providers() if row.id == owner and row.lists_models]
+    if not rows or registry.has_auth(owner):
+        return ""
+    return f"{rows[0].name} tells its models once there are credentials: `pi auth login {owner}`."
+
+
 def _ways_to_say(names: list[str]) -> list[str]:
     """Names of models as people write them: whole, without the provider, or one word of it."""
     ids = [name.split("/", 1)[1] for name in names]
@@ -170,5 +178,7 @@ def _ways_to_say(names: list[str]) -> list[str]:
 
 
 def _meant(word: str, known: list[str]) -> str:
+    from pi.base.fuzzy import nearest  # only for who has mistyped a name
+
     like = nearest(word, known)
     return f"Did you mean {like}?" if like else ""

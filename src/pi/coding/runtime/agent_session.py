@@ -9,11 +9,12 @@ from typing import Self
 from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
+from pi.coding.runtime.custom_messages import send_custom
 from pi.coding.runtime.events import Streaming
 from pi.coding.runtime.results import Forked, Replaced, SessionState
 from pi.coding.runtime.running_session import RunningSession
 from pi.coding.runtime.watching import AgentSessionEvent, events_during
-from pi.coding.session.messages import SessionMessage
+from pi.coding.session.messages import CustomMessage, SessionMessage
 
 
 class AgentSession(RunningSession):
@@ -49,6 +50,35 @@ class AgentSession(RunningSession):
     async def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
         """Have it delivered when the agent would stop."""
         await self.prompts.follow_up(text, images)
+
+    async def send_user_message(
+        self, text: str, images: Sequence[Image] = (), *, deliver_as: Streaming | None = None
+    ) -> AssistantMessage | None:
+        """As ``prompt``, but nothing in the text is a command, a skill or a template."""
+        ended = await self.prompts.prompt(
+            text, images, streaming=deliver_as, source="extension", expand=False
+        )
+        return None if ended is None else _answer(self.messages)
+
+    async def send_custom_message(
+        self,
+        message: CustomMessage,
+        *,
+        deliver_as: Streaming = "steer",
+        trigger_turn: bool = False,
+    ) -> None:
+        """Tell the model something that the person did not say; it is kept, as everything is.
+
+        While the model works, ``deliver_as`` says when it sees it. At rest it sees it with the next
+        prompt, or at once with ``trigger_turn``; then this waits until the agent is idle again.
+        """
+        await send_custom(
+            self._core,
+            message,
+            deliver_as=deliver_as,
+            trigger_turn=trigger_turn,
+            prepare=self.prompts.prepare,
+        )
 
     @property
     def state(self) -> SessionState:

@@ -7,18 +7,20 @@ bus, where extensions hear them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
-from pi.agent.env import OnOutput
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import UNSET, Record, UnsetType, replace
 from pi.coding.bus import Event, Question
-from pi.coding.extension_host.answers import InputAnswer, SaidInput
 from pi.coding.extension_host.failures import ExtensionFailed
+from pi.coding.extension_host.said_input import InputAnswer, SaidInput
 from pi.coding.prompt.sections import PromptParts
 from pi.coding.session.messages import SessionMessage
 from pi.coding.shell.user_commands import BashResult
+
+if TYPE_CHECKING:
+    from pi.agent.env import OnOutput
 
 __all__ = [
     "BeforeFork",

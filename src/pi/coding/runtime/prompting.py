@@ -144,6 +144,10 @@ class Prompting:
         """Have it delivered when the agent would stop."""
         await self._queue(text, images, source, "followUp")
 
+    def give_up(self) -> None:
+        """What waits for the end of a compaction is not said any more."""
+        self._when_idle.give_up_prompts()
+
     async def clear_queue(self) -> Queues:
         """Take back what was queued."""
         steering, follow_up = await self._core.agent.clear_queue()

@@ -95,6 +95,7 @@ class RunningSession:
 
     async def stop(self) -> None:
         """End what is under way here, whoever runs the session."""
+        self.prompts.give_up()
         self._core.agent.abort()
         self.compaction.abort()
         self.tree.abort()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pi.agent.env import OnOutput
+from typing import TYPE_CHECKING
+
 from pi.agent.events import AgentSettled
 from pi.base.errors import PiError
 from pi.base.records import UNSET
@@ -10,6 +11,9 @@ from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import UserBash
 from pi.coding.session.messages import BashExecution
 from pi.coding.shell.user_commands import BashResult
+
+if TYPE_CHECKING:
+    from pi.agent.env import OnOutput
 
 
 class UserShell:

@@ -11,6 +11,7 @@ from contextvars import Context
 from typing import TypeAlias
 
 from pi.agent.agent import Agent
+from pi.base.errors import PiError
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -30,6 +31,8 @@ class WhenIdle:
         """Prompts of which the run is about to begin."""
         self._held = 0
         """Reasons why no prompt may begin."""
+        self._given_up = 0
+        """How often those that wait were told not to."""
         self._changed = asyncio.Event()
 
     def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
@@ -55,9 +58,17 @@ class WhenIdle:
             self._tell()
 
     async def may_prompt(self) -> None:
-        """Until nobody holds prompts."""
+        """Until nobody holds prompts; ``PiError`` if they are given up meanwhile."""
+        before = self._given_up
         while self._held:
             await self._changed.wait()
+            if self._given_up != before:
+                raise PiError("The prompt was aborted before its run began.")
+
+    def give_up_prompts(self) -> None:
+        """Those that wait will not begin."""
+        self._given_up += 1
+        self._tell()
 
     @asynccontextmanager
     async def kept_off(self) -> AsyncIterator[None]:

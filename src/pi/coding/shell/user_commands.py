@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pi.agent.env import OnOutput
 from pi.base.records import UNSET, Record, UnsetType
 from pi.coding.shell.local import Ended, LocalShell
+
+if TYPE_CHECKING:
+    from pi.agent.env import OnOutput
 
 
 class BashResult(Record):

@@ -15,7 +15,7 @@ from pi.coding.resources.globs import compile_glob
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.listing import REFINE, at_least_one, listing, more_than
-from pi.coding.tools.search_places import must_be_open
+from pi.coding.tools.search_places import is_there, must_be_open
 
 MOST_RESULTS = 1000
 
@@ -40,7 +40,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
     async def find(params: FindParams, ctx: ToolContext) -> ToolResult:
         root = files.resolve(params.path or ".")
         limit = at_least_one(params.limit, MOST_RESULTS)
-        if not root.is_dir():
+        if not (is_there(root) and root.is_dir()):
             raise ToolFailed(
                 f"[fd error]: Search path '{root}' is not a directory.\n"
                 "[fd error]: No valid search paths given."

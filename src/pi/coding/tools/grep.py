@@ -15,7 +15,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.listing import REFINE, Limited, at_least_one, listing, more_than
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.search_places import must_be_open
+from pi.coding.tools.search_places import is_there, must_be_open
 from pi.coding.tools.searching import Match, Search, search
 
 MOST_MATCHES = 100
@@ -58,7 +58,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
 
     async def grep(params: GrepParams, ctx: ToolContext) -> ToolResult:
         place = files.resolve(params.path or ".")
-        if not place.exists():
+        if not is_there(place):
             raise ToolFailed(f"Path not found: {place}")
         must_be_open(place)
         limit = min(at_least_one(params.limit, MOST_MATCHES), MOST_EVER)

@@ -14,6 +14,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.files.node_errors import node_text
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.listing import at_least_one, listing, more_than
+from pi.coding.tools.search_places import is_there
 
 MOST_ENTRIES = 500
 
@@ -52,7 +53,7 @@ def ls_tool(files: LocalFiles) -> AgentTool:
 
 def _names(folder: Path) -> list[str]:
     """Names in any case in one order, folders with a slash; links are what they lead to."""
-    if not folder.exists():
+    if not is_there(folder):
         raise ToolFailed(f"Path not found: {folder}")
     if not folder.is_dir():
         raise ToolFailed(f"Not a directory: {folder}")

@@ -12,6 +12,14 @@ from pi.coding.files.local import EFFECTIVE_IDS
 from pi.coding.files.node_errors import node_text
 
 
+def is_there(place: Path) -> bool:
+    """Whether there is something, as far as we may know."""
+    try:
+        return place.exists()
+    except OSError:  # no file can have this name, or nobody may look into the folder it is in
+        return False
+
+
 def must_be_open(place: Path) -> None:
     """``ToolFailed`` for a file or folder that may not be read, and for what is neither."""
     if may_never_end(place):

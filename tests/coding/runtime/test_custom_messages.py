@@ -1,0 +1,74 @@
+"""What the model is told in nobody's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.agent.events import AgentStart, MessageEnd
+from pi.base.records import replace
+from pi.coding.runtime.events import Streaming
+from pi.coding.session.messages import CustomMessage
+from pi.testing import says
+from tests.coding.runtime.stage import Stage
+
+NOTE = CustomMessage(custom_type="weather", content="It rains.", details={"city": "Oslo"})
+
+
+def shown(stage: Stage, number: int) -> list[str]:
+    """What the messages of a request hold."""
+    return [str(message.content) for message in stage.provider.requests[number].messages]
+
+
+async def test_at_rest_it_is_kept_and_seen_with_the_next_prompt(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    async with await stage.open() as session:
+        heard: list[object] = []
+        session.subscribe(heard.append)
+        await session.send_custom_message(NOTE)
+
+        assert [event for event in heard if isinstance(event, AgentStart)] == []
+        kept = replace(NOTE, timestamp=stage.clock.now_ms())
+        assert [event.message for event in heard if isinstance(event, MessageEnd)] == [kept]
+        assert kept in session.messages
+        await session.prompt("go")
+
+    texts = " ".join(shown(stage, 0))
+    assert texts.index("It rains.") < texts.index("go")
+
+
+async def test_it_can_begin_a_run(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("Take an umbrella."))
+    async with await stage.open() as session:
+        await session.send_custom_message(NOTE, trigger_turn=True)
+
+        assert session.facts.last_answer() == "Take an umbrella."
+
+
+@pytest.mark.parametrize("deliver_as", ["steer", "followUp"])
+async def test_while_the_model_works_it_is_queued(tmp_path: Path, deliver_as: Streaming) -> None:
+    stage = Stage(tmp_path, says("first"), says("second"))
+    async with await stage.open() as session:
+
+        async def interfere(event: object) -> None:
+            if isinstance(event, MessageEnd) and getattr(event.message, "text", "") == "first":
+                await session.send_custom_message(NOTE, deliver_as=deliver_as)
+
+        session.subscribe(interfere)
+        await session.prompt("go")
+
+        assert session.facts.last_answer() == "second"
+
+
+async def test_a_user_message_is_taken_as_it_is(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    prompts = stage.agent_dir / "prompts"
+    prompts.mkdir()
+    (prompts / "greet.md").write_text("Say hello.")
+    async with await stage.open() as session:
+        answer = await session.send_user_message("/greet Ada")
+
+        assert answer is not None
+        assert answer.text == "ok"
+    assert "/greet Ada" in shown(stage, 0)[-1]
