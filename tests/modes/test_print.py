@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Text
 from pi.modes.json_lines import Prompt
+from pi.modes.output import Output
 from pi.modes.print import INCOMPLETE, run_print
 from pi.testing import Reply, says
 from tests.coding.runtime.stage import Stage
@@ -53,3 +55,27 @@ async def test_half_a_character_is_replaced(tmp_path: Path) -> None:
     code, output, _ = await printed(Stage(tmp_path, says("a\ud83d")), "a")
 
     assert (code, output[0]) == (0, "a")
+
+
+COMMANDING = "red \x1b[31m, clipboard \x1b]52;c;eA==\x07, done"
+
+
+async def test_a_program_gets_every_byte_of_an_answer(tmp_path: Path) -> None:
+    assert await printed(Stage(tmp_path, says(COMMANDING)), "a") == (0, f"{COMMANDING}\n", [])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+async def test_no_answer_commands_a_terminal(tmp_path: Path) -> None:
+    session = await Stage(tmp_path, says(COMMANDING)).open()
+    ours, theirs = os.openpty()
+    output = Output(theirs)
+    try:
+        await run_print(session, [Prompt(text="a")], output, pytest.fail)
+        await output.close()
+        shown = os.read(ours, 1 << 16)
+    finally:
+        await session.close()
+        os.close(theirs)
+        os.close(ours)
+
+    assert shown == b"red , clipboard , done\r\n"

@@ -50,6 +50,11 @@ class Output:
         self._turn.append(data)
 
     @property
+    def is_terminal(self) -> bool:
+        """Whether what is written is shown to a person, who did not write it."""
+        return os.isatty(self._fd)
+
+    @property
     def is_behind(self) -> bool:
         """Whether the reader is so far behind that whoever writes should wait."""
         return not self._room.is_set()

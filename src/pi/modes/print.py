@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pi.base.terminal_text import sanitise
 from pi.modes.endings import Ending
 from pi.modes.json_lines import Prompt, say_all
 from pi.modes.output import Output
@@ -31,8 +32,10 @@ async def run_print(
     if ending.failure is not None:
         complain(ending.failure)
     elif ending.answer is not None:
-        if ending.answer.text:
-            output.write(f"{ending.answer.text}\n".encode("utf-8", "replace"))
+        if text := ending.answer.text:
+            # A file or a program gets every byte; a terminal would do what they say.
+            shown = sanitise(text) if output.is_terminal else text
+            output.write(f"{shown}\n".encode("utf-8", "replace"))
         if ending.answer.stop_reason == "length":
             complain(INCOMPLETE)
     return ending.exit_code(ended)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.modes.interactive.startup import Opening
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 
@@ -62,3 +63,14 @@ async def test_extensions_redact_the_log(tmp_path: Path) -> None:
 
     log = (theatre.stage.home / ".pi/agent/pi.log").read_text()
     assert "pi.extensions.hide: [log] has said something" in log
+
+
+async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+
+    async def warned(opening: Opening) -> None:
+        opening.report("Warning: Mind the gap")
+
+    theatre.before_open = warned
+    async with theatre.playing():
+        await theatre.sees(" ! Mind the gap")

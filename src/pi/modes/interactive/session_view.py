@@ -36,6 +36,8 @@ from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Ui
 
+_WARNING = "Warning: "
+"""What is reported begins with it where there are no colours to tell."""
 POLL_SECONDS = 4.0
 """How often to look whether somebody changed the branch or the theme."""
 
@@ -329,7 +331,8 @@ class SessionView:
         return await self._start.ask_trust(self.screen, folder)
 
     def _report(self, text: str) -> None:
-        self.screen.notify(text, "warning" if text.startswith("Warning:") else "info")
+        words = text.removeprefix(_WARNING)
+        self.screen.notify(words, "info" if words == text else "warning")
 
 
 def _first(keys: tuple[str, ...]) -> str:

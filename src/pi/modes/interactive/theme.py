@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pi.modes.interactive.theme_file import BACKGROUNDS, Palette
 from pi.tui.style import Colour, ColourDepth, Paint, Style, painter
 from pi.tui.widgets.editor.editor import EditorTheme
-from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
 from pi.tui.widgets.select_list import SelectTheme
-from pi.tui.widgets.settings_list import SettingsTheme
+
+if TYPE_CHECKING:  # the first frame needs neither
+    from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
+    from pi.tui.widgets.settings_list import SettingsTheme
 
 _SIXTEEN: dict[str, int | None] = {
     "accent": 4, "borderAccent": 4, "mdLink": 4, "mdListBullet": 4, "syntaxFunction": 4,
@@ -112,6 +115,8 @@ class Theme:
     @cached_property
     def settings(self) -> SettingsTheme:
         """For lists of settings."""
+        from pi.tui.widgets.settings_list import SettingsTheme
+
         return SettingsTheme(
             cursor=self.paint("accent"),
             selected=self.paint("accent"),
@@ -128,6 +133,8 @@ class Theme:
     @cached_property
     def code(self) -> CodeTheme:
         """For source code."""
+        from pi.tui.widgets.markdown.look import CodeTheme
+
         return CodeTheme(
             comment=self.paint("syntaxComment"),
             keyword=self.paint("syntaxKeyword"),
@@ -154,6 +161,8 @@ class Theme:
 
     def markdown_in(self, token: str, *, italic: bool = False) -> MarkdownTheme:
         """Markdown whose plain text has the colour of ``token``."""
+        from pi.tui.widgets.markdown.look import MarkdownTheme
+
         return MarkdownTheme(
             text=self.paint(token, italic=italic),
             heading=self.paint("mdHeading", bold=True),
