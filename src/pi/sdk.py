@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pi.coding.runtime.rpc_client import RpcClient, RpcEvent
     from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied
     from pi.coding.runtime.watching import AgentSessionEvent
+    from pi.coding.session.messages import CustomMessage
     from pi.coding.session.session_manager import SessionManager
     from pi.coding.settings.settings import Settings
 
@@ -66,6 +67,7 @@ __all__ = [
     "AuthStorage",
     "ContextFile",
     "CreateAgentSessionResult",
+    "CustomMessage",
     "Image",
     "MessageEnd",
     "MessageUpdate",
@@ -142,6 +144,7 @@ _HOMES = {
     "pi.coding.runtime.rpc_client": ("RpcClient", "RpcEvent"),
     "pi.coding.runtime.rpc_process": ("RpcRefused", "RpcServerDied"),
     "pi.coding.runtime.watching": ("AgentSessionEvent",),
+    "pi.coding.session.messages": ("CustomMessage",),
     "pi.coding.session.session_manager": ("SessionManager",),
     "pi.coding.settings.settings": ("Settings",),
 }
