@@ -21,8 +21,8 @@ PROMISED = {
         Settings
     """,
     "values": """
-        AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult Image Model
-        PromptTemplate Skill ToolContext ToolResult
+        AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult CustomMessage
+        Image Model PromptTemplate Skill ToolContext ToolResult
     """,
     "events": """
         AgentSessionEvent AgentSettled MessageEnd MessageUpdate RpcEvent TextDelta ToolExecutionEnd
