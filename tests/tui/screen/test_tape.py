@@ -26,15 +26,15 @@ def before(row: int) -> Place:
 def test_history_that_ends_where_it_should_is_left_alone() -> None:
     seen = tape([*ROWS[:30], "anything", ""], 2)
 
-    assert find_end_of_history(seen, ROWS, at(30), sure=30) == Found(before(30), 0)
+    assert find_end_of_history(seen, ROWS, at(30)) == Found(before(30), 0)
 
 
 def test_rows_that_were_moved_into_history_are_found_there() -> None:
-    assert find_end_of_history(tape(ROWS, 5), ROWS, at(30), sure=30) == Found(before(35), 0)
+    assert find_end_of_history(tape(ROWS, 5), ROWS, at(30)) == Found(before(35), 0)
 
 
 def test_rows_that_came_back_onto_the_screen_stay_there() -> None:
-    assert find_end_of_history(tape(ROWS, 15), ROWS, at(30), sure=30) == Found(before(30), 5)
+    assert find_end_of_history(tape(ROWS, 15), ROWS, at(30)) == Found(before(30), 5)
 
 
 @pytest.mark.trap(153)
@@ -42,15 +42,15 @@ def test_a_row_that_the_pane_has_wrapped_stays_in_one_piece() -> None:
     head, rest = ROWS[31][:9], ROWS[31][9:]
     seen = tape([*ROWS[:31], head, rest, *ROWS[32:]], 9)
 
-    assert find_end_of_history(seen, ROWS, at(30), sure=30) == Found(before(32), 1)
+    assert find_end_of_history(seen, ROWS, at(30)) == Found(before(32), 1)
 
 
 def test_blank_rows_at_the_end_of_history_count() -> None:
     rows = [*ROWS[:30], "", "", *ROWS[30:]]
     place = Letters(rows).place(32)
 
-    assert find_end_of_history(tape(rows, 10), rows, at(30), sure=30) == Found(place, 0)
-    assert find_end_of_history(tape(rows, 11), rows, at(32), sure=32) == Found(place, 1)
+    assert find_end_of_history(tape(rows, 10), rows, at(30)) == Found(place, 0)
+    assert find_end_of_history(tape(rows, 11), rows, at(32)) == Found(place, 1)
 
 
 def test_rows_that_never_arrived_are_not_taken_for_history() -> None:
@@ -71,6 +71,15 @@ def test_rows_that_went_astray_are_looked_for_from_the_last_sure_one_on() -> Non
     assert Letters(ROWS).row(found.place)[0] == 20
 
 
+def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
+    seen = tape([*ROWS[:24], *ROWS[30:]], 14)
+
+    found = find_end_of_history(seen, ROWS, at(34), sure=30)
+
+    assert found is not None
+    assert Letters(ROWS).row(found.place)[0] == 24
+
+
 def test_what_is_damaged_on_the_screen_is_not_kept() -> None:
     seen = tape([*ROWS[:27], "row 27 has something else", *ROWS[28:40]], 15)
 
@@ -80,24 +89,24 @@ def test_what_is_damaged_on_the_screen_is_not_kept() -> None:
 def test_a_program_whose_rows_are_all_on_the_screen_is_found_below_the_shell() -> None:
     seen = tape(["$ ls", "a b", "$ pi", *ROWS[:3]], 6)
 
-    assert find_end_of_history(seen, ROWS[:3], at(0), sure=0) == Found(Place(0), 3)
+    assert find_end_of_history(seen, ROWS[:3], at(0)) == Found(Place(0), 3)
 
 
 def test_rows_that_are_out_of_date_are_part_of_history() -> None:
     stale = ["an older one", "that is no more", "but was said"]
     seen = tape([*ROWS[:30], *stale, *ROWS[30:]], 12)
 
-    assert find_end_of_history(seen, ROWS, at(30), sure=30) == Found(before(30), 2)
-    assert find_end_of_history(tape(seen.rows, 8), ROWS, at(30), sure=30) == Found(before(32), 0)
+    assert find_end_of_history(seen, ROWS, at(30)) == Found(before(30), 2)
+    assert find_end_of_history(tape(seen.rows, 8), ROWS, at(30)) == Found(before(32), 0)
 
 
 def test_a_window_that_does_not_follow_history_is_found_by_itself() -> None:
     seen = tape([*ROWS[:30], "", "a block above", "that was there before", "", *ROWS[35:]], 8)
 
     rows = [*ROWS[:35], "", *ROWS[35:]]
-    assert find_end_of_history(seen, rows, at(30, 35), sure=30) == Found(before(30), 2)
-    assert find_end_of_history(tape(ROWS[:9], 2), rows, at(30, 35), sure=30) is None
+    assert find_end_of_history(seen, rows, at(30, 35)) == Found(before(30), 2)
+    assert find_end_of_history(tape(ROWS[:9], 2), rows, at(30, 35)) is None
 
 
 def test_rows_that_cannot_be_found_say_nothing() -> None:
-    assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30), sure=30) is None
+    assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30)) is None

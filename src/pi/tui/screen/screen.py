@@ -181,7 +181,7 @@ class Screen:
         first = max(sure - NEAR, 0)
         near = rows[first:]
         there = Ledger(committed=ledger.committed - first, top=ledger.top - first)
-        found = find_end_of_history(tape, near, there, sure=sure - first)
+        found = find_end_of_history(tape, near, there, sure=None if good is None else sure - first)
         if found is None:
             return False
         if same:

@@ -7,7 +7,7 @@ frame that reached it in the middle of the change. Where it can be asked, it is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import product
 
 from pi.base.records import Record
 from pi.tui.screen.ledger import Ledger
@@ -15,7 +15,7 @@ from pi.tui.screen.letters import Letters, Place, tail
 
 _CONTEXTS = (600, 60, 20)
 """Letters by which a place is known again: as many as there are, else fewer."""
-_STEPS_BACK = (0, 4, 10, 25, 60)
+_STEPS_BACK = (0, 4, 10, 25, 60, 120)
 """Rows before the end of history where it is looked for. The last ones may be damaged."""
 
 
@@ -42,26 +42,25 @@ class Found(Record, kw_only=False):
 
 
 def find_end_of_history(
-    tape: Tape, rows: Sequence[str], ledger: Ledger, *, sure: int
+    tape: Tape, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
 ) -> Found | None:
     """Which of ``rows`` the pane has in its history; None if they cannot be found there.
 
-    ``ledger`` says how many there should be, and ``sure`` how many have arrived for certain.
-    There are more if a resize has moved some, fewer if they never arrived. Those that it has
-    brought back onto the screen are left there.
+    ``ledger`` says how many there should be. ``sure`` says how many had arrived before frames went
+    astray, if some did. There are more if a resize has moved some, fewer if they never arrived or
+    were overwritten. Those that it has brought back onto the screen are left there.
     """
     ours, theirs = Letters(rows), Letters(tape.rows)
     edge, wanted = theirs.place(tape.above), ours.place(ledger.committed)
-    if ledger.top > ledger.committed == sure:
+    if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters)
         return None if window is None else Found(wanted, max(0, window - tape.above))
-    for back in _STEPS_BACK:
-        start = ours.place(max(0, sure - back)).letters
-        at = _known_again(ours, start, theirs, near=edge.letters)
-        if at is not None:
-            break
-    else:
+    known = _known_again(ours, theirs, ledger.committed, sure, near=edge.letters)
+    if known is None and sure is not None:  # not even what should be above them: say it again
+        return Found(Place(ours.starts[max(0, sure - _STEPS_BACK[-1])]), 0)
+    if known is None:
         return None
+    start, at = known
     same = start + _common(ours.text[start:], theirs.text[at:])
     end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
     blanks = wanted.blanks if end == wanted.letters else 0
@@ -95,30 +94,40 @@ def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
 def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int | None:
     """Where in ``theirs`` a window begins that does not follow history."""
     start = ours.place(top).letters
-    contexts = [ours.around(start, count) for count in _CONTEXTS]
-    at = _first(theirs.find("", after, near=near) for _, after in contexts)
+    at = _found_before(theirs, (ours.around(start, count)[1] for count in _CONTEXTS), near=near)
     if at is None:
         return None
     blanks = ours.first_row_with_letters(start) - top
     return theirs.first_row_with_letters(at) - blanks
 
 
-def _known_again(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
-    """Where in ``theirs`` the place is that has ``start`` letters of ours before it.
+def _known_again(
+    ours: Letters, theirs: Letters, committed: int, sure: int | None, *, near: int
+) -> tuple[int, int] | None:
+    """A place near the end of history, by letters before it in ours and in theirs.
 
-    What follows it was written as it is now. What stands before it may be wrapped as it was long
-    ago, and rows that are out of date may have come in between.
+    What follows history was written as it is now; what stands before its end may be wrapped as it
+    was long ago, and rows that are out of date may have come in between. But a frame that went
+    astray may have hit rows of history that were back on the screen: then only what stands above
+    them tells how far it is whole.
     """
-    for most, least in pairwise(_CONTEXTS):
-        contexts = [ours.around(start, count) for count in (most, least)]
-        behind = _first(theirs.find("", after, near=near) for _, after in contexts)
-        at = _first(theirs.find(before, "", near=near) for before, _ in contexts)
-        if behind is not None or at is not None:
-            return at if behind is None else behind
+    if sure is None:
+        start = ours.starts[committed]
+        at = _found_before(theirs, (ours.around(start, count)[1] for count in _CONTEXTS), near=near)
+        if at is not None:
+            return start, at
+    for count, back in product(_CONTEXTS, _STEPS_BACK):
+        start = ours.starts[max(0, (committed if sure is None else sure) - back)]
+        before, after = ours.around(start, count)
+        at = theirs.find(before, "" if before else after, near=near)
+        if at is not None:
+            return start, at
     return None
 
 
-def _first(places: Iterable[int | None]) -> int | None:
+def _found_before(theirs: Letters, texts: Iterable[str], *, near: int) -> int | None:
+    """Where the first of some texts begins that is there."""
+    places = (theirs.find("", text, near=near) for text in texts)
     return next((place for place in places if place is not None), None)
 
 

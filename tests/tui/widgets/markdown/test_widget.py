@@ -139,6 +139,31 @@ def test_rows_that_are_reported_final_never_change(source: str, lengths: list[in
     assert widget.render(40)[: len(final)] == final
 
 
+@pytest.mark.trap(153)
+@given(sources, cuts)
+def test_rows_that_are_reported_settled_never_say_anything_else(
+    source: str, lengths: list[int]
+) -> None:
+    widget = Markdown(is_streaming=True)
+    settled: list[str] = []
+    for chunk in [*chunks(source, lengths), ""]:
+        widget.append(chunk)
+        rows = [strip_sequences(row) for row in widget.render(40)]
+        assert rows[: len(settled)] == settled
+        assert widget.commit_safe_end is not None
+        settled = rows[: widget.commit_safe_end]
+    widget.finish()
+
+    assert [strip_sequences(row) for row in widget.render(40)][: len(settled)] == settled
+
+
+def test_whole_lines_of_open_code_are_settled() -> None:
+    widget = Markdown("text\n\n```python\nx = 1\ny = ", 0, 0, is_streaming=True)
+
+    assert len(widget.render(40)) == 5
+    assert (widget.live_region_start, widget.commit_safe_end) == (1, 4)
+
+
 @pytest.mark.trap(171)
 @pytest.mark.parametrize(
     "source", ["text\n\n```python\nx = 1\n```\n", "a\n- b\n", "a\n\n---\n", "a\n1. b\n"]

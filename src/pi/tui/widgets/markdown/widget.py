@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pi.base.records import replace
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
 from pi.tui.widgets.markdown import highlight
 from pi.tui.widgets.markdown.blocks import draw_block, starts_apart
 from pi.tui.widgets.markdown.look import Look, MarkdownTheme
-from pi.tui.widgets.markdown.nodes import Block
+from pi.tui.widgets.markdown.nodes import Block, CodeBlock
 from pi.tui.widgets.markdown.splitting import Splitter
 from pi.tui.widgets.text import inner_width, padded
 
@@ -100,6 +101,14 @@ class Markdown:
         """The first row that may still change; none once the text is complete."""
         return self._pad_y + len(self._final_rows) if self._is_streaming else None
 
+    @property
+    def commit_safe_end(self) -> int | None:
+        """The first row whose words may still change; none once the text is complete.
+
+        Whole lines of code before it may get other colours, when what they are part of is over.
+        """
+        return self._pad_y + self._settled if self._is_streaming else None
+
     def _show(self, *, goes_on: bool) -> None:
         """Take the source as it is now; ``goes_on`` if what was read of it may stay."""
         shown = self._transform(self._source)
@@ -119,6 +128,7 @@ class Markdown:
         self._final: list[Block] = []
         self._final_rows = []
         self._drawn = 0
+        self._settled = 0
 
     def _read(self, text: str) -> None:
         text = self._sanitiser.feed(text)
@@ -131,12 +141,23 @@ class Markdown:
             self._final_rows += self._rows_of(block, is_first=not self._final_rows)
         self._drawn = len(self._final)
         rows = list(self._final_rows)
-        for block in self._splitter.tail(is_last=not self._is_streaming):
+        tail = self._splitter.tail(is_last=not self._is_streaming)
+        self._settled = len(rows) + self._settled_rows(tail, is_first=not rows)
+        for block in tail:
             rows += self._rows_of(block, is_first=not rows)
         if not rows:
             return []
         margin = self._padded([""]) * self._pad_y
         return [*margin, *rows, *margin]
+
+    def _settled_rows(self, tail: list[Block], *, is_first: bool) -> int:
+        """How many rows of what is not final will still say the same: whole lines of open code."""
+        match tail:
+            case [CodeBlock(text=text, has_end=False) as code] if "\n" in text:
+                whole = replace(code, text=text[: text.rfind("\n") + 1])
+                return len(self._rows_of(whole, is_first=is_first))
+            case _:
+                return 0
 
     def _rows_of(self, block: Block, *, is_first: bool) -> list[str]:
         rows = draw_block(block, inner_width(self._width, self._pad_x), self._look)
