@@ -11,7 +11,6 @@ from pi.coding.extension_host.answers import (
     Block,
     BoundaryAnswer,
     ContextAnswer,
-    InputAnswer,
     MessageEndAnswer,
     ToolResultAnswer,
 )
@@ -28,6 +27,7 @@ from pi.coding.extension_host.run_events import (
     ToolResultEvent,
     TurnEndEvent,
 )
+from pi.coding.extension_host.said_input import InputAnswer
 from pi.coding.session.entries import Custom
 
 ANSWER = AssistantMessage(api="a", provider="p", model="m")

@@ -102,7 +102,8 @@ async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: 
     async def speak_and_abort(event: object) -> None:
         if isinstance(event, CompactionStart):
             said.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
-            await asyncio.sleep(0)
+            for _ in range(10):  # until it waits
+                await asyncio.sleep(0)
             await session.abort()
 
     session.subscribe(speak_and_abort)

@@ -21,6 +21,14 @@ async def test_lines_around_matches_are_shown_once(grep: AgentTool, tmp_path: Pa
     )
 
 
+async def test_lines_around_matches_are_read_in_the_encoding_of_their_file(
+    grep: AgentTool, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_bytes("1\n2 x".encode("utf-16"))
+
+    assert await text_of(grep, pattern="x", context=1) == "f-1- 1\nf:2: 2 x"
+
+
 async def test_any_number_of_lines_around_matches_may_be_asked_for(
     grep: AgentTool, tmp_path: Path
 ) -> None:

@@ -115,6 +115,22 @@ async def test_the_folder_of_git_is_searched_like_others(tmp_path: Path, bundled
     ]
 
 
+async def test_lines_are_those_of_the_text_whatever_it_is_written_in(
+    tmp_path: Path, bundled: bool
+) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "marked").write_bytes(b"\xef\xbb\xbfone\n\n")
+    (tmp_path / "open").write_bytes(b"two")
+    (tmp_path / "wide").write_bytes("three\n".encode("utf-16"))
+
+    assert await found(bundled, tmp_path, "^") == [
+        Match("marked", 1, "one"),
+        Match("marked", 2, ""),
+        Match("open", 1, "two"),
+        Match("wide", 1, "three"),
+    ]
+
+
 async def test_a_pipe_is_not_waited_for(tmp_path: Path, bundled: bool) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "f").write_text("x\n")

@@ -27,13 +27,12 @@ from pi.coding.extension_host.answers import (
     BoundaryAnswer,
     ContextAnswer,
     Draft,
-    InputAnswer,
     MessageEndAnswer,
-    SaidInput,
     ToolResultAnswer,
     as_draft,
 )
 from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.said_input import InputAnswer, SaidInput
 from pi.coding.session.entries import Entry
 from pi.coding.session.messages import SessionMessage
 

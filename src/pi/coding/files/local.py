@@ -9,16 +9,18 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pi.agent.env import FileInfo
-from pi.agent.error_codes import FileError, FileErrorCode, FileFailed
 from pi.base.files import FileProblem, may_never_end, replace_file
 from pi.base.tasks import finish_although_cancelled
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 from pi.coding.files.lookalikes import existing
 from pi.coding.files.node_errors import cause_of
 from pi.coding.files.references import System, expanded, without_mention
+
+if TYPE_CHECKING:  # every session has files; the first that is touched loads the rest
+    from pi.agent.env import FileInfo
+    from pi.agent.error_codes import FileErrorCode
 
 T = TypeVar("T")
 
@@ -161,6 +163,8 @@ async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:
 
 @contextmanager
 def _coded(path: str, doing: str) -> Iterator[None]:
+    from pi.agent.error_codes import FileError, FileFailed
+
     try:
         yield
     except (OSError, FileProblem) as problem:
@@ -195,6 +199,8 @@ def _listed(folder: Path) -> list[FileInfo]:
 
 
 def _info(path: Path) -> FileInfo:
+    from pi.agent.env import FileInfo
+
     try:
         found = path.stat()
     except OSError:

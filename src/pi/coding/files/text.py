@@ -49,6 +49,12 @@ def form_of(data: bytes) -> TextForm:
     )
 
 
+def shown_text(data: bytes) -> str:
+    """The text without its mark, with U+FFFD for what is none."""
+    form = form_of(data)
+    return data[len(form.mark) :].decode(form.encoding, "replace")
+
+
 def decode(data: bytes) -> tuple[str, TextForm]:
     """The text without its mark, and its form; ``NotText`` if that would lose anything."""
     form = form_of(data)

@@ -12,6 +12,7 @@ from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
 from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
+from pi.coding.files.text import shown_text
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.listing import REFINE, Limited, at_least_one, listing, more_than
 from pi.coding.tools.programs import SearchPrograms
@@ -113,7 +114,7 @@ def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
     try:
         if file.stat().st_size > LARGEST_FILE:
             return {}
-        lines = file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+        lines = shown_text(file.read_bytes()).replace("\r\n", "\n").split("\n")
     except OSError:
         return {}
     near: dict[int, str] = {}

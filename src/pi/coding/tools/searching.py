@@ -18,6 +18,7 @@ from pi.agent.tool import ToolFailed
 from pi.base.files import may_never_end
 from pi.base.processes import Child, spawn
 from pi.base.records import Record
+from pi.coding.files.text import form_of, shown_text
 from pi.coding.files.walking import walk
 from pi.coding.resources.globs import compile_glob
 from pi.coding.resources.ignoring import IgnoreTree
@@ -225,8 +226,9 @@ def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match
         data = file.read_bytes()
     except OSError:
         return
-    if b"\0" in data[:BINARY_SIGN]:
+    if form_of(data).encoding == "utf-8" and b"\0" in data[:BINARY_SIGN]:
         return
-    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+    text = shown_text(data)
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         if regex.search(line):
             yield Match(path, number, line.rstrip("\r")[:LONGEST])

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pi.ai.messages import Image
+from pi.coding.extension_host.said_input import InputAnswer, SaidInput
+
+PICTURE = Image(data="aGk=", mime_type="image/png")
+
+
+def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None:
+    said = SaidInput(text="a", images=(PICTURE,))
+
+    assert said.answered(InputAnswer(action="transform", text="b")) == SaidInput(
+        text="b", images=(PICTURE,)
+    )
+    assert said.answered(InputAnswer(action="transform", text="b", images=())) == SaidInput(
+        text="b"
+    )
+
+
+def test_it_is_settled_when_somebody_has_taken_care_of_it() -> None:
+    said = SaidInput(text="a")
+
+    assert said.answered(InputAnswer(action="continue")) is said
+    assert not said.settled
+    assert said.answered(InputAnswer(action="handled")) == SaidInput(text="a", handled=True)
+    assert said.answered(InputAnswer(action="handled")).settled
