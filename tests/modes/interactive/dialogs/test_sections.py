@@ -13,6 +13,7 @@ def test_what_does_not_fit_goes_below_and_nothing_comes_through_that_is_not_text
             ("/name", "set or show the name"),
             ("/a-very-long-name", "what it does"),
             ("/quit", ""),
+            ("/another-long-name", ""),
             ("/evil", "\x1b[2Jno"),
         ),
     )
@@ -27,5 +28,6 @@ def test_what_does_not_fit_goes_below_and_nothing_comes_through_that_is_not_text
         "              what it",
         "              does",
         " /quit",
+        " /another-long-name",
         " /evil        no",
     ]

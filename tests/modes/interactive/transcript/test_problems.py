@@ -39,6 +39,7 @@ def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str)
         '500: {"message": ""}',
         '500: {"error": {"message": 7}}',
         "404: {}",
+        pytest.param("500: " + '{"error":' * 9_000 + "1" + "}" * 9_000, id="far too deep"),
         'item 42429: {"message": "no status"}',
     ],
 )

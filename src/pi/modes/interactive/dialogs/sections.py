@@ -47,9 +47,9 @@ class SectionsView:
         margin = " " * (column + _GAP)
         for name, what in section.rows:
             name = one_line(name)
-            told = wrap_text(one_line(what), max(width - len(margin), 1)) if what else [""]
-            if visible_width(name) > column:
+            told = wrap_text(one_line(what), max(width - len(margin), 1)) if what else []
+            if visible_width(name) > column or not told:
                 yield paint(name)
             else:
-                yield f"{paint(pad_to_width(name, column))}  {told.pop(0)}".rstrip()
+                yield paint(pad_to_width(name, column)) + " " * _GAP + told.pop(0)
             yield from (margin + row for row in told)

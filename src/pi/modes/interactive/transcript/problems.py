@@ -22,7 +22,7 @@ def readable(error: str) -> str:
     status, body = found.groups()
     try:
         words = _words(msgspec.json.decode(body))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # no JSON, or such that nobody reads it
         return error
     if not words:
         return error
