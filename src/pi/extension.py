@@ -128,7 +128,6 @@ from pi.coding.extension_host.answers import (
     CacheWarmingAnswer,
     Cancel,
     ContextAnswer,
-    InputAnswer,
     MessageEndAnswer,
     ResourcesAnswer,
     ToolResultAnswer,
@@ -227,6 +226,7 @@ from pi.coding.extension_host.run_events import (
     TurnEndEvent,
     TurnStartEvent,
 )
+from pi.coding.extension_host.said_input import InputAnswer
 from pi.coding.extension_host.scope import (
     Scope,
 )
