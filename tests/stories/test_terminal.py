@@ -28,7 +28,7 @@ def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Scree
 
     def show(command: str, until: str) -> list[str]:
         run("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", f"{command}; exec cat")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while until not in (shown := run("capture-pane", "-p")):
             assert time.monotonic() < deadline, shown
             time.sleep(0.05)
@@ -39,7 +39,7 @@ def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Scree
 
 
 def test_the_help_page_fits_a_small_terminal(screen: Screen) -> None:
-    rows = screen(f"'{sys.executable}' -m pi -ne --help", "show the version")
+    rows = screen(f"'{sys.executable}' -m pi -ne --help", "SIGTERM")
 
     told = main_help(80).rstrip("\n").split("\n")
     assert rows == told[-len(rows) :]

@@ -27,7 +27,7 @@ VARIABLES = (
     ("PI_CODING_AGENT_DIR", "settings, credentials, sessions; usually ~/.pi/agent"),
     ("PI_CODING_AGENT_SESSION_DIR", "sessions alone"),
     ("PI_OFFLINE=1", "as --offline"),
-    ("PI_NO_LOCAL=1", "without a key, do not fetch and ask the embedded model"),
+    ("PI_NO_LOCAL=1", "never fetch the embedded model for want of a key"),
     ("PI_SKIP_VERSION_CHECK=1", "do not look for a newer version"),
     ("PI_DEBUG=1", "show where an error comes from"),
 )
