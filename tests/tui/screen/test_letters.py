@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.letters import Letters, Place, index_behind, letters, tail
+from pi.tui.screen.letters import Letters, Place, in_any_order, index_behind, letters, tail
 
 ROWS = ["│ one, │", "", "─────", "two 🙂!", "three"]
 
@@ -45,6 +45,10 @@ def test_the_nearest_of_places_that_look_alike_is_found() -> None:
     assert [rows.find("", "twelveletters", near=near) for near in (0, 15, 99)] == [0, 13, 26]
     assert rows.find("twelve", "lettersx", near=0) is None
     assert rows.find("", "twelve", near=0) is None  # too short to be sure
+
+
+def test_the_order_of_letters_may_not_matter() -> None:
+    assert in_any_order("onetwo") == in_any_order("twoone") != in_any_order("onetwp")
 
 
 def test_what_follows_the_last_letter_is_its_tail() -> None:

@@ -80,6 +80,16 @@ def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
     assert Letters(ROWS).row(found.place)[0] == 24
 
 
+def test_a_table_that_was_written_at_another_width_is_whole() -> None:
+    ours = ["│ one two │ four │", "│ three   │ five │"]
+    theirs = ["│ one   │ four │", "│ two   │ five │", "│ three │      │"]
+    rows = [*ROWS[:20], *ours, *ROWS[20:]]
+
+    found = find_end_of_history(tape([*ROWS[:20], *theirs, *ROWS[20:]], 8), rows, at(30), sure=28)
+
+    assert found == Found(Letters(rows).place(34), 0)
+
+
 def test_what_is_damaged_on_the_screen_is_not_kept() -> None:
     seen = tape([*ROWS[:27], "row 27 has something else", *ROWS[28:40]], 15)
 

@@ -64,6 +64,8 @@ class TmuxModel:
         """Lines of history that a higher screen takes back."""
         self._wraps = True
         self._listener: Listener | None = None
+        self.size_after_look: tuple[int, int] | None = None
+        """Taken as soon as somebody has looked."""
 
     @property
     def above(self) -> int:
@@ -87,8 +89,12 @@ class TmuxModel:
         return rows
 
     def look(self, done: Callable[[Tape | None], None]) -> Callable[[], None]:
-        """Like ``pi.tui.tmux.look_at``, at once."""
-        done(self.tape)
+        """Like ``pi.tui.tmux.look_at``, at once; what is said may be out of date at once, too."""
+        tape = self.tape
+        if self.size_after_look is not None:
+            self.resize(*self.size_after_look)
+            self.size_after_look = None
+        done(tape)
         return lambda: None
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:

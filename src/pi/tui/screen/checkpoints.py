@@ -31,6 +31,8 @@ class Checkpoint(Record):
     window: Sequence[str]
     cursor: Caret
     is_covered: bool
+    is_placed: bool = False
+    """Whether it was counted from the edge of the screen where to paint the frame."""
 
 
 class Checkpoints:
@@ -47,12 +49,15 @@ class Checkpoints:
         """A frame was written, with the question behind it."""
         self._open.append(checkpoint)
 
-    def answer(self, *, fits: bool) -> None:
-        """The oldest open question is answered: whether the frame was made for such a grid."""
+    def answer(self, *, fits: bool, is_higher: bool = False) -> None:
+        """The oldest open question is answered: whether the frame was made for such a grid.
+
+        One that is only higher is as good, unless the frame was placed by the edge of the screen.
+        """
         if not self._open:
             return
         checkpoint = self._open.popleft()
-        if not fits:
+        if not (fits or (is_higher and not checkpoint.is_placed)):
             self._is_astray = True
         elif not self._is_astray:
             self._good, self._is_answered = checkpoint, True

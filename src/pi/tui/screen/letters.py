@@ -91,6 +91,11 @@ def letters(row: str) -> str:
     return "".join(filter(str.isalnum, strip_sequences(row)))
 
 
+def in_any_order(text: str) -> tuple[int, int]:
+    """What is the same for the same letters in another order, as tables say them."""
+    return len(text), sum(ord(letter) ** 3 for letter in text)
+
+
 def tail(row: str) -> str:
     """What a row says behind its last letter."""
     text = strip_sequences(row)

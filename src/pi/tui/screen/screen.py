@@ -121,7 +121,7 @@ class Screen:
             self._audit(frame)
         is_new = repaint is Repaint.EVERYTHING
         paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
-        pen = self._pen()
+        is_placed, pen = bool(self._window.way), self._pen()
         self._emit(pen, paint, repaint)
         pen.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
         self._place_cursor(pen, paint)
@@ -129,18 +129,16 @@ class Screen:
         text = self._bracketed(pen.text())
         if not (text and self._in_pane):
             return text
-        self._checkpoints.ask(self._checkpoint())
+        self._checkpoints.ask(self._checkpoint(is_placed=is_placed))
         return text + ASK_SIZE
 
     def took_frame_at(self, width: int, height: int) -> None:
-        """The terminal says which size it had when it took the oldest frame not yet spoken of.
-
-        If it was higher nothing is wrong: a frame depends only on the rows above the cursor.
-        """
+        """The terminal says which size it had when it took the oldest frame not yet spoken of."""
         # tmux before 3.4 tells the width where the height belongs.
         sizes = ((width, height), (height, width))
-        fits = any(w == self._width and h >= self._height for w, h in sizes)
-        self._checkpoints.answer(fits=fits)
+        fits = (self._width, self._height) in sizes
+        is_higher = any(w == self._width and h > self._height for w, h in sizes)
+        self._checkpoints.answer(fits=fits, is_higher=is_higher)
 
     def resize(self, width: int, height: int) -> None:
         """Take another size; the next paint must write everything anew."""
@@ -284,7 +282,7 @@ class Screen:
         self._count_as_history(ledger.top + pushed)
         return pushed
 
-    def _checkpoint(self) -> Checkpoint:
+    def _checkpoint(self, *, is_placed: bool = False) -> Checkpoint:
         return Checkpoint(
             ledger=self.ledger,
             rows=self._frame.rows,
@@ -292,6 +290,7 @@ class Screen:
             window=self._window.rows,
             cursor=self._window.cursor,
             is_covered=self._window.is_covered,
+            is_placed=is_placed,
         )
 
     def _go_back(self, checkpoint: Checkpoint) -> None:

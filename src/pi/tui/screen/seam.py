@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pi.base.records import Record
-from pi.tui.screen.letters import Letters, Place, index_behind, letters
+from pi.tui.screen.letters import Letters, Place, in_any_order, index_behind, letters
 from pi.tui.screen.rows import has_certain_width
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.slicing import slice_columns
@@ -88,18 +88,13 @@ def _next_in_step(
         found = 0 if is_whole and not start else theirs.find(before, "", near=at + shift)
         if found is None:
             continue
-        said = {_sum(theirs.text[found:end]): end for end in theirs.starts if end >= found}
+        said = {in_any_order(theirs.text[found:end]): end for end in theirs.starts if end >= found}
         for end in range(row, min(row + _FURTHEST, len(ours.starts) - 1)):
-            there = said.get(_sum(ours.text[at : ours.starts[end]]))
+            there = said.get(in_any_order(ours.text[at : ours.starts[end]]))
             if there is not None and there > found:
                 return end, there
         return start, found
     return None
-
-
-def _sum(text: str) -> tuple[int, int]:
-    """What is the same for the same letters in another order."""
-    return len(text), sum(ord(letter) ** 3 for letter in text)
 
 
 def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:

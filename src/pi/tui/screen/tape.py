@@ -11,12 +11,14 @@ from itertools import product
 
 from pi.base.records import Record
 from pi.tui.screen.ledger import Ledger
-from pi.tui.screen.letters import Letters, Place, tail
+from pi.tui.screen.letters import Letters, Place, in_any_order, tail
 
 _CONTEXTS = (600, 60, 20)
 """Letters by which a place is known again: as many as there are, else fewer."""
-_STEPS_BACK = (0, 4, 10, 25, 60, 120)
-"""Rows before the end of history where it is looked for. The last ones may be damaged."""
+_STEPS_BACK = (0, 4, 10, 25, 60)
+"""Rows before the end of history where it is looked for. The last ones may be out of date."""
+_HIGHEST = 60
+"""Rows of a screen that frames may have hit that went astray; or it is as high as it is now."""
 
 
 class Tape(Record):
@@ -55,13 +57,18 @@ def find_end_of_history(
     if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters)
         return None if window is None else Found(wanted, max(0, window - tape.above))
-    known = _known_again(ours, theirs, ledger.committed, sure, near=edge.letters)
-    if known is None and sure is not None:  # not even what should be above them: say it again
-        return Found(Place(ours.starts[max(0, sure - _STEPS_BACK[-1])]), 0)
-    if known is None:
-        return None
+    if sure is None:
+        known = _known_again(ours, theirs, ledger.committed, near=edge.letters)
+        if known is None:
+            return None
+    else:
+        highest = max(_HIGHEST, tape.height)
+        above = ours.starts[max(0, sure - highest)]
+        known = _known_above(ours, theirs, (above, ours.starts[max(0, sure - 2 * highest)]))
+        if known is None:  # not even what stood above the screen: say it all again
+            return Found(Place(above), 0)
     start, at = known
-    same = start + _common(ours.text[start:], theirs.text[at:])
+    same = _same(ours, theirs, start, shift=at - start)
     end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
     blanks = wanted.blanks if end == wanted.letters else 0
     return _found(tape, theirs, Place(end, blanks), shift=at - start)
@@ -102,24 +109,34 @@ def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int |
 
 
 def _known_again(
-    ours: Letters, theirs: Letters, committed: int, sure: int | None, *, near: int
+    ours: Letters, theirs: Letters, committed: int, *, near: int
 ) -> tuple[int, int] | None:
-    """A place near the end of history, by letters before it in ours and in theirs.
+    """The end of history, or a place before it, by letters before it in ours and in theirs.
 
-    What follows history was written as it is now; what stands before its end may be wrapped as it
-    was long ago, and rows that are out of date may have come in between. But a frame that went
-    astray may have hit rows of history that were back on the screen: then only what stands above
-    them tells how far it is whole.
+    What follows history was written as it is now. What stands before its end may be wrapped as it
+    was long ago, and rows that are out of date may have come in between.
     """
-    if sure is None:
-        start = ours.starts[committed]
-        at = _found_before(theirs, (ours.around(start, count)[1] for count in _CONTEXTS), near=near)
+    start = ours.starts[committed]
+    at = _found_before(theirs, (ours.around(start, count)[1] for count in _CONTEXTS), near=near)
+    if at is not None:
+        return start, at
+    for count, back in product(_CONTEXTS, _STEPS_BACK):
+        start = ours.starts[max(0, committed - back)]
+        at = theirs.find(ours.around(start, count)[0], "", near=near)
         if at is not None:
             return start, at
-    for count, back in product(_CONTEXTS, _STEPS_BACK):
-        start = ours.starts[max(0, (committed if sure is None else sure) - back)]
-        before, after = ours.around(start, count)
-        at = theirs.find(before, "" if before else after, near=near)
+    return None
+
+
+def _known_above(ours: Letters, theirs: Letters, starts: Iterable[int]) -> tuple[int, int] | None:
+    """Like that for the first of some places that is there.
+
+    A frame that went astray may have hit rows of history that were back on the screen. Only what
+    stands above them tells how far it is whole.
+    """
+    for start in starts:
+        before, after = ours.around(start, _CONTEXTS[1])
+        at = theirs.find(before, "" if before else after, near=len(theirs.text))
         if at is not None:
             return start, at
     return None
@@ -129,6 +146,24 @@ def _found_before(theirs: Letters, texts: Iterable[str], *, near: int) -> int | 
     """Where the first of some texts begins that is there."""
     places = (theirs.find("", text, near=near) for text in texts)
     return next((place for place in places if place is not None), None)
+
+
+def _same(ours: Letters, theirs: Letters, start: int, *, shift: int) -> int:
+    """How far both say the same from ``start`` on, be it in another order as tables do."""
+    their_ends = set(theirs.starts)
+    while True:
+        start += _common(ours.text[start:], theirs.text[start + shift :])
+        row = ours.first_row_with_letters(start)
+        begin = ours.starts[row]
+        for end in ours.starts[row + 1 : row + _HIGHEST]:
+            here, there = ours.text[begin:end], theirs.text[begin + shift : end + shift]
+            if end <= start or end + shift not in their_ends:
+                continue
+            if in_any_order(here) == in_any_order(there):
+                start = end
+                break
+        else:
+            return start
 
 
 def _common(ours: str, theirs: str) -> int:

@@ -150,8 +150,8 @@ def test_rows_that_are_reported_settled_never_say_anything_else(
         widget.append(chunk)
         rows = [strip_sequences(row) for row in widget.render(40)]
         assert rows[: len(settled)] == settled
-        assert widget.commit_safe_end is not None
-        settled = rows[: widget.commit_safe_end]
+        assert widget.settled_end is not None
+        settled = rows[: widget.settled_end]
     widget.finish()
 
     assert [strip_sequences(row) for row in widget.render(40)][: len(settled)] == settled
@@ -161,7 +161,7 @@ def test_whole_lines_of_open_code_are_settled() -> None:
     widget = Markdown("text\n\n```python\nx = 1\ny = ", 0, 0, is_streaming=True)
 
     assert len(widget.render(40)) == 5
-    assert (widget.live_region_start, widget.commit_safe_end) == (1, 4)
+    assert (widget.live_region_start, widget.settled_end) == (1, 4)
 
 
 @pytest.mark.trap(171)

@@ -102,7 +102,7 @@ class Markdown:
         return self._pad_y + len(self._final_rows) if self._is_streaming else None
 
     @property
-    def commit_safe_end(self) -> int | None:
+    def settled_end(self) -> int | None:
         """The first row whose words may still change; none once the text is complete.
 
         Whole lines of code before it may get other colours, when what they are part of is over.
