@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from pi.agent.conversation import Conversation, Projection
+from pi.ai.messages import SystemMessage
 from pi.coding.session.context import shown_messages
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.conversion import convert_to_llm
@@ -53,6 +54,31 @@ def test_a_sequence_that_was_given_out_never_changes_but_at_its_end() -> None:
         [user("1").message],
         [answer("2").message],
     ]
+
+
+def test_what_is_said_here_is_shown_as_the_log_has_it_wherever_the_leaf_goes() -> None:
+    log = new_session(make_shelf(None))
+    conversation = SessionConversation(log)
+    one, two, left_behind = (user(text).message for text in ("one", "two", "left behind"))
+    instructions = SystemMessage(content="", sections={"preamble": "Be brief."}, timestamp=1)
+
+    conversation.append(instructions)
+    conversation.append(one)
+    first = log.leaf_id
+    assert conversation.messages() == shown_messages(log) == [instructions, one]
+
+    conversation.append(left_behind)
+    log.move_to(first)
+    conversation.append(two)
+    assert (
+        conversation.messages()
+        == shown_messages(log)
+        == [
+            instructions,
+            one,
+            two,
+        ]
+    )
 
 
 def test_what_others_add_to_the_log_is_seen() -> None:

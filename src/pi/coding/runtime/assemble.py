@@ -17,7 +17,6 @@ from pi.coding.extension_host.finding import Wanted as WantedExtensions
 from pi.coding.resources.source import Place
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.policy import RetryPolicy
-from pi.coding.runtime.accounts import Accounts
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.asking import credential_store
 from pi.coding.runtime.cache_warming import CacheWarming
@@ -39,10 +38,8 @@ from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.runtime.parts import Parts
 from pi.coding.runtime.pictures import FittingPictures
 from pi.coding.runtime.prompting import Prompting
-from pi.coding.runtime.replacing import Replacing
 from pi.coding.runtime.summaries import Summaries
 from pi.coding.runtime.toolbox import Toolbox
-from pi.coding.runtime.tree_moves import TreeMoves
 from pi.coding.runtime.user_shell import UserShell
 from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.runtime.workspace import Workspace, reread
@@ -50,10 +47,13 @@ from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import ContextEdit
 
-if TYPE_CHECKING:  # loaded with the first extension, or job
+if TYPE_CHECKING:  # loaded with the first who needs it
     from pi.coding.extension_host.answers import ResourcesAnswer
     from pi.coding.extension_host.sub_sessions import SubSession
+    from pi.coding.runtime.accounts import Accounts
     from pi.coding.runtime.hosted import Hosted
+    from pi.coding.runtime.replacing import Replacing
+    from pi.coding.runtime.tree_moves import TreeMoves
 
 T = TypeVar("T")
 
@@ -131,7 +131,6 @@ class _Build:
         self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))
         core.agent.subscribe(self._idle_compaction.hear)
         core.agent.subscribe(self._cache_warming.hear, updates=False)
-        tree = TreeMoves(core, summaries, quiet=self._quiet)
         compaction = Compacting(
             core,
             compactor,
@@ -143,21 +142,15 @@ class _Build:
             core,
             prompts=prompts,
             models=models,
-            sessions=Replacing(
-                core,
-                shelf=self._ground.shelf,
-                quiet=self._quiet,
-                open_workspace=self._ground.open_workspace,
-                note_choices=prompts.note_choices,
-            ),
-            tree=tree,
+            sessions=self._replacing,
+            tree=partial(self._tree_moves, summaries),
             shell=shell,
             facts=SessionFacts(
                 core,
                 compacting=lambda: compactor.busy,
                 auto=lambda: compaction_options(core).enabled,
             ),
-            accounts=Accounts(core, self._parts.auth_storage or credential_store(self._host)),
+            accounts=self._accounts,
             compaction=compaction,
             extensions=self._extensions,
             retry=retry,
@@ -177,6 +170,27 @@ class _Build:
         """What stands for the whole system prompt, if something does."""
         nothing = self._ground.workspace.environment.values.get("NULL_PROMPT", "").lower() == "true"
         return "" if nothing else self._parts.whole_prompt
+
+    def _replacing(self) -> Replacing:
+        from pi.coding.runtime.replacing import Replacing
+
+        return Replacing(
+            self._core,
+            shelf=self._ground.shelf,
+            quiet=self._quiet,
+            open_workspace=self._ground.open_workspace,
+            note_choices=self._session.prompts.note_choices,
+        )
+
+    def _tree_moves(self, summaries: Summaries) -> TreeMoves:
+        from pi.coding.runtime.tree_moves import TreeMoves
+
+        return TreeMoves(self._core, summaries, quiet=self._quiet)
+
+    def _accounts(self) -> Accounts:
+        from pi.coding.runtime.accounts import Accounts
+
+        return Accounts(self._core, self._parts.auth_storage or credential_store(self._host))
 
     def _serve(self) -> Hosted:
         """Give extensions the session that they belong to."""

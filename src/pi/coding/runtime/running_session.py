@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from pi.agent.listeners import Listener
 from pi.coding.retry.policy import RetryPolicy
-from pi.coding.runtime.accounts import Accounts
 from pi.coding.runtime.compaction import Compacting
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionEnding, SessionStarted
@@ -17,18 +17,22 @@ from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.prompting import Prompting
-from pi.coding.runtime.replacing import Replacing
-from pi.coding.runtime.tree_moves import TreeMoves
 from pi.coding.runtime.user_shell import UserShell
 from pi.coding.runtime.watching import EventFeed
 from pi.coding.settings.settings import Settings
 
-if TYPE_CHECKING:  # most sessions are never exported
+if TYPE_CHECKING:  # most sessions need none of these
     from pi.coding.export.share import Shared
+    from pi.coding.runtime.accounts import Accounts
+    from pi.coding.runtime.replacing import Replacing
+    from pi.coding.runtime.tree_moves import TreeMoves
 
 
 class RunningSession:
-    """Implements ``SessionPort``: its parts do the work. Its owner closes it."""
+    """Implements ``SessionPort``: its parts do the work. Its owner closes it.
+
+    ``sessions``, ``tree`` and ``accounts`` make parts that most sessions never need.
+    """
 
     def __init__(
         self,
@@ -36,11 +40,11 @@ class RunningSession:
         *,
         prompts: Prompting,
         models: ModelSelection,
-        sessions: Replacing,
-        tree: TreeMoves,
+        sessions: Callable[[], Replacing],
+        tree: Callable[[], TreeMoves],
         shell: UserShell,
         facts: SessionFacts,
-        accounts: Accounts,
+        accounts: Callable[[], Accounts],
         compaction: Compacting,
         extensions: Extensions,
         retry: RetryPolicy,
@@ -48,11 +52,11 @@ class RunningSession:
     ) -> None:
         self.prompts = prompts
         self.models = models
-        self.sessions = sessions
-        self.tree = tree
+        self._make_sessions = sessions
+        self._make_tree = tree
         self.shell = shell
         self.facts = facts
-        self.accounts = accounts
+        self._make_accounts = accounts
         self.compaction = compaction
         self.extensions = extensions
         self._core = core
@@ -60,6 +64,21 @@ class RunningSession:
         self._close = close
         self._closed = False
         self._feeds: WeakSet[EventFeed] = WeakSet()
+
+    @cached_property
+    def sessions(self) -> Replacing:
+        """Other sessions, in the place of this one."""
+        return self._make_sessions()
+
+    @cached_property
+    def tree(self) -> TreeMoves:
+        """Moves to other places of the session."""
+        return self._make_tree()
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """The credentials of the person."""
+        return self._make_accounts()
 
     @property
     def cwd(self) -> Path:
@@ -98,7 +117,8 @@ class RunningSession:
         self.prompts.give_up()
         self._core.agent.abort()
         self.compaction.abort()
-        self.tree.abort()
+        if "tree" in vars(self):  # made already: there may be something to stop
+            self.tree.abort()
         await self._core.agent.wait_for_idle()
 
     async def abort_retry(self) -> None:
