@@ -202,7 +202,7 @@ class _Part:
     @property
     def settled(self) -> int:
         """How many of the rows that were drawn last cannot change any more."""
-        rows = self._markdown.commit_safe_end
+        rows = self._markdown.settled_end
         return 1 if self._is_hidden or rows is None else rows
 
     @property
