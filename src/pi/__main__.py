@@ -2,6 +2,10 @@
 
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # The folder it is started in, which Python puts first: a project could stand in for any module.
+    del sys.path[0]
+
 from pi.cli.main import main
 
 if __name__ == "__main__":

@@ -146,3 +146,22 @@ def test_letters_that_the_terminal_cannot_show_are_no_bug(tmp_path: Path) -> Non
 
     assert (ended.code, ended.err) == (0, "")
     assert "[@files?]" in ended.out
+
+
+def test_a_project_cannot_stand_in_for_modules_of_a_program_that_is_started_in_it(
+    tmp_path: Path,
+) -> None:
+    for name in ("asyncio", "msgspec", "logging"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('code of the project ran')\n")
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    ended = subprocess.run(
+        [sys.executable, "-m", "pi", "models", "tour"],
+        cwd=tmp_path,
+        env={**environ, "OLLAMA_HOST": "127.0.0.1:9", "LLAMA_BASE_URL": "127.0.0.1:9"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "demo" in ended.stdout
