@@ -220,6 +220,23 @@ def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
     assert shown.paint(*numbered(30), repaint=Repaint.WINDOW) == numbered(30)
 
 
+@pytest.mark.trap(156)
+def test_a_row_that_a_pane_wraps_into_more_lines_than_it_has_costs_no_row_of_the_next_frame() -> (
+    None
+):
+    shown = Shown(68, 30, in_pane=True)
+    shown.paint("x" * 67 + CURSOR_MARKER, "below")
+
+    shown.terminal.resize(20, 3)
+    shown.screen.resize_in_place(20, 3)
+
+    assert shown.paint("one", "two", "three", repaint=Repaint.WINDOW)[-3:] == [
+        "one",
+        "two",
+        "three",
+    ]
+
+
 @pytest.mark.trap(153, 156)
 @pytest.mark.parametrize(("columns", "rows"), [(20, 6), (9, 10), (9, 6), (30, 7)])
 def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int, rows: int) -> None:

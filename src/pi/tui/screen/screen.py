@@ -212,7 +212,8 @@ class Screen:
         if good is not None and len(window.rows) == self._height:
             self._window = disturbed(window, before=self._height, height=height)
         else:
-            self._window = Window(rest + after.cursor_row + 1)
+            # A row that is wrapped into more lines than the screen has is seen only in part.
+            self._window = Window(min(rest + after.cursor_row + 1, height))
 
     def leave(self, *, erased: bool = False) -> str:
         """Bytes that put the cursor below the window, which then belongs to the terminal.
