@@ -26,6 +26,23 @@ def third(seen: Observation) -> float:
     return float(seen.run.output.split()[2])
 
 
+def answer(
+    name: str, script: str, about: str, *, cpu: Target | None = None, written: Target | None = None
+) -> Scenario:
+    """What an answer costs on the screen."""
+    return Scenario(
+        name=name,
+        about=f"an answer of {about}; the floor writes the deltas as they are",
+        measured=program("answering", "{port}", script),
+        floor=program("answering", "plain", script),
+        metrics=(
+            Metric(name="cpu", unit="ms", read=first, target=cpu),
+            Metric(name="written", unit="kB", read=second, target=written),
+            Metric(name="per character", unit="B", read=third),
+        ),
+    )
+
+
 SCENARIOS = (
     Scenario(
         name="screen-start",
@@ -54,15 +71,26 @@ SCENARIOS = (
         metrics=(Metric(name="cpu", unit="%", read=first, target=Target(at_most=2)),),
     ),
     Scenario(
-        name="screen-answer",
-        about="an answer of 5,000 deltas, 1,000 a second: CPU, and bytes per character; "
-        "the floor writes the deltas as they are",
-        measured=program("answering", "{port}"),
-        floor=program("answering", "plain"),
-        metrics=(
-            Metric(name="cpu", unit="ms", read=first),
-            Metric(name="bytes", unit="x", read=second, target=Target(at_most=20)),
-        ),
+        name="screen-key",
+        about="from a key to its echo; the floor is a Python that echoes what it reads",
+        measured=program("typing", "{port}"),
+        floor=program("typing", "bare"),
+        metrics=(Metric(name="median", unit="ms", read=first, target=Target(at_most=0.8)),),
+    ),
+    answer("screen-answer", "5000@1000", "5,000 deltas, 1,000 a second"),
+    answer(
+        "screen-burst",
+        "5000",
+        "5,000 deltas at once",
+        cpu=Target(at_most=500),
+        written=Target(at_most=34),
+    ),
+    answer(
+        "screen-slow",
+        "500@100",
+        "500 deltas, 100 a second",
+        cpu=Target(at_most=800),
+        written=Target(at_most=59),
     ),
     Scenario(
         name="screen-memory",

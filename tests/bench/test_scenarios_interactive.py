@@ -26,7 +26,15 @@ def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, whom: 
 
 @pytest.mark.slow
 def test_a_plain_answer_takes_a_byte_for_a_character(server: MockProcess) -> None:
-    cpu, size = map(float, observe(program("answering", "plain").words, server).run.output.split())
+    told = observe(program("answering", "plain", "500").words, server).run.output.split()
+    cpu, kilobytes, size = map(float, told)
 
     assert cpu > 0
+    assert kilobytes > 0
     assert 1 <= size < 1.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["{port}", "bare"])
+def test_every_key_has_its_echo(server: MockProcess, whom: str) -> None:
+    assert float(observe(program("typing", whom).words, server).run.output) > 0

@@ -1,7 +1,7 @@
-"""Milliseconds of CPU and bytes for an answer of 5,000 deltas, 1,000 a second: ``answering PORT``.
+"""Milliseconds of CPU for an answer on the screen: ``answering PORT DELTAS[@RATE]``.
 
-The bytes are those that were written to the terminal, per character of the answer. ``answering
-plain`` tells the same of a Python that writes the deltas as they are.
+Then the kilobytes that were written to the terminal, and the bytes per character of the answer.
+``answering plain DELTAS`` tells the same of a Python that writes the deltas as they are.
 """
 
 import sys
@@ -10,13 +10,11 @@ from bench.programs.interactive.sitting import READY, sitting
 from bench.protocols.script import words
 from bench.terminal import Terminal, terminal
 
-DELTAS = 5000
-_TEXT = "".join(words(DELTAS))
-_PLAIN = f"""\
+_PLAIN = """\
 import sys
 from bench.protocols.script import words
 sys.stdin.readline()
-for delta in words({DELTAS}):
+for delta in words({deltas}):
     sys.stdout.write(delta)
     sys.stdout.flush()
 print("\\u2193", flush=True)
@@ -24,21 +22,23 @@ sys.stdin.readline()
 """
 
 
-def told(screen: Terminal, keys: bytes) -> str:
-    """Both figures, of what follows when keys are pressed."""
+def told(screen: Terminal, keys: bytes, deltas: int) -> str:
+    """The figures, of what follows when keys are pressed."""
     screen.watch(1.0)
     cpu, written = screen.cpu(), len(screen.output)
     screen.send(keys)
     screen.wait_for("↓".encode())  # the footer counts what was said, once it is all there
     screen.watch(0.5)
     spent, wrote = screen.cpu() - cpu, len(screen.output) - written
-    return f"{spent * 1e3:.1f} {wrote / len(_TEXT):.3f}"
+    return f"{spent * 1e3:.1f} {wrote / 1e3:.2f} {wrote / len(''.join(words(deltas))):.3f}"
 
 
-if sys.argv[1] == "plain":
-    with terminal([sys.executable, "-c", _PLAIN]) as screen:
-        sys.stdout.write(told(screen, b"\n"))
+where, script = sys.argv[1:]
+count = int(script.partition("@")[0])
+if where == "plain":
+    with terminal([sys.executable, "-c", _PLAIN.format(deltas=count)]) as screen:
+        sys.stdout.write(told(screen, b"\n", count))
 else:
-    with sitting(int(sys.argv[1]), f"echo-{DELTAS}@1000") as screen:
+    with sitting(int(where), f"echo-{script}") as screen:
         screen.wait_for(READY)
-        sys.stdout.write(told(screen, b"go\r"))
+        sys.stdout.write(told(screen, b"go\r", count))

@@ -16,7 +16,7 @@ FRAME = "─".encode()
 """What is on the screen as soon as there is an editor."""
 READY = rb"\(mock\) "
 """What is in the footer as soon as there is a session."""
-IDS = ("echo-20", "echo-5000@1000")
+IDS = ("echo-20", "echo-5000@1000", "echo-5000", "echo-500@100")
 
 
 def words(*arguments: str) -> list[str]:

@@ -1,0 +1,38 @@
+"""Milliseconds from a key to its echo, the median of many: ``typing PORT``.
+
+``typing bare`` tells the same of a Python that echoes what it reads.
+"""
+
+import statistics
+import sys
+
+from bench.programs.interactive.sitting import READY, sitting
+from bench.terminal import Terminal, terminal
+
+_BARE = (
+    "import os, tty; tty.setraw(0); os.write(1, b'(mock) ')\nwhile True: os.write(1, os.read(0, 1))"
+)
+_KEYS = [bytes([letter]) for letter in b"QZXJVKWY" * 5]
+
+
+def told(screen: Terminal) -> str:
+    """The figure."""
+    screen.wait_for(READY)
+    screen.watch(1.0)
+    return f"{statistics.median(echo(screen, key) for key in _KEYS) * 1e3:.3f}"
+
+
+def echo(screen: Terminal, key: bytes) -> float:
+    """Seconds from a key to its echo; nobody types faster than twenty keys a second."""
+    screen.send(key)
+    waited = screen.wait_for(key)
+    screen.watch(0.05)
+    return waited
+
+
+if sys.argv[1] == "bare":
+    with terminal([sys.executable, "-c", _BARE]) as screen:
+        sys.stdout.write(told(screen))
+else:
+    with sitting(int(sys.argv[1]), "echo-20") as screen:
+        sys.stdout.write(told(screen))
