@@ -120,3 +120,14 @@ def test_a_window_that_does_not_follow_history_is_found_by_itself() -> None:
 
 def test_rows_that_cannot_be_found_say_nothing() -> None:
     assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30)) is None
+
+
+@pytest.mark.trap(153)
+def test_lines_that_say_the_same_are_told_apart_by_what_follows_them() -> None:
+    same = ("words that are said again and again", "in every single one of the paragraphs")
+    rows = [row for number in range(20) for row in (f"{number:04}", *same, "which ends here")]
+    painted, committed, height = 52, 41, 14  # it has grown since, and brought rows back
+
+    found = find_end_of_history(tape(rows[:painted], height), rows, at(committed))
+
+    assert found == Found(Letters(rows).place(committed), committed - (painted - height))

@@ -75,15 +75,17 @@ class Letters:
 
     def find(self, before: str, after: str, *, near: int) -> int | None:
         """The place between two texts, nearest to ``near``; None if they say too little."""
-        wanted = before + after
-        if len(wanted) < FEWEST:
-            return None
-        places = []
-        at = self.text.find(wanted)
-        while at >= 0:
-            places.append(at + len(before))
-            at = self.text.find(wanted, at + 1)
+        places = (at + len(before) for at in self.places(before + after))
         return min(places, key=lambda place: abs(place - near), default=None)
+
+    def places(self, text: str) -> list[int]:
+        """Every place before a text; none if it says too little."""
+        places: list[int] = []
+        at = self.text.find(text) if len(text) >= FEWEST else -1
+        while at >= 0:
+            places.append(at)
+            at = self.text.find(text, at + 1)
+        return places
 
 
 def letters(row: str) -> str:

@@ -101,7 +101,7 @@ def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
 def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int | None:
     """Where in ``theirs`` a window begins that does not follow history."""
     start = ours.place(top).letters
-    at = _found_before(theirs, (ours.around(start, count)[1] for count in _CONTEXTS), near=near)
+    at = _followed_alike(ours, start, theirs, near=near)
     if at is None:
         return None
     blanks = ours.first_row_with_letters(start) - top
@@ -117,7 +117,7 @@ def _known_again(
     was long ago, and rows that are out of date may have come in between.
     """
     start = ours.starts[committed]
-    at = _found_before(theirs, (ours.around(start, count)[1] for count in _CONTEXTS), near=near)
+    at = _followed_alike(ours, start, theirs, near=near)
     if at is not None:
         return start, at
     for count, back in product(_CONTEXTS, _STEPS_BACK):
@@ -142,10 +142,26 @@ def _known_above(ours: Letters, theirs: Letters, starts: Iterable[int]) -> tuple
     return None
 
 
-def _found_before(theirs: Letters, texts: Iterable[str], *, near: int) -> int | None:
-    """Where the first of some texts begins that is there."""
-    places = (theirs.find("", text, near=near) for text in texts)
-    return next((place for place in places if place is not None), None)
+def _followed_alike(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
+    """The place in ``theirs`` that is followed by the same letters as ``start`` in ours.
+
+    Lines repeat themselves: of several places, the one that is followed alike the furthest, then
+    the one before which the same stands, then the nearest.
+    """
+
+    def likeness(at: int) -> tuple[int, int, int]:
+        before, after = ours.around(start, _CONTEXTS[0])
+        there_before, there_after = theirs.around(at, _CONTEXTS[0])
+        return (
+            _common(after, there_after),
+            _common(before[::-1], there_before[::-1]),
+            -abs(at - near),
+        )
+
+    for count in _CONTEXTS:
+        if places := theirs.places(ours.around(start, count)[1]):
+            return max(places, key=likeness)
+    return None
 
 
 def _same(ours: Letters, theirs: Letters, start: int, *, shift: int) -> int:
