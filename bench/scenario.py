@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from bench.exchanges import Exchange
 from bench.measure import CannotMeasure, Run
@@ -61,6 +62,21 @@ class Scenario(Record):
     metrics: tuple[Metric, ...]
     needs: str = ""
     """A package that is not among the dependencies; the scenario is skipped without it."""
+
+
+def python(module: str, *arguments: object) -> tuple[str, ...]:
+    """The command line of a module of ``bench.programs``."""
+    return (".venv/bin/python", "-m", f"bench.programs.{module}", *map(str, arguments))
+
+
+def told(seen: Observation, place: int = 0) -> float:
+    """A figure that the program prints, which may print several."""
+    return float(seen.run.output.split()[place])
+
+
+def figure(place: int, name: str, unit: str, target: Target | None = None) -> Metric:
+    """The figure that the program prints at that place."""
+    return Metric(name=name, unit=unit, read=partial(told, place=place), target=target)
 
 
 def cpu_ms(seen: Observation) -> float:

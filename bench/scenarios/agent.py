@@ -6,7 +6,7 @@ and call the same tool with no agent around them.
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Observation, Scenario, Target, cpu_ms
+from bench.scenario import Command, Metric, Scenario, Target, cpu_ms, figure, python
 
 FEW, MANY = 20, 100_000
 THOUSANDS = (MANY - FEW) / 1000
@@ -15,12 +15,7 @@ THOUSANDS = (MANY - FEW) / 1000
 
 def program(name: str, number: int) -> tuple[str, ...]:
     """The command line of a program in ``bench/programs/agent``."""
-    return (".venv/bin/python", "-m", f"bench.programs.agent.{name}", str(number))
-
-
-def told(seen: Observation) -> float:
-    """The figure that the program prints."""
-    return float(seen.run.output)
+    return python(f"agent.{name}", number)
 
 
 DELTAS = Scenario(
@@ -44,7 +39,7 @@ CALLS = Scenario(
     about="1,000 calls of a tool that does nothing, one per answer; the floor has no agent",
     measured=Command(words=program("calls", 1000)),
     floor=Command(words=program("bare_calls", 1000)),
-    metrics=(Metric(name="cpu per 1,000 calls", unit="ms", read=told),),
+    metrics=(figure(0, "cpu per 1,000 calls", "ms"),),
 )
 
 LONG = Scenario(
@@ -52,14 +47,7 @@ LONG = Scenario(
     about="the last 1,000 of 10,000 calls in one conversation; the floor is the first 1,000",
     measured=Command(words=program("calls", 10_000)),
     floor=Command(words=program("calls", 1000)),
-    metrics=(
-        Metric(
-            name="cpu per 1,000 calls",
-            unit="ms",
-            read=told,
-            target=Target(times_floor=1.5),
-        ),
-    ),
+    metrics=(figure(0, "cpu per 1,000 calls", "ms", Target(times_floor=1.5)),),
 )
 
 SCENARIOS = (DELTAS, CALLS, LONG)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Scenario, Target
-from bench.scenarios.agent import told
+from bench.scenario import Command, Metric, Scenario, Target, figure, python, told
 
 FEW, MANY = 10, 50
 RELOADS = 50
@@ -13,7 +12,7 @@ FLAT = 1.05
 
 def program(name: str, *words: str | int) -> tuple[str, ...]:
     """The command line of a program in ``bench/programs/extensions``."""
-    return (".venv/bin/python", "-m", f"bench.programs.extensions.{name}", *map(str, words))
+    return python(f"extensions.{name}", *words)
 
 
 def starting(extensions: int) -> Scenario:
@@ -42,7 +41,7 @@ def dispatching(kind: str) -> Scenario:
         about=f"one event for {MANY} {kind} handlers; the floor only calls them",
         measured=Command(words=program("dispatching", MANY, kind)),
         floor=Command(words=program("bare_dispatching", MANY, kind)),
-        metrics=(Metric(name="cpu per event", unit="ms", read=told, target=Target(at_most=0.3)),),
+        metrics=(figure(0, "cpu per event", "ms", Target(at_most=0.3)),),
     )
 
 
@@ -56,6 +55,6 @@ SCENARIOS = (
         about=f"memory in use after {RELOADS} reloads; the floor is after a tenth of them",
         measured=Command(words=program("reloading", RELOADS)),
         floor=Command(words=program("reloading", RELOADS // 10)),
-        metrics=(Metric(name="memory", unit="MB", read=told, target=Target(times_floor=FLAT)),),
+        metrics=(figure(0, "memory", "MB", Target(times_floor=FLAT)),),
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Scenario, Target
-from bench.scenarios.sessions import LINEAR, program, told_ms
+from bench.scenario import Command, Scenario, Target, figure
+from bench.scenarios.sessions import LINEAR, program
 
 MANY = 5_000
 
@@ -15,7 +15,7 @@ def listing(name: str, when: str, before: int, floor: str) -> Scenario:
         about=f"list {MANY:,} sessions {when}; the floor {floor}",
         measured=Command(words=program("listing", MANY, before)),
         floor=Command(words=program("bare_listing", MANY, before)),
-        metrics=(Metric(name="cpu", unit="ms", read=told_ms),),
+        metrics=(figure(0, "cpu", "ms"),),
     )
 
 
@@ -27,6 +27,6 @@ SCENARIOS = (
         about=f"list {MANY:,} sessions with the index; the floor is {MANY // 10:,}",
         measured=Command(words=program("listing", MANY, 1)),
         floor=Command(words=program("listing", MANY // 10, 1)),
-        metrics=(Metric(name="cpu", unit="ms", read=told_ms, target=Target(times_floor=LINEAR)),),
+        metrics=(figure(0, "cpu", "ms", Target(times_floor=LINEAR)),),
     ),
 )

@@ -8,11 +8,12 @@ from __future__ import annotations
 from bench.scenario import (
     Command,
     Metric,
-    Observation,
     Scenario,
     Target,
     cpu_ms,
+    figure,
     peak_mb,
+    python,
     wall_ms,
 )
 from bench.scenarios.bare import DELTAS_STDLIB, FEW, MANY, REQUEST_SOCKET, THOUSANDS
@@ -32,28 +33,12 @@ def asking(mode: str, model: str) -> tuple[str, ...]:
 
 def client(*command: str) -> Command:
     """A client of an RPC server."""
-    return Command(words=(".venv/bin/python", "-m", "bench.programs.modes.rpc_client", *command))
+    return Command(words=python("modes.rpc_client", *command))
 
 
 def linear(deltas: int) -> Command:
     """JSON mode hears that many deltas, and tells what the last thousand cost."""
-    program = "bench.programs.modes.json_deltas"
-    return Command(words=(".venv/bin/python", "-m", program, str(deltas)))
-
-
-def told(place: int) -> Metric:
-    """A figure that the program prints at this place."""
-    name, unit, most = (
-        ("start → first answer", "ms", 150),
-        ("cpu until then", "ms", 150),
-        ("prompt round trip", "ms", 4),
-        ("idle memory", "MB", 55),
-    )[place]
-
-    def read(seen: Observation) -> float:
-        return float(seen.run.output.split()[place])
-
-    return Metric(name=name, unit=unit, read=read, target=Target(at_most=most))
+    return Command(words=python("modes.json_deltas", deltas))
 
 
 def streaming(name: str, mode: str, most: float) -> Scenario:
@@ -77,8 +62,7 @@ def streaming(name: str, mode: str, most: float) -> Scenario:
 
 def arriving(*command: str) -> Command:
     """A program whose first request is waited for."""
-    program = (".venv/bin/python", "-m", "bench.programs.modes.first_request")
-    return Command(words=(*program, *command))
+    return Command(words=python("modes.first_request", *command))
 
 
 SCENARIOS = (
@@ -90,18 +74,8 @@ SCENARIOS = (
         ),
         floor=arriving(".venv/bin/python", "bench/floors/request_socket.py", "PORT", FEW),
         metrics=(
-            Metric(
-                name="cpu until then",
-                unit="ms",
-                read=lambda seen: float(seen.run.output.split()[0]),
-                target=Target(at_most=150),
-            ),
-            Metric(
-                name="start → request",
-                unit="ms",
-                read=lambda seen: float(seen.run.output.split()[1]),
-                target=Target(at_most=180),
-            ),
+            figure(0, "cpu until then", "ms", Target(at_most=150)),
+            figure(1, "start → request", "ms", Target(at_most=180)),
         ),
     ),
     Scenario(
@@ -121,14 +95,7 @@ SCENARIOS = (
         about="the last 1,000 of 20,000 deltas in JSON mode; the floor is the last of 2,000",
         measured=linear(20_000),
         floor=linear(2_000),
-        metrics=(
-            Metric(
-                name="cpu per 1,000 deltas",
-                unit="ms",
-                read=lambda seen: float(seen.run.output),
-                target=Target(times_floor=1.5),
-            ),
-        ),
+        metrics=(figure(0, "cpu per 1,000 deltas", "ms", Target(times_floor=1.5)),),
     ),
     Scenario(
         name="tool-calls",
@@ -149,6 +116,11 @@ SCENARIOS = (
         about="a client starts pi --mode rpc and prompts it; the floor answers at once",
         measured=client(*pi("--mode", "rpc", "--model", "mock/echo-1")),
         floor=client(".venv/bin/python", "bench/floors/rpc_echo.py"),
-        metrics=tuple(map(told, range(4))),
+        metrics=(
+            figure(0, "start → first answer", "ms", Target(at_most=150)),
+            figure(1, "cpu until then", "ms", Target(at_most=150)),
+            figure(2, "prompt round trip", "ms", Target(at_most=4)),
+            figure(3, "idle memory", "MB", Target(at_most=55)),
+        ),
     ),
 )

@@ -5,7 +5,7 @@ The programs tell the CPU time of what they measure; making the file is not part
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Observation, Scenario, Target
+from bench.scenario import Command, Scenario, Target, figure, python
 
 SMALL, LARGE = 5_000, 50_000
 LINEAR = 12.0
@@ -14,17 +14,7 @@ LINEAR = 12.0
 
 def program(name: str, *words: int) -> tuple[str, ...]:
     """The command line of a program in ``bench/programs/session``."""
-    return (".venv/bin/python", "-m", f"bench.programs.session.{name}", *map(str, words))
-
-
-def told_ms(seen: Observation) -> float:
-    """The CPU time that the program prints."""
-    return float(seen.run.output.split()[0])
-
-
-def told_memory(seen: Observation) -> float:
-    """The memory that the program prints, in sizes of the file."""
-    return float(seen.run.output.split()[1])
+    return python(f"session.{name}", *words)
 
 
 def opening(name: str, entries: int) -> Scenario:
@@ -35,8 +25,8 @@ def opening(name: str, entries: int) -> Scenario:
         measured=Command(words=program("opening", entries)),
         floor=Command(words=program("bare_opening", entries)),
         metrics=(
-            Metric(name="cpu", unit="ms", read=told_ms, target=Target(times_floor=1 / 3)),
-            Metric(name="memory / file", unit="x", read=told_memory, target=Target(at_most=3)),
+            figure(0, "cpu", "ms", Target(times_floor=1 / 3)),
+            figure(1, "memory / file", "x", Target(at_most=3)),
         ),
     )
 
@@ -48,7 +38,7 @@ def linear(name: str, doing: str, worker: str) -> Scenario:
         about=f"{doing} of {LARGE:,} entries; the floor is the same of {SMALL:,}",
         measured=Command(words=program(worker, LARGE)),
         floor=Command(words=program(worker, SMALL)),
-        metrics=(Metric(name="cpu", unit="ms", read=told_ms, target=Target(times_floor=LINEAR)),),
+        metrics=(figure(0, "cpu", "ms", Target(times_floor=LINEAR)),),
     )
 
 
@@ -62,15 +52,13 @@ SCENARIOS = (
         about="append 1,000 messages and ask for the context after each; the floor only writes",
         measured=Command(words=program("appending", 0)),
         floor=Command(words=program("bare_appending")),
-        metrics=(Metric(name="cpu per 1,000", unit="ms", read=told_ms),),
+        metrics=(figure(0, "cpu per 1,000", "ms"),),
     ),
     Scenario(
         name="session-long",
         about=f"the same on a session of {LARGE:,} entries; the floor is one of {SMALL:,}",
         measured=Command(words=program("appending", LARGE)),
         floor=Command(words=program("appending", SMALL)),
-        metrics=(
-            Metric(name="cpu per 1,000", unit="ms", read=told_ms, target=Target(times_floor=1.5)),
-        ),
+        metrics=(figure(0, "cpu per 1,000", "ms", Target(times_floor=1.5)),),
     ),
 )

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Observation, Scenario, Target
+from bench.scenario import Command, Scenario, Target, figure, python
 
 
 def program(name: str, *arguments: str) -> Command:
     """A program in ``bench/programs/status_engine``."""
-    words = (".venv/bin/python", "-m", f"bench.programs.status_engine.{name}", *arguments)
-    return Command(words=words)
-
-
-def told(name: str, unit: str, target: Target) -> tuple[Metric]:
-    """The figure that the program prints."""
-
-    def read(seen: Observation) -> float:
-        return float(seen.run.output)
-
-    return (Metric(name=name, unit=unit, read=read, target=target),)
+    return Command(words=python(f"status_engine.{name}", *arguments))
 
 
 SCENARIOS = (
@@ -27,7 +17,7 @@ SCENARIOS = (
         "the floor takes no time itself",
         measured=program("latency", "0.15"),
         floor=program("latency", "0"),
-        metrics=told("p95", "ms", Target(at_most=350)),
+        metrics=(figure(0, "p95", "ms", Target(at_most=350)),),
     ),
     Scenario(
         name="status-hanging",
@@ -35,20 +25,20 @@ SCENARIOS = (
         "the floor has no command",
         measured=program("frames", "sleep", "600"),
         floor=program("frames"),
-        metrics=told("latest frame", "ms", Target(at_most=50)),
+        metrics=(figure(0, "latest frame", "ms", Target(at_most=50)),),
     ),
     Scenario(
         name="status-time",
         about="how far the time of a session of 6 s is from a stopwatch; the floor is one of 1 s",
         measured=program("accuracy", "6"),
         floor=program("accuracy", "1"),
-        metrics=told("error", "ms", Target(at_most=200)),
+        metrics=(figure(0, "error", "ms", Target(at_most=200)),),
     ),
     Scenario(
         name="status-frame",
         about="CPU of the rows in a frame in which nothing has changed; the floor has none",
         measured=program("frame_cost", "on"),
         floor=program("frame_cost", "off"),
-        metrics=told("cpu per frame", "µs", Target(at_most=300)),
+        metrics=(figure(0, "cpu per frame", "µs", Target(at_most=300)),),
     ),
 )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from bench.scenario import Command, Metric, Observation, Scenario, Target, cpu_ms
+from bench.scenario import Command, Metric, Scenario, Target, cpu_ms, figure, python
 
 
 def program(name: str, *arguments: str) -> Command:
     """A program in ``bench/programs/tui``."""
-    return Command(words=(".venv/bin/python", "-m", f"bench.programs.tui.{name}", *arguments))
-
-
-def told(seen: Observation) -> float:
-    """The figure that the program prints."""
-    return float(seen.run.output)
+    return Command(words=python(f"tui.{name}", *arguments))
 
 
 def microseconds(name: str, target: Target) -> Metric:
     """CPU that the program measured itself."""
-    return Metric(name=name, unit="µs", read=told, target=target)
+    return figure(0, name, "µs", target)
 
 
 STREAM = Scenario(
@@ -42,7 +37,7 @@ TICK_BYTES = Scenario(
     about="the bytes of that frame; the floor is one character",
     measured=program("long", "tick", "bytes"),
     floor=program("burst", "plain"),
-    metrics=(Metric(name="per tick", unit="B", read=told, target=Target(at_most=200)),),
+    metrics=(figure(0, "per tick", "B", Target(at_most=200)),),
 )
 
 KEY = Scenario(
@@ -58,7 +53,7 @@ TOGETHER = Scenario(
     about="bytes per character when 5,000 deltas arrive at once; the floor is the text itself",
     measured=program("burst", "together"),
     floor=program("burst", "plain"),
-    metrics=(Metric(name="per character", unit="B", read=told, target=Target(at_most=6)),),
+    metrics=(figure(0, "per character", "B", Target(at_most=6)),),
 )
 
 SPREAD = Scenario(
@@ -66,7 +61,7 @@ SPREAD = Scenario(
     about="bytes of a frame beyond the new text at 100 deltas a second; the floor is one character",
     measured=program("burst", "spread"),
     floor=program("burst", "plain"),
-    metrics=(Metric(name="per frame", unit="B", read=told, target=Target(at_most=100)),),
+    metrics=(figure(0, "per frame", "B", Target(at_most=100)),),
 )
 
 FIRST = Scenario(

@@ -16,12 +16,6 @@ def test_the_list_names_every_scenario_with_its_command(capsys: pytest.CaptureFi
     assert ".venv/bin/pi --version   beside   .venv/bin/python -c pass" in listed
 
 
-def test_the_names_of_scenarios_are_unique() -> None:
-    names = [scenario.name for scenario in SCENARIOS]
-
-    assert len(set(names)) == len(names)
-
-
 def test_an_unknown_name_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verson"]) == 2
 

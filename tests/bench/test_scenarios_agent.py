@@ -3,15 +3,9 @@ from __future__ import annotations
 import pytest
 
 from bench.mock_process import MockProcess
-from bench.scenarios.agent import SCENARIOS as AGENT
-from bench.scenarios.agent import program, told
-from bench.scenarios.catalog import SCENARIOS
+from bench.scenario import told
+from bench.scenarios.agent import program
 from bench.trial import observe
-
-
-def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
-    assert set(AGENT) <= set(SCENARIOS)
-    assert [scenario.name for scenario in AGENT if len(scenario.name) > 15] == []
 
 
 @pytest.mark.parametrize(("name", "heard"), [("deltas", 102), ("bare_deltas", 104)])

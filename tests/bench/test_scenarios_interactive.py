@@ -3,38 +3,32 @@ from __future__ import annotations
 import pytest
 
 from bench.mock_process import MockProcess
-from bench.scenarios.catalog import SCENARIOS
-from bench.scenarios.interactive import SCENARIOS as SCREENS
+from bench.protocols.script import words
+from bench.scenario import told
 from bench.scenarios.interactive import program
 from bench.trial import observe
 
 
-def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
-    assert set(SCREENS) <= set(SCENARIOS)
-    assert [scenario.name for scenario in SCREENS if len(scenario.name) > 15] == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("whom", ["{port}", "bare"])
 def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, whom: str) -> None:
-    told = observe(program("starting", whom).words, server).run.output.split()
-    frame, key, cpu = map(float, told)
+    seen = observe(program("starting", whom).words, server)
 
+    frame, key, cpu = (told(seen, place) for place in range(3))
     assert 0 < frame < key
     assert cpu > 0
 
 
-@pytest.mark.slow
-def test_a_plain_answer_takes_a_byte_for_a_character(server: MockProcess) -> None:
-    told = observe(program("answering", "plain", "500").words, server).run.output.split()
-    cpu, kilobytes, size = map(float, told)
+def test_a_plain_answer_is_told_with_every_byte_that_was_written(server: MockProcess) -> None:
+    asked = "".join(words(500))
+    written = len(f"\n{asked}↓\n".replace("\n", "\r\n").encode())  # the key is echoed, too
 
-    assert cpu > 0
-    assert kilobytes > 0
-    assert 1 <= size < 1.1
+    seen = observe(program("answering", "plain", "500").words, server)
+
+    assert told(seen) > 0
+    assert told(seen, 1) == round(written / 1e3, 2)
+    assert told(seen, 2) == round(written / len(asked), 3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("whom", ["{port}", "bare"])
 def test_every_key_has_its_echo(server: MockProcess, whom: str) -> None:
-    assert float(observe(program("typing", whom).words, server).run.output) > 0
+    assert told(observe(program("typing", whom).words, server)) > 0

@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 
 from bench.mock_process import MockProcess
-from bench.scenarios.catalog import SCENARIOS
-from bench.scenarios.modes import SCENARIOS as MODES
 from bench.scenarios.modes import arriving, asking, client, linear, pi
 from bench.trial import observe
-
-
-def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
-    assert set(MODES) <= set(SCENARIOS)
-    assert [scenario.name for scenario in MODES if len(scenario.name) > 15] == []
 
 
 def test_the_real_program_asks_the_mock_server_and_prints_what_it_says(

@@ -5,27 +5,21 @@ import pytest
 from bench.mock_process import ROOT, MockProcess
 from bench.results import Result
 from bench.scenario import Command, Metric, Scenario, cpu_ms
-from bench.scenarios.catalog import SCENARIOS
 from bench.scenarios.providers import (
     BARE_WIRE,
     OURS,
+    SCENARIOS,
     WIRES,
     Wire,
     first_delta_ms,
 )
-from bench.scenarios.providers import SCENARIOS as PROVIDERS
 from bench.table import lines
 from bench.trial import is_installed, observe, run_scenario
 
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 
 
-def test_every_row_is_in_the_catalog_and_fits_the_table() -> None:
-    assert set(PROVIDERS) <= set(SCENARIOS)
-    assert [scenario.name for scenario in PROVIDERS if len(scenario.name) > 15] == []
-
-
-@pytest.mark.parametrize("scenario", PROVIDERS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_program_of_a_row_exists(scenario: Scenario) -> None:
     for command in (scenario.measured, scenario.floor):
         for words in (command.words, command.without):

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from bench.terminal import Terminal, terminal
@@ -38,6 +38,13 @@ def sitting(port: int, model: str, *arguments: str) -> Iterator[Terminal]:
         command = words("--model", f"mock/{model}", *arguments)
         with terminal(command, cwd=project, env=_environment(home)) as screen:
             yield screen
+
+
+def sitting_or_bare(where: str, script: str) -> AbstractContextManager[Terminal]:
+    """A terminal with ``pi``, which has a port, or, if that is ``bare``, with a Python script."""
+    if where == "bare":
+        return terminal([sys.executable, "-c", script])
+    return sitting(int(where), "echo-20")
 
 
 def _provider(port: int) -> Mapping[str, object]:

@@ -7,8 +7,8 @@ Then those of CPU that the program had used when the first frame was there.
 
 import sys
 
-from bench.programs.interactive.sitting import FRAME, sitting
-from bench.terminal import Terminal, terminal
+from bench.programs.interactive.sitting import FRAME, sitting_or_bare
+from bench.terminal import Terminal
 
 _BARE = "import sys, tty; tty.setraw(0); sys.stdout.write('\\u2500'); sys.stdout.flush()\n" + (
     "sys.stdout.write(sys.stdin.read(1)); sys.stdout.flush()"
@@ -23,9 +23,5 @@ def told(screen: Terminal) -> str:
     return f"{frame * 1e3:.2f} {(frame + screen.wait_for(_KEY)) * 1e3:.2f} {cpu * 1e3:.2f}"
 
 
-if sys.argv[1] == "bare":
-    with terminal([sys.executable, "-c", _BARE]) as screen:
-        sys.stdout.write(told(screen))
-else:
-    with sitting(int(sys.argv[1]), "echo-20") as screen:
-        sys.stdout.write(told(screen))
+with sitting_or_bare(sys.argv[1], _BARE) as screen:
+    sys.stdout.write(told(screen))

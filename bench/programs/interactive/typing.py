@@ -6,8 +6,8 @@
 import statistics
 import sys
 
-from bench.programs.interactive.sitting import READY, sitting
-from bench.terminal import Terminal, terminal
+from bench.programs.interactive.sitting import READY, sitting_or_bare
+from bench.terminal import Terminal
 
 _BARE = (
     "import os, tty; tty.setraw(0); os.write(1, b'(mock) ')\nwhile True: os.write(1, os.read(0, 1))"
@@ -30,9 +30,5 @@ def echo(screen: Terminal, key: bytes) -> float:
     return waited
 
 
-if sys.argv[1] == "bare":
-    with terminal([sys.executable, "-c", _BARE]) as screen:
-        sys.stdout.write(told(screen))
-else:
-    with sitting(int(sys.argv[1]), "echo-20") as screen:
-        sys.stdout.write(told(screen))
+with sitting_or_bare(sys.argv[1], _BARE) as screen:
+    sys.stdout.write(told(screen))
