@@ -1,4 +1,7 @@
-"""The program that ``PtyProgram`` starts: shows what is typed; some keys end it."""
+"""The program that ``PtyProgram`` starts: shows what is typed; some keys end it.
+
+With ``DEMO_FULLSCREEN`` it takes the whole screen, and says in the end what was shown there.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import sys
 import warnings
 
+from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.process_terminal import ProcessTerminal
 from pi.tui.tui import TUI
 
@@ -46,8 +50,11 @@ async def main() -> None:
     tui = TUI(
         ProcessTerminal(env=os.environ),
         env=os.environ,
+        mode="fullscreen" if "DEMO_FULLSCREEN" in os.environ else "regular",
         on_gone=lambda: typed.done.set_result(None),
     )
+    if isinstance(tui.display, FullscreenDisplay):
+        tui.display.exit_rows = lambda width: ["what was shown"]
     typed.tui = tui
     tui.add_child(typed)
     tui.set_focus(typed)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.component import Box
+from pi.tui.component import Area
 from pi.tui.containers import Container
 from tests.tui.parts import Live, Rows
 
@@ -122,9 +122,9 @@ def test_a_container_knows_which_child_is_on_a_row() -> None:
     container = Container(first, empty, second)
     container.render(10)
 
-    assert [container.boxes_at(row) for row in (-1, 0, 1, 2)] == [
+    assert [container.areas_at(row) for row in (-1, 0, 1, 2)] == [
         [],
-        [Box(first, 0, 0, 10, 2)],
-        [Box(first, 0, 0, 10, 2)],
-        [Box(second, 2, 0, 10, 1)],
+        [Area(first, 0, 0, 10, 2)],
+        [Area(first, 0, 0, 10, 2)],
+        [Area(second, 2, 0, 10, 1)],
     ]

@@ -13,7 +13,8 @@ SIZE = Size(columns=20, rows=5)
 
 
 def painted(display: RegularDisplay, repaint: Repaint = Repaint.CHANGES) -> str:
-    return display.paint((), changed=None, repaint=repaint)
+    display.draw(None)
+    return display.paint((), repaint=repaint)
 
 
 def test_the_boundary_is_the_settled_end_else_the_live_start_else_the_end() -> None:

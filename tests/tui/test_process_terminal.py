@@ -4,7 +4,7 @@ import asyncio
 import os
 import pty
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,15 @@ from tests.tui.pty_program import PtyProgram
 RESTORED = b"\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"
 
 
+@pytest.fixture
+def device() -> Iterator[tuple[int, int]]:
+    """The two ends of a terminal: a person's, and the one that a program is started on."""
+    ends = pty.openpty()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
 def test_input_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
     with (
         (tmp_path / "file").open("w") as file,
@@ -25,21 +34,16 @@ def test_input_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.trap(178)
-def test_a_device_without_a_size_leaves_it_to_the_environment() -> None:
-    master, slave = pty.openpty()
-    try:
-        known = ProcessTerminal(
-            env={"COLUMNS": "33", "LINES": "7"}, input_fd=slave, output_fd=slave
-        )
-        unknown = ProcessTerminal(env={"COLUMNS": "x"}, input_fd=slave, output_fd=slave)
+def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int, int]) -> None:
+    _, slave = device
 
-        assert (known.size, unknown.size) == (
-            Size(columns=33, rows=7),
-            Size(columns=80, rows=24),
-        )
-    finally:
-        os.close(master)
-        os.close(slave)
+    known = ProcessTerminal(env={"COLUMNS": "33", "LINES": "7"}, input_fd=slave, output_fd=slave)
+    unknown = ProcessTerminal(env={"COLUMNS": "x"}, input_fd=slave, output_fd=slave)
+
+    assert (known.size, unknown.size) == (
+        Size(columns=33, rows=7),
+        Size(columns=80, rows=24),
+    )
 
 
 @pytest.mark.trap(164)
@@ -83,10 +87,12 @@ def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
 
 
 @pytest.mark.trap(166)
-def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it() -> None:
+def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it(
+    device: tuple[int, int],
+) -> None:
+    _, slave = device
     happened: list[str] = []
     before = signal.signal(signal.SIGHUP, lambda number, frame: happened.append("signal"))
-    master, slave = pty.openpty()
     try:
         terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
 
@@ -102,8 +108,6 @@ def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it() -> 
         assert happened == ["given back", "signal"]
     finally:
         signal.signal(signal.SIGHUP, before)
-        os.close(master)
-        os.close(slave)
 
 
 @pytest.mark.trap(166)
@@ -129,9 +133,7 @@ def test_another_size_is_noticed() -> None:
 @pytest.mark.trap(165)
 def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
     with PtyProgram() as program:
-        program.wait_for(b"\x1b[c")
-        program.type(b"\x1b[?62;22c")
-        program.wait_for(b"\x1b[>4;2m")
+        _answer(program)
         program.type(b"q")
         program.wait_for(b"\x1b[?2004l\x1b[c")
         program.type(b"\x1b[97;1:3u\x1b[?62;22c")
@@ -146,9 +148,7 @@ def test_what_the_terminal_still_says_after_a_signal_does_not_reach_the_shell(
     number: signal.Signals,
 ) -> None:
     with PtyProgram() as program:
-        program.wait_for(b"\x1b[c")
-        program.type(b"\x1b[?62;22c")
-        program.wait_for(b"\x1b[>4;2m")
+        _answer(program)
         program.signal(signal.SIGSTOP)
         program.type(b"\x1b]11;rgb:0000/0000/0000\x07\x1b[?62;22c")
         program.signal(number)
@@ -206,6 +206,20 @@ def test_a_program_stopped_from_outside_begins_again() -> None:
         assert program.output.count(b"\x1b[>7u") == program.output.count(b"\x1b[<u") == 2
 
 
+@pytest.mark.trap(167)
+def test_a_program_stopped_from_outside_says_only_in_the_end_what_it_has_shown() -> None:
+    with PtyProgram(env={"DEMO_FULLSCREEN": "1"}) as program:
+        program.wait_for(b"ready")
+        mark = len(program.output)
+        program.signal(signal.SIGSTOP)
+        program.signal(signal.SIGCONT)
+        program.wait_for(b"ready", after=mark)
+        program.type(b"q")
+
+        assert program.end() == 0
+        assert program.output.count(b"what was shown") == 1
+
+
 @pytest.mark.trap(168)
 def test_what_others_print_comes_after_the_screen() -> None:
     with PtyProgram() as program:
@@ -240,8 +254,10 @@ def test_the_write_log_has_every_byte(tmp_path: Path) -> None:
         assert log.read_bytes() + b"over\r\n" == program.output
 
 
-async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was_taken() -> None:
-    master, slave = pty.openpty()
+async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was_taken(
+    device: tuple[int, int],
+) -> None:
+    master, slave = device
     terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
     terminal.read_aside(lambda data: data)  # it is nobody's terminal yet
@@ -256,8 +272,13 @@ async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was
         assert [await arrived.get() for _ in range(2)] == [b"abc", b"d"]
     finally:
         terminal.stop()
-        os.close(master)
-        os.close(slave)
+
+
+def _answer(program: PtyProgram) -> None:
+    """Answer what is asked first, as a terminal that does not know Kitty's keys."""
+    program.wait_for(b"\x1b[c")
+    program.type(b"\x1b[?62;22c")
+    program.wait_for(b"\x1b[>4;2m")
 
 
 def _ignore() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.component import Box
+from pi.tui.component import Area
 from pi.tui.flex import Flex
 from pi.tui.stacks import HStack, VStack
 from pi.tui.text.width import visible_width
@@ -56,7 +56,7 @@ def test_children_beside_each_other_share_the_width() -> None:
     stack = HStack(left, right, gap=2)
 
     assert stack.render(10) == ["ab  xy", "cd"]
-    assert stack.boxes == [Box(left, 0, 0, 2, 2), Box(right, 0, 4, 2, 1)]
+    assert stack.areas == [Area(left, 0, 0, 2, 2), Area(right, 0, 4, 2, 1)]
 
 
 @pytest.mark.trap(161)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 import pytest
 
@@ -10,36 +9,8 @@ from pi.tui.component import CURSOR_MARKER
 from pi.tui.input_pump import InputDecision
 from pi.tui.placement import OverlayOptions
 from pi.tui.tui import TUI
-from tests.tui.manual_timers import ManualTimers
-from tests.tui.parts import Field, Rows, numbered
-
-
-class Program:
-    """A program on a virtual terminal, with time in the hands of the test."""
-
-    def __init__(
-        self, *children: Rows, env: Mapping[str, str] | None = None, replies: bool = False
-    ) -> None:
-        self.timers = ManualTimers()
-        self.terminal = VirtualTerminal(20, 6, replies=replies)
-        self.gone = False
-        self.tui = TUI(self.terminal, env=env or {}, strict=True, on_gone=self._end)
-        for child in children:
-            self.tui.add_child(child)
-        self.tui.start(self.timers)
-
-    def _end(self) -> None:
-        self.gone = True
-
-    def shown(self) -> list[str]:
-        self.timers.advance(0.5)
-        return [row for row in self.terminal.screen if row]
-
-    def writes(self) -> list[str]:
-        """What is written from now until half a second later."""
-        before = len(self.terminal.output)
-        self.timers.advance(0.5)
-        return self.terminal.output[before:]
+from tests.tui.parts import Field, Rows
+from tests.tui.program import Program
 
 
 def test_components_are_shown_and_changes_are_painted() -> None:
@@ -234,158 +205,6 @@ def test_an_overlay_lies_over_the_rest_and_takes_the_keys() -> None:
     program.terminal.type("y")
 
     assert program.shown() == ["a", "b", "c", "d", "> y"]
-
-
-@pytest.mark.trap(156)
-def test_a_resize_is_painted_once_when_it_is_settled() -> None:
-    program = Program(Rows(*numbered(20)))
-    program.timers.advance(1)
-
-    for columns in (30, 40, 50, 20):  # a drag that ends where it began
-        program.terminal.resize(columns, 6)
-        program.tui.request_render()
-        program.tui.render_now()
-
-    written = program.writes()
-    assert ([text.count("\x1b[3J") for text in written], program.terminal.tape) == (
-        [1],
-        numbered(20),
-    )
-
-
-@pytest.mark.trap(156)
-def test_a_resize_inside_a_pane_replays_nothing() -> None:
-    program = Program(Rows(*numbered(20)), env={"TERM": "tmux-256color"})
-    program.timers.advance(1)
-
-    program.terminal.resize(20, 4)
-
-    (written,) = program.writes()
-    assert ("\x1b[3J" in written, "\x1b[2J" in written, "row 0" in written) == (False,) * 3
-    assert program.terminal.tape == numbered(20)
-
-
-@pytest.mark.trap(156)
-def test_a_pane_is_painted_only_when_tmux_has_told_of_every_size() -> None:
-    program = Program(Rows(*numbered(20)), env={"TMUX": "1"})
-    program.timers.advance(1)
-    before = len(program.terminal.output)
-
-    program.terminal.resize(20, 4)
-    program.timers.advance(0.25)  # as long as tmux keeps the next size to itself
-
-    assert program.terminal.output[before:] == []
-    assert len(program.writes()) == 1
-
-
-@pytest.mark.trap(153, 156)
-def test_what_a_pane_took_at_a_size_of_which_it_had_not_told_is_written_again() -> None:
-    rows = Rows(*numbered(20))
-    program = Program(rows, env={"TMUX": "1"})
-    program.terminal.type("\x1b[8;6;20t")
-
-    rows.rows = numbered(24)
-    program.tui.request_render()
-    program.timers.advance(0.02)
-    program.terminal.type("\x1b[8;4;20t")
-    program.terminal.resize(20, 4)
-
-    (written,) = program.writes()
-    assert [f"row {number}" in written for number in (15, 16, 23)] == [False, True, True]
-
-
-def test_another_session_erases_history_outside_of_panes() -> None:
-    rows = Rows(*numbered(20))
-    program = Program(rows)
-
-    rows.rows = ["new"]
-    program.tui.request_render(clear_scrollback=True)
-
-    assert (program.shown(), program.terminal.history) == (["new"], [])
-
-
-def test_another_session_inside_a_pane_is_written_below() -> None:
-    rows = Rows(*numbered(9))
-    program = Program(rows, env={"TMUX": "1"})
-
-    rows.rows = [f"new {number}" for number in range(8)]
-    program.tui.request_render(clear_scrollback=True)
-    program.timers.advance(1)
-
-    assert program.terminal.tape == [*numbered(3), *rows.rows]
-
-
-def test_a_fresh_display_makes_components_forget() -> None:
-    rows = Rows("a")
-    program = Program(rows)
-
-    program.tui.reset_display()
-
-    assert (rows.forgotten, program.shown()) == (1, ["a"])
-
-
-def test_forcing_repairs_the_window() -> None:
-    program = Program(Rows("a", "b"))
-    program.terminal.write("\rgarbage")
-
-    program.tui.request_render(force=True)
-
-    assert program.shown() == ["a", "b"]
-
-
-@pytest.mark.trap(164)
-def test_stopping_paints_the_last_frame_and_gives_the_terminal_back() -> None:
-    rows = Rows("a")
-    program = Program(rows)
-    rows.rows = ["a", "last"]
-    program.tui.request_render()
-
-    program.tui.stop()
-    program.tui.stop()
-
-    assert [row for row in program.terminal.screen if row] == ["a", "last"]
-    assert program.terminal.output[-1] == "\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"
-    assert (program.terminal.cursor, program.terminal.mode(2004)) == ((0, 2), False)
-    assert program.writes() == []
-
-
-@pytest.mark.trap(166)
-def test_a_terminal_that_is_gone_ends_everything() -> None:
-    rows = Rows("a")
-    program = Program(rows)
-
-    program.terminal.vanish()
-    rows.rows = ["b"]
-    program.tui.request_render()
-
-    assert (program.gone, program.writes()) == (True, [])
-
-
-@pytest.mark.trap(166)
-def test_no_frame_is_written_while_the_last_one_is_not_taken() -> None:
-    rows = Rows("a")
-    program = Program(rows)
-    program.terminal.backlog = 1
-
-    for number in range(50):
-        rows.rows = [str(number)]
-        program.tui.request_render()
-        assert program.writes() == []
-    program.terminal.backlog = 0
-
-    assert len(program.writes()) == 1
-
-
-@pytest.mark.trap(167)
-def test_after_a_suspend_the_window_is_shown_again() -> None:
-    program = Program(Rows(*numbered(10)))
-    program.timers.advance(1)
-
-    program.tui.suspend()
-
-    assert program.terminal.suspended == 1
-    assert program.terminal.mode(2004)
-    assert program.terminal.tape[-12:] == [*numbered(6, first=4), *numbered(6, first=4)]
 
 
 @pytest.mark.trap(197)

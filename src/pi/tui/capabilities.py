@@ -6,10 +6,11 @@ does to history never depends on it, but for multiplexers, whose history cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, TypeVar
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from pi.base.records import Record
+from pi.tui.input.timing import OVER_SSH
 from pi.tui.style import ColourDepth
 
 Environment: TypeAlias = Mapping[str, str]
@@ -18,8 +19,6 @@ Brand: TypeAlias = Literal[
     "jetbrains", "apple-terminal", "alacritty", "foot", "unknown",
 ]  # fmt: skip
 ImageProtocol: TypeAlias = Literal["kitty", "iterm2", "sixel"]
-
-T = TypeVar("T")
 
 _BY_VARIABLE: tuple[tuple[str, Brand], ...] = (
     ("KITTY_WINDOW_ID", "kitty"),
@@ -86,12 +85,13 @@ class Capabilities(Record):
 def detect(env: Environment) -> Capabilities:
     """What the environment says about the terminal."""
     brand, multiplexer = _brand(env), is_multiplexer(env)
+    hyperlinks = _switch(env.get("PI_HYPERLINKS", ""))
     synchronized = _wanted_sync(env)
     return Capabilities(
         brand=brand,
         multiplexer=multiplexer,
         colours=_colours(env, brand, multiplexer=multiplexer),
-        hyperlinks=_chosen(env, "PI_HYPERLINKS", _switch, brand in _HYPERLINKS and not multiplexer),
+        hyperlinks=brand in _HYPERLINKS and not multiplexer if hyperlinks is None else hyperlinks,
         images=_images(env, brand, multiplexer=multiplexer),
         synchronized=_default_sync(env, brand, multiplexer=multiplexer)
         if synchronized is None
@@ -168,14 +168,9 @@ def _default_sync(env: Environment, brand: Brand, *, multiplexer: bool) -> bool:
 def _knows_other_keys(env: Environment) -> bool:
     """Not for a terminal of unknown kind at the other end of SSH, which may print the request."""
     term = env.get("TERM", "")
-    is_remote = any(env.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
+    is_remote = any(env.get(name) for name in OVER_SSH)
     known = ("xterm", "tmux", "screen", "alacritty", "foot", "rxvt", "wezterm", "ghostty")
     return not is_remote or term.startswith(known)
-
-
-def _chosen(env: Environment, name: str, read: Callable[[str], T | None], default: T) -> T:
-    choice = read(env.get(name, ""))
-    return default if choice is None else choice
 
 
 def _switch(text: str) -> bool | None:

@@ -10,7 +10,9 @@ The optional members below are looked up by name, so a component is any object w
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
+
+from pi.base.records import Record
 
 CURSOR_MARKER = "\x1b_pi:c\x07"
 """Zero columns wide; a focused component puts it where the terminal's cursor belongs."""
@@ -72,20 +74,25 @@ class LiveRegion(Protocol):
         ...
 
 
-class Box(NamedTuple):
-    """Where a child was drawn, counted from the first cell of what it is in."""
+class Area(Record, kw_only=False):
+    """Where a component was drawn, counted from the first cell of what it is in."""
 
-    child: Component
+    component: Component
     row: int
     column: int
     width: int
     height: int
 
+    def covers(self, x: int, y: int) -> bool:
+        """Whether a cell belongs to it."""
+        inside = self.column <= x < self.column + self.width
+        return inside and self.row <= y < self.row + self.height
+
 
 class Nesting(Protocol):
     """A component that says where its children are, so that they get the mouse."""
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """The children on a row, as they were last drawn."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
-from pi.tui.component import Box, Component
+from pi.tui.component import Area, Component
 
 
 class _Slot:
@@ -101,13 +101,13 @@ class Container:
         live = self._live
         return None if live is None or live.safe_end is None else live.offset + live.safe_end
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """The child on a row, if there is one."""
         place = bisect_right(self._slots, row, key=lambda slot: slot.offset) - 1
         if place < 0:
             return []
         slot = self._slots[place]
-        return [Box(slot.child, slot.offset, 0, self._width, len(slot.lines or ()))]
+        return [Area(slot.child, slot.offset, 0, self._width, len(slot.lines or ()))]
 
     @property
     def passing_rows(self) -> int:

@@ -6,7 +6,7 @@ The other way, the whole screen for ourselves, is ``pi.tui.fullscreen``.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from pi.tui.component import Component
 from pi.tui.containers import Container
@@ -17,6 +17,11 @@ from pi.tui.screen.ledger import Ledger
 from pi.tui.screen.screen import Frame, Repaint, Screen
 from pi.tui.screen.tape import Tape
 from pi.tui.terminal import Size
+
+Leave: TypeAlias = Literal["for good", "stopped", "lent"]
+"""How the terminal is left: at the end, by a process that is stopped, or to another program that
+has it for a while, so that nobody looks at what we have shown.
+"""
 
 
 class Tree(Protocol):
@@ -60,18 +65,16 @@ class Display(Protocol):
         """What is written before the first frame."""
         ...
 
-    def closing(self, *, for_now: bool = False, lent: bool = False) -> str:
-        """What is written after the last frame, so that the terminal belongs to others.
-
-        ``for_now`` says that it will be ours again, and ``lent`` that another program has it until
-        then, so that nobody looks at what we have shown.
-        """
+    def closing(self, leave: Leave = "for good") -> str:
+        """What is written after the last frame, so that the terminal belongs to others."""
         ...
 
-    def paint(
-        self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint
-    ) -> str:
-        """The bytes of one frame; only ``changed`` need to be drawn again, if it is given."""
+    def draw(self, changed: Collection[Component] | None) -> None:
+        """Draw the components; only ``changed`` need to be drawn again, if it is given."""
+        ...
+
+    def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
+        """The bytes of what was drawn last. Unlike drawing it takes no time to speak of."""
         ...
 
     def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
@@ -113,6 +116,7 @@ class RegularDisplay:
         self._screen = Screen(size.columns, size.rows, strict=strict, in_pane=in_pane)
         self._width, self._height = size.columns, size.rows
         self._in_pane = in_pane
+        self._frame = Frame((), 0)
 
     @property
     def ledger(self) -> Ledger:
@@ -123,21 +127,32 @@ class RegularDisplay:
         """Nothing: the first frame begins where the cursor is."""
         return ""
 
-    def closing(self, *, for_now: bool = False, lent: bool = False) -> str:
+    def closing(self, leave: Leave = "for good") -> str:
         """The cursor goes below the last row.
 
         A pane that is lent is cleared: its history cannot be written again, and would have twice
         what the window shows.
         """
-        return self._screen.leave(erased=lent and self._in_pane)
+        return self._screen.leave(erased=leave == "lent" and self._in_pane)
 
-    def paint(
-        self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint
-    ) -> str:
-        """The bytes of one frame."""
+    def draw(self, changed: Collection[Component] | None) -> None:
+        """Make a frame of the components' rows."""
+        rows = (
+            self.root.render(self._width)
+            if changed is None
+            else self.root.render_parts(self._width, changed)
+        )
+        boundary = self.root.commit_safe_end
+        if boundary is None:
+            boundary = self.root.live_region_start
+        boundary = len(rows) if boundary is None else boundary
+        self._frame = Frame(rows, min(boundary, self._end_of_lasting(len(rows))))
+
+    def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
+        """The bytes of that frame."""
         self._screen.synchronized = self.synchronized
         self._screen.show_cursor = self.show_cursor
-        return self._screen.paint(self._frame(changed), layers, repaint=repaint)
+        return self._screen.paint(self._frame, layers, repaint=repaint)
 
     def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
         """Everything is written again at the new width, but inside a pane only the window."""
@@ -171,18 +186,6 @@ class RegularDisplay:
         self._screen.resize_in_place(size.columns, size.rows, grown=grown, tape=tape)
         self._width, self._height = size.columns, size.rows
         return Repaint.WINDOW
-
-    def _frame(self, changed: Collection[Component] | None) -> Frame:
-        rows = (
-            self.root.render(self._width)
-            if changed is None
-            else self.root.render_parts(self._width, changed)
-        )
-        boundary = self.root.commit_safe_end
-        if boundary is None:
-            boundary = self.root.live_region_start
-        boundary = len(rows) if boundary is None else boundary
-        return Frame(rows, min(boundary, self._end_of_lasting(len(rows))))
 
     def _end_of_lasting(self, length: int) -> int:
         """Where those rows end that would be above the window if nothing passing were shown.

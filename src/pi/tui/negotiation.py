@@ -14,6 +14,7 @@ from pi.tui.capabilities import Capabilities
 from pi.tui.colour_scheme import Appearance
 from pi.tui.input import kitty
 from pi.tui.input.replies import (
+    DEFAULT_CELL,
     CellSize,
     Colour,
     ColourScheme,
@@ -32,8 +33,6 @@ ASK_CELL_SIZE = "\x1b[16t"
 ASK_BACKGROUND = "\x1b]11;?\x07"
 ASK_SCHEME = "\x1b[?996n"
 ASK_SYNC = "\x1b[?2026$p"
-
-DEFAULT_CELL = CellSize(width=9, height=18)
 
 
 class Negotiation:

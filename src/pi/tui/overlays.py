@@ -130,13 +130,12 @@ class Overlays:
 
     def layers(self) -> list[Layer]:
         """The visible overlays, drawn and placed, the lowest first."""
-        size = self._size()
         layers: list[Layer] = []
         for handle in self._stack:
             handle.bounds = None
             if not self._is_visible(handle):
                 continue
-            space = Space(handle.options, size)
+            space = Space(handle.options, self._size())
             lines = handle.component.render(space.width)[: space.height]
             handle.bounds = space.bounds(len(lines))
             layers.append(Layer(handle.bounds.row, handle.bounds.column, space.width, lines))

@@ -103,20 +103,10 @@ class Space:
     def bounds(self, height: int) -> Bounds:
         """The place of an overlay that turned out ``height`` rows high."""
         options, margin, width = self._options, self._margin, self.width
-        row = _start(
-            options.row,
-            _share(options.anchor, _DOWN),
-            options.offset_y,
-            first=margin.top,
-            free=self._rows - height,
-        )
-        column = _start(
-            options.col,
-            _share(options.anchor, _ACROSS),
-            options.offset_x,
-            first=margin.left,
-            free=self._columns - width,
-        )
+        down, across = _share(options.anchor, _DOWN), _share(options.anchor, _ACROSS)
+        below, beside = self._rows - height, self._columns - width
+        row = _start(options.row, down, options.offset_y, first=margin.top, free=below)
+        column = _start(options.col, across, options.offset_x, first=margin.left, free=beside)
         return Bounds(
             # Margins may be larger than the screen.
             row=_clamped(row, 0, self._size.rows - height),

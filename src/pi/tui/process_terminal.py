@@ -220,7 +220,6 @@ class ProcessTerminal:
         self._soon(self._resume)
 
     def _resume(self, held: _Held) -> None:
-        held.output.write(held.restore())
         _raw_mode(self._input_fd)
         held.listener.on_resume()
 

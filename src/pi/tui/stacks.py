@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from pi.tui.component import Box, Component
+from pi.tui.component import Area, Component
 from pi.tui.flex import Flex, share
 from pi.tui.text.ansi import SEQUENCE, StyleState
 from pi.tui.text.slicing import pad_to_width, slice_columns
@@ -30,7 +30,7 @@ class _Stack:
     def __init__(self, *children: Component, gap: int = 0, align: Align = "stretch") -> None:
         self.gap = gap
         self.align: Align = align
-        self.boxes: list[Box] = []
+        self.areas: list[Area] = []
         """Where the visible children were drawn last."""
         self._entries: list[tuple[Component, Flex | None]] = []
         for child in children:
@@ -56,9 +56,9 @@ class _Stack:
         """Take all children out."""
         self._entries.clear()
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """The children on a row, from left to right."""
-        return [box for box in self.boxes if box.row <= row < box.row + box.height]
+        return [area for area in self.areas if area.row <= row < area.row + area.height]
 
     def invalidate(self) -> None:
         """Make every child forget what it remembers."""
@@ -90,7 +90,7 @@ class VStack(_Stack):
 
     def _stacked(self, width: int, entries: list[tuple[Component, int | None]]) -> list[str]:
         rows: list[str] = []
-        self.boxes = []
+        self.areas = []
         for number, (child, height) in enumerate(entries):
             if number:
                 rows += [""] * self.gap
@@ -100,7 +100,7 @@ class VStack(_Stack):
                 widest = max(map(visible_width, lines), default=0)
                 column = int((width - widest) * _SHARES[self.align])
                 lines = [" " * column + line for line in lines]
-            self.boxes.append(Box(child, len(rows), column, width - column, len(lines)))
+            self.areas.append(Area(child, len(rows), column, width - column, len(lines)))
             rows += lines
         return rows
 
@@ -131,13 +131,13 @@ class HStack(_Stack):
         if height is None:
             height = max(map(len, columns), default=0)
         rows = [""] * height
-        self.boxes = []
+        self.areas = []
         column = 0
         for (child, _), size, lines in zip(entries, widths, columns, strict=True):
             if not size:
                 continue
             above = int((height - len(lines)) * _SHARES[self.align])
-            self.boxes.append(Box(child, above, column, size, len(lines)))
+            self.areas.append(Area(child, above, column, size, len(lines)))
             for number, line in enumerate(lines, above):
                 rows[number] = pad_to_width(rows[number], column) + _closed(line, size)
             column += size + self.gap

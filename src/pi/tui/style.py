@@ -94,6 +94,10 @@ def _parts(style: Style, depth: ColourDepth) -> list[tuple[str, str]]:
     return parts
 
 
+inverse: Paint = painter(Style(inverse=True))
+"""As a cursor looks, or what is marked."""
+
+
 @lru_cache(maxsize=512)
 def _colour_parameters(colour: Colour, depth: ColourDepth, base: int) -> str:
     """SGR parameters of a colour; ``base`` is 30 for text and 40 for its background."""
@@ -139,6 +143,8 @@ def nearest(rgb: tuple[int, int, int], indices: range) -> int:
 def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
     """How different two colours look ("redmean", a cheap stand-in for a perceptual distance)."""
     red = (one[0] + other[0]) / 2
-    differences = [(a - b) ** 2 for a, b in zip(one, other, strict=True)]
-    weights = (2 + red / 256, 4, 2 + (255 - red) / 256)
-    return sum(weight * square for weight, square in zip(weights, differences, strict=True))
+    return (
+        (2 + red / 256) * (one[0] - other[0]) ** 2
+        + 4 * (one[1] - other[1]) ** 2
+        + (2 + (255 - red) / 256) * (one[2] - other[2]) ** 2
+    )

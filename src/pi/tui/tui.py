@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 from pi.base.records import Record
 from pi.tui.capabilities import Capabilities, detect
 from pi.tui.colour_scheme import Appearance
-from pi.tui.component import Component, Interactive, wants_key_release
-from pi.tui.display import Display, RegularDisplay
+from pi.tui.component import Component, wants_key_release
+from pi.tui.display import Display, Leave, RegularDisplay
 from pi.tui.focus import Focus
 from pi.tui.input.decoder import Decoder, InputEvent, Paste
 from pi.tui.input.keys import is_key_release
@@ -86,10 +86,9 @@ class TUI:
         """What to draw again; None if it may be anything."""
         self._repaint = Repaint.CHANGES
         self._running: _Running | None = None
-        self._leaves_for_now = False
-        """Whether the terminal is to be given back only for a while."""
-        self._lends = False
-        """Whether another program of ours has it meanwhile."""
+        self._leave: Leave = "for good"
+        self.farewell: Callable[[], str] = lambda: ""
+        """What the window is told last whenever the terminal is given back, however that comes."""
 
     def add_child(self, child: Component) -> None:
         """Put a component below the others."""
@@ -201,13 +200,13 @@ class TUI:
                 self.render_now()
             self._running.stop()
             self._running = None
-            self._leaves_for_now = self._lends = for_now
+            self._leave = "lent" if for_now else "for good"
             self.terminal.stop()
 
     def suspend(self) -> None:
         """Give the terminal back and stop the process, until somebody continues it."""
         if self._running is not None:
-            self._leaves_for_now = True
+            self._leave = "stopped"
             self.terminal.suspend()
 
     def query_background(self, done: Callable[[], None]) -> None:
@@ -226,27 +225,27 @@ class TUI:
             self._running.loop.request()
 
     def _paint(self) -> None:
+        layers = self.overlays.layers()
+        self.display.draw(None if layers or self._repaint is not Repaint.CHANGES else self._changed)
         if self.terminal.size != self._size:  # and word of it has not come yet
             self._resizing()
             return
-        layers = self.overlays.layers()
-        changed = None if layers or self._repaint is not Repaint.CHANGES else self._changed
         self.display.synchronized = self.negotiation.synchronized
-        data = self.display.paint(layers, changed=changed, repaint=self._repaint)
+        data = self.display.paint(layers, repaint=self._repaint)
         self._changed, self._repaint = set(), Repaint.CHANGES
         if data:
             self.terminal.write(data)
 
     def _open(self) -> None:
-        self._leaves_for_now = self._lends = False
+        self._leave = "for good"
         self.terminal.write(self.display.opening())
         self.negotiation.begin()
         self._changed = None
         self.render_now()
 
     def _restoring(self) -> str:
-        leaving = self.display.closing(for_now=self._leaves_for_now, lent=self._lends)
-        return self.negotiation.ending(leave_window=leaving)
+        leaving = self.display.closing(self._leave)
+        return self.negotiation.ending(leave_window=leaving) + self.farewell()
 
     def _resizing(self) -> None:
         """Paint nothing until the size is settled: the terminal has moved what stood there."""
@@ -262,6 +261,9 @@ class TUI:
         self.render_now()
 
     def _resumed(self) -> None:
+        if self._leave != "stopped":  # somebody else has stopped the process
+            self._leave = "stopped"
+            self.terminal.write(self._restoring())
         self._size = self.terminal.size
         self._repaint = self.display.resume(self._size)
         self._open()
@@ -295,10 +297,12 @@ class TUI:
         if remaining is None:
             return
         self.overlays.settle()
-        target: object = self.overlays.focus.target
+        target = self.overlays.focus.target
+        # By name: asking for the protocol takes as long as most keys do.
+        handle_input = getattr(target, "handle_input", None)
         is_unwanted = is_key_release(remaining) and not wants_key_release(target)
-        if isinstance(target, Interactive) and not is_unwanted:
-            target.handle_input(remaining)
+        if handle_input is not None and not is_unwanted:
+            handle_input(remaining)
 
 
 class _Running(Record, kw_only=False):

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Protocol, TypeVarTuple, Unpack
+from typing import Protocol, TypeVarTuple
 
 from pi.base.records import Record
 from pi.tui.negotiation import ASK_DA1
@@ -103,14 +103,13 @@ class WindowsTerminal:
             output_page=UTF_8,
         )
         self._console.state = ours
-        loop = asyncio.get_running_loop()
         held = _Held(
             listener=listener,
             restore=restore,
             before=before,
             stray=StrayOutput() if self._keep_output else None,
             output=ConsoleOutput(self._console, ours, on_gone=lambda: held.call(self._lost, held)),
-            loop=loop,
+            loop=asyncio.get_running_loop(),
         )
         self._held = held
         held.reader = threading.Thread(target=self._read, args=(held,), daemon=True)
@@ -197,7 +196,7 @@ class _Held:
         self.is_gone = False
         self._loop = loop
 
-    def call(self, act: Callable[[Unpack[Ts]], object], *arguments: *Ts) -> None:
+    def call(self, act: Callable[[*Ts], object], *arguments: *Ts) -> None:
         """Act in the event loop, if there still is one."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(act, *arguments)

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from pi.tui.component import Area
 from pi.tui.containers import Container
-from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.fullscreen.mouse import MouseRouter, targets_at
 from pi.tui.fullscreen.scroll_view import ScrollView
 from pi.tui.input.mouse import Action, MouseReport
 from pi.tui.mouse import MouseAnswer, MouseEvent
@@ -30,8 +31,8 @@ def report(action: Action, x: int, y: int) -> MouseReport:
     return MouseReport(action=action, button="left", x=x, y=y)
 
 
-def whole(component: Rows | VStack, width: int = 10, height: int = 4) -> Target:
-    return Target(component, 0, 0, width, height)
+def whole(component: Rows | VStack, width: int = 10, height: int = 4) -> Area:
+    return Area(component, 0, 0, width, height)
 
 
 def test_the_innermost_component_under_the_mouse_comes_first() -> None:
@@ -58,7 +59,7 @@ def test_what_is_deep_inside_is_found() -> None:
     view.scroll_to(3)
     view.render_in(10, 3)
 
-    found = targets_at(Target(view, 5, 0, 10, 3), 3, 6)
+    found = targets_at(Area(view, 5, 0, 10, 3), 3, 6)
 
     assert [target.component for target in found] == [button, box, inside, view]
     assert (found[0].row, found[0].column) == (6, 2)
@@ -68,14 +69,14 @@ def test_nothing_is_found_where_a_container_has_no_rows() -> None:
     empty = Container()
     empty.render(10)
 
-    assert targets_at(Target(empty, 0, 0, 10, 3), 1, 1) == [Target(empty, 0, 0, 10, 3)]
+    assert targets_at(Area(empty, 0, 0, 10, 3), 1, 1) == [Area(empty, 0, 0, 10, 3)]
 
 
 def test_events_come_in_the_components_own_coordinates() -> None:
     button = Button()
     router = MouseRouter()
 
-    router.route(report("press", 7, 3), [Target(button, 2, 5, 4, 4)])
+    router.route(report("press", 7, 3), [Area(button, 2, 5, 4, 4)])
 
     assert button.events == [("press", 2, 1)]
 

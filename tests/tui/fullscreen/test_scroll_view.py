@@ -3,8 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 from pi.base.records import replace
-from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.fullscreen.scroll_view import ScrollTheme, ScrollView
 from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
+from pi.tui.style import Style, inverse, painter
 from tests.tui.parts import Rows, numbered
 
 
@@ -186,3 +187,29 @@ def test_invalidating_reaches_the_child() -> None:
     ScrollView(child).invalidate()
 
     assert child.forgotten == 1
+
+
+def test_a_reader_keeps_the_same_text_when_what_is_above_is_unfolded() -> None:
+    child = Rows(*numbered(20))
+    scroll = ScrollView(child, follow="end", scrollbar="hidden")
+    scroll.render_in(10, 3)
+    scroll.scroll_to(10)
+    scroll.render_in(10, 3)
+
+    child.rows = [*numbered(2), "unfolded", "too", *numbered(18, first=2)]
+
+    assert scroll.render_in(10, 3) == numbered(3, first=10)
+
+
+def test_the_bar_and_what_was_found_have_their_colours() -> None:
+    track, thumb, match = (painter(Style(colour=colour)) for colour in (1, 2, 3))
+    theme = ScrollTheme(track=track, thumb=thumb, match=match)
+    scroll = ScrollView(Rows("a b a", "a", "c"), scrollbar="always", theme=theme)
+    scroll.render_in(7, 2)
+
+    scroll.find("a")
+
+    assert scroll.render_in(7, 2) == [
+        f"{match('a')} b {match('a')} {thumb('█')}",
+        f"{inverse('a')}     {track('│')}",
+    ]

@@ -9,6 +9,7 @@ from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite, window_diff
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered
+from tests.tui.stress.tmux_model import TmuxModel
 
 append_three = partial(scroll_append, leaving=3)
 Emitter = Callable[[Pen, Sequence[str]], None]
@@ -102,3 +103,17 @@ def test_pictures_are_not_moved_along() -> None:
     written = emitted(window_diff, ["a", picture], ["a", "b", picture], row=1)
 
     assert written.count(picture) == 1
+
+
+@pytest.mark.trap(153, 156)
+def test_in_a_pane_that_has_lost_its_last_rows_every_row_finds_its_place() -> None:
+    pane = TmuxModel(20, 6)
+    pane.write(emitted(window_diff, [""], [*numbered(3), "editor", "border", "footer"]))
+    pane.write("\x1b[2A")  # into the editor
+    pane.resize(20, 4)
+
+    rows = [*numbered(8), "editor", "border", "footer"]
+    append = partial(scroll_append, leaving=5, in_pane=True)
+    pane.write(emitted(append, [*numbered(3), "editor", "border", "footer"], rows, row=3))
+
+    assert [row for row in pane.tape.rows if row] == rows

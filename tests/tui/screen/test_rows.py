@@ -45,6 +45,19 @@ def test_a_mark_beside_the_last_column_is_not_lost_when_the_row_is_written_again
     assert terminal.screen[0] == row
 
 
+@pytest.mark.trap(159)
+def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
+    terminal = VirtualTerminal(10, 2)
+    terminal.write("\x1b[?7l")
+    old, new = "a日日日日a", "a日日日🇩🇪"
+
+    terminal.write(PRINTER.whole(old))
+    column, text = PRINTER.change(old, new)
+    terminal.write(f"\x1b[{column + 1}G{text}")
+
+    assert terminal.screen[0] == new
+
+
 def test_a_picture_is_not_erased_behind_itself() -> None:
     assert PRINTER.whole("\x1b_Ga=p,i=1\x1b\\").startswith("\x1b[2K\x1b_G")
 

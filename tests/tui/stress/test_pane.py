@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -51,6 +52,23 @@ def answer(random: Random, parts: int) -> str:
     return "\n".join(texts)
 
 
+def tall_blocks(random: Random) -> str:
+    """A paragraph, a list item, a quote, code and a table, each taller than a window."""
+
+    def words(block: int, line: int, least: int = 6) -> str:
+        count = random.randrange(least, least + 6)
+        return " ".join(f"w{block * 100 + line}x{number}" for number in range(count))
+
+    shapes = (
+        [words(0, line) for line in range(50)],
+        [f"- **{words(1, 0)}**", *(f"  {words(1, line)}" for line in range(1, 50))],
+        [f"> {words(2, line)}" for line in range(50)],
+        ["```python", *(words(3, line) for line in range(50)), "```"],
+        ["|a|b|", "|---|---|", *(f"|{words(4, at)}|{words(5, at)}|" for at in range(50))],
+    )
+    return "\n\n".join("\n".join(shape) for shape in random.sample(shapes, len(shapes)))
+
+
 class Answer:
     """A message that grows."""
 
@@ -60,7 +78,7 @@ class Answer:
 
     @property
     def commit_safe_end(self) -> int | None:
-        return self.markdown.live_region_start
+        return self.markdown.settled_end
 
     def render(self, width: int) -> list[str]:
         return self.markdown.render(width)
@@ -98,7 +116,7 @@ class Below:
 class Stream:
     """The program in its pane."""
 
-    def __init__(self, seed: int, *, rows: int) -> None:
+    def __init__(self, seed: int, *, rows: int, is_tall: bool = False) -> None:
         self.random = Random(seed)
         self.pane = TmuxModel(self.random.randrange(40, 90), rows)
         self.timers = ManualTimers()
@@ -108,7 +126,7 @@ class Stream:
         transcript.add_child(self.answer)
         self.tui.add_child(transcript)
         self.tui.add_child(Below())
-        self.text = answer(self.random, 25)
+        self.text = tall_blocks(self.random) if is_tall else answer(self.random, 25)
         self._said = 0
         self.tui.start(self.timers)
 
@@ -121,15 +139,26 @@ class Stream:
             self.tui.request_render()
             self.timers.advance(FRAME)
 
-    def resize(self, rows: tuple[int, int], *, astray: int = 0) -> None:
+    def resize(self, rows: tuple[int, int], *, columns: int | None = None, astray: int = 0) -> None:
         """Change the size; ``astray`` frames reach the pane before it tells of that."""
-        self.pane.resize(self.random.randrange(30, 100), self.random.randrange(*rows))
+        columns = columns or self.random.randrange(30, 100)
+        self.pane.resize(columns, self.random.randrange(*rows))
         self.go_on(astray)
         self.pane.tell()
         self.go_on(3)
         self.timers.advance(SETTLED)
 
-    def end(self) -> None:
+    def rounds(self, most: int) -> Iterator[None]:
+        """Have something done again and again while the answer arrives, and let it come to its end.
+
+        At least once, and fewer than ``most`` times.
+        """
+        for _ in range(self.random.randrange(1, most)):
+            self.go_on(self.random.randrange(10, 60))
+            yield
+        self._end()
+
+    def _end(self) -> None:
         while self._said < len(self.text):
             self.go_on(1)
         self.answer.finish()
@@ -153,10 +182,8 @@ class Stream:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> None:
     stream = Stream(seed, rows=40)
-    for _ in range(stream.random.randrange(1, 5)):
-        stream.go_on(stream.random.randrange(10, 60))
+    for _ in stream.rounds(5):
         stream.resize((30, 50))
-    stream.end()
 
     assert stream.wrong() == Counter()
 
@@ -165,10 +192,8 @@ def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> Non
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
-    for _ in range(stream.random.randrange(1, 5)):
-        stream.go_on(stream.random.randrange(10, 60))
+    for _ in stream.rounds(5):
         stream.resize((6, 40), astray=stream.random.randrange(3))
-    stream.end()
 
     assert stream.lost() == []
 
@@ -177,13 +202,33 @@ def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
-    for _ in range(stream.random.randrange(1, 4)):
-        stream.go_on(stream.random.randrange(10, 60))
+    for _ in stream.rounds(4):
         columns, rows = stream.random.randrange(30, 100), stream.random.randrange(8, 36)
         stream.pane.size_after_look = (columns, rows)
         stream.resize((8, 36))
         stream.pane.tell()
         stream.timers.advance(SETTLED)
-    stream.end()
 
     assert stream.lost() == []
+
+
+@pytest.mark.trap(153, 156)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_resize_in_blocks_taller_than_the_window_neither_loses_nor_doubles_anything(
+    seed: int,
+) -> None:
+    stream = Stream(seed, rows=24, is_tall=True)
+    for _ in stream.rounds(5):
+        stream.resize((20, 30))
+
+    assert stream.wrong() == Counter()
+
+
+@pytest.mark.trap(153, 156)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_pane_whose_height_changes_unnoticed_takes_a_frame_all_the_same(seed: int) -> None:
+    stream = Stream(seed, rows=30, is_tall=True)
+    for _ in stream.rounds(5):
+        stream.resize((20, 40), columns=stream.pane.columns, astray=1)
+
+    assert stream.wrong() == Counter()

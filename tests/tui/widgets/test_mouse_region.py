@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.component import Area
+from pi.tui.fullscreen.mouse import MouseRouter, targets_at
 from pi.tui.input.mouse import MouseReport
 from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.stacks import HStack
@@ -21,7 +22,7 @@ def test_a_region_reacts_where_its_child_is() -> None:
     stack = HStack(Rows("abc"), button)
     assert stack.render(10) == ["abcOK"]
 
-    answer, owner = MouseRouter().route(PRESS, targets_at(Target(stack, 0, 0, 10, 1), 4, 0))
+    answer, owner = MouseRouter().route(PRESS, targets_at(Area(stack, 0, 0, 10, 1), 4, 0))
 
     assert (answer, owner, events) == (MouseAnswer(handled=True), button, [("press", 1, 0)])
 

@@ -18,3 +18,14 @@ def test_rows_are_drawn_again_only_for_another_width_or_when_forgotten() -> None
     memory.rows(6, draw)
 
     assert drawn == [5, 6, 6]
+
+
+def test_rows_are_drawn_again_in_other_circumstances() -> None:
+    memory = RowMemory()
+
+    first = memory.rows(5, lambda width: ["plain"], False)
+    same = memory.rows(5, lambda width: ["never drawn"], False)
+    other = memory.rows(5, lambda width: ["focused"], True)
+
+    assert same is first
+    assert other == ["focused"]

@@ -66,9 +66,9 @@ def test_as_many_rows_are_visible_as_there_is_room_for_now() -> None:
     selection = Selection(lambda: room[0], Keymap())
     selection.resize(20)
     selection.select(10)
-    before = (selection.fit(), selection.visible)
+    before = (selection.room, selection.visible)
 
     room[0] = 0
 
-    assert before == (False, range(8, 13))
-    assert (selection.fit(), selection.visible) == (True, range(10, 11))
+    assert before == (5, range(8, 13))
+    assert (selection.room, selection.visible) == (1, range(10, 11))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from pi.tui.component import Component
-from pi.tui.fullscreen.mouse import MouseRouter, Target, targets_at
+from pi.tui.component import Area, Component
+from pi.tui.display import Leave
+from pi.tui.fullscreen.mouse import MouseRouter, targets_at
 from pi.tui.images import kitty
 from pi.tui.input.mouse import MouseReport
 from pi.tui.overlays import OverlayHandle
@@ -19,13 +20,7 @@ from pi.tui.screen.rows import (
     window_rows,
     without_markers,
 )
-from pi.tui.screen.screen import (
-    BEGIN_SYNC,
-    END_SYNC,
-    HIDE_CURSOR,
-    SHOW_CURSOR,
-    Repaint,
-)
+from pi.tui.screen.screen import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR, Repaint
 from pi.tui.screen.tape import Tape
 from pi.tui.stacks import VStack
 from pi.tui.terminal import Size
@@ -50,6 +45,7 @@ class FullscreenDisplay:
         self.exit_rows: Callable[[int], list[str]] | None = None
         self._strict = strict
         self._size = size
+        self._drawn: list[str] = []
         self._painted: list[str | None] = []
         self._pictures: set[int] = set()
         """Those that stay where they are until they are taken off."""
@@ -64,25 +60,28 @@ class FullscreenDisplay:
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
         return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
-    def closing(self, *, for_now: bool = False, lent: bool = False) -> str:
+    def closing(self, leave: Leave = "for good") -> str:
         """Leave the alternate screen, if it was entered, and at the end print what is to stay."""
         if not self._is_open:
             return ""
         self._is_open = False
         mouse = "".join(f"\x1b[?{mode}l" for mode in reversed(_MOUSE))
-        rows = self.exit_rows(self._size.columns) if self.exit_rows and not for_now else []
+        is_over = leave == "for good"
+        rows = self.exit_rows(self._size.columns) if self.exit_rows and is_over else []
         printer = RowPrinter(self._size.columns)
         kept = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
         return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{kept}"
 
-    def paint(
-        self, layers: Sequence[Layer], *, changed: Collection[Component] | None, repaint: Repaint
-    ) -> str:
+    def draw(self, changed: Collection[Component] | None) -> None:
+        """Draw what fits on the screen."""
+        self._drawn = self.root.render_in(self._size.columns, self._size.rows)
+
+    def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
         """The bytes of the rows that changed, or of all."""
         width, height = self._size.columns, self._size.rows
         if repaint is not Repaint.CHANGES:
             self._forget()
-        rows = self.root.render_in(width, height)
+        rows = self._drawn
         if layers:
             rows = composite(rows, layers, width=width)[:height]
         caret = find_caret(rows)
@@ -114,26 +113,22 @@ class FullscreenDisplay:
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
         """Bring a report to what is under the mouse, the overlays first."""
-        targets: list[Target] = []
+        targets: list[Area] = []
         for handle in reversed(overlays):
-            if handle.bounds is not None:
-                bounds = handle.bounds
-                top = Target(
-                    handle.component, bounds.row, bounds.column, bounds.width, bounds.height
-                )
-                targets += targets_at(top, report.x, report.y)
+            if bounds := handle.bounds:
+                cells = (bounds.row, bounds.column, bounds.width, bounds.height)
+                targets += targets_at(Area(handle.component, *cells), report.x, report.y)
         if not targets:  # what an overlay covers does not get the event
-            whole = Target(self.root, 0, 0, self._size.columns, self._size.rows)
+            whole = Area(self.root, 0, 0, self._size.columns, self._size.rows)
             targets = targets_at(whole, report.x, report.y) + self._wheeled(report)
         answer, component = self._router.route(report, targets)
         return component if answer.focus else None
 
-    def _wheeled(self, report: MouseReport) -> list[Target]:
+    def _wheeled(self, report: MouseReport) -> list[Area]:
         """The view that the wheel scrolls where nothing else is scrolled."""
         if report.action != "wheel":
             return []
-        views = (box for box in self.root.boxes if getattr(box.child, "is_primary", False))
-        return [Target(*box) for box in views]
+        return [area for area in self.root.areas if getattr(area.component, "is_primary", False)]
 
     def _forget(self) -> None:
         self._painted = []

@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
-from pi.tui.component import Box, Component
+from pi.base.records import replace
+from pi.tui.component import Area, Component
 from pi.tui.input.mouse import MouseReport
 from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType, TakesMouse
 
 
-class Target(NamedTuple):
-    """A component under the mouse and the cells it covers on the screen."""
+def targets_at(top: Area, x: int, y: int) -> list[Area]:
+    """Everything under a cell of the screen, the innermost first, with its area of the screen.
 
-    component: Component
-    row: int
-    column: int
-    width: int
-    height: int
-
-    def covers(self, x: int, y: int) -> bool:
-        """Whether a cell belongs to it."""
-        inside = self.column <= x < self.column + self.width
-        return inside and self.row <= y < self.row + self.height
-
-    def event(self, kind: MouseType, report: MouseReport, *, click_count: int = 0) -> MouseEvent:
-        """The report as this component sees it."""
-        return MouseEvent(
-            type=kind,
-            button=report.button,
-            x=report.x - self.column,
-            y=report.y - self.row,
-            screen_x=report.x,
-            screen_y=report.y,
-            width=self.width,
-            height=self.height,
-            shift=report.shift,
-            alt=report.alt,
-            ctrl=report.ctrl,
-            wheel_delta=report.wheel_delta,
-            click_count=click_count,
-        )
-
-
-def targets_at(top: Target, x: int, y: int) -> list[Target]:
-    """Everything under a cell, the innermost first, as far as it says where its children are."""
+    As far as components say where their children are.
+    """
     if not top.covers(x, y):
         return []
-    found: list[Target] = []
-    boxes_at: Callable[[int], list[Box]] | None = getattr(top.component, "boxes_at", None)
-    for box in boxes_at(y - top.row) if boxes_at is not None else ():
-        child = Target(box.child, top.row + box.row, top.column + box.column, box.width, box.height)
+    found: list[Area] = []
+    areas_at: Callable[[int], list[Area]] | None = getattr(top.component, "areas_at", None)
+    for area in areas_at(y - top.row) if areas_at is not None else ():
+        child = replace(area, row=top.row + area.row, column=top.column + area.column)
         found += targets_at(child, x, y)
     return [*found, top]
 
@@ -63,13 +33,13 @@ class MouseRouter:
     """
 
     def __init__(self) -> None:
-        self._captured: Target | None = None
+        self._captured: Area | None = None
         self._pressed: tuple[int, int] | None = None
         self._clicks = 0
         self._clicked: tuple[int, int] | None = None
 
     def route(
-        self, report: MouseReport, targets: list[Target]
+        self, report: MouseReport, targets: list[Area]
     ) -> tuple[MouseAnswer, Component | None]:
         """Deliver a report; the answer of whoever handled it, and who that was."""
         kinds: list[MouseType] = [report.action]
@@ -96,16 +66,35 @@ class MouseRouter:
         return answer, owner
 
     def _deliver(
-        self, kind: MouseType, report: MouseReport, targets: list[Target]
+        self, kind: MouseType, report: MouseReport, targets: list[Area]
     ) -> tuple[MouseAnswer, Component | None]:
         for target in [self._captured] if self._captured else targets:
             component: object = target.component
             if not isinstance(component, TakesMouse):
                 continue
-            event = target.event(kind, report, click_count=self._clicks if kind == "click" else 0)
-            answer = component.handle_mouse(event)
+            clicks = self._clicks if kind == "click" else 0
+            answer = component.handle_mouse(_seen_from(target, kind, report, clicks))
             if answer is not None and answer.handled:
                 if answer.capture:
                     self._captured = target
                 return answer, target.component
         return MouseAnswer(), None
+
+
+def _seen_from(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
+    """The report as the component in an area sees it."""
+    return MouseEvent(
+        type=kind,
+        button=report.button,
+        x=report.x - area.column,
+        y=report.y - area.row,
+        screen_x=report.x,
+        screen_y=report.y,
+        width=area.width,
+        height=area.height,
+        shift=report.shift,
+        alt=report.alt,
+        ctrl=report.ctrl,
+        wheel_delta=report.wheel_delta,
+        click_count=clicks,
+    )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pi.tui.component import Box, Component
+from pi.tui.component import Area, Component
+from pi.tui.fullscreen.anchoring import followed
 from pi.tui.fullscreen.search import Match, find_all
 from pi.tui.fullscreen.selection import Selection, marked, selected_text, word_at
 from pi.tui.images import kitty
 from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.style import Paint, inverse, unpainted
 from pi.tui.text.slicing import pad_to_width, slice_columns
 
 Follow: TypeAlias = Literal["none", "end"]
@@ -20,13 +24,29 @@ WHEEL_ROWS = 3
 _THUMB, _TRACK = "█", "│"
 
 
+@dataclass(frozen=True)
+class ScrollTheme:
+    """How the bar is painted, and what stands out in the text."""
+
+    track: Paint = unpainted
+    thumb: Paint = unpainted
+    selection: Paint = inverse
+    """What was marked with the mouse."""
+    match: Paint = inverse
+    """What was looked for, where it is not the place that was gone to."""
+
+
+_PLAIN = ScrollTheme()
+
+
 class ScrollView:
     """Shows a part of its child, as high as it is given.
 
     ``follow="end"`` stays at the end while the child grows, unless the reader has scrolled up.
     ``primary`` is the one that the keys of the fullscreen mode scroll, and the wheel where nothing
     else does. At its edge the wheel goes to what is around, unless ``overscroll`` is ``contain``.
-    ``on_select`` gets text that was marked with the mouse.
+    ``on_select`` gets text that was marked with the mouse. A reader who has scrolled up keeps the
+    same text before their eyes when it is folded or wrapped in another way.
     """
 
     def __init__(
@@ -38,6 +58,7 @@ class ScrollView:
         overscroll: Overscroll = "chain",
         scrollbar: Scrollbar = "auto",
         on_select: Callable[[str], None] | None = None,
+        theme: ScrollTheme = _PLAIN,
     ) -> None:
         self.child = child
         self.is_primary = primary
@@ -45,6 +66,7 @@ class ScrollView:
         self._overscroll = overscroll
         self._scrollbar = scrollbar
         self._on_select = on_select
+        self._theme = theme
         self._rows: list[str] = []
         self._width = self._height = 0
         self._shows_bar = scrollbar == "always"
@@ -90,6 +112,11 @@ class ScrollView:
         if self._width != room:  # the text is broken elsewhere
             self._width = room
             self._selection = self._match = None
+        if not self._at_end and (
+            (row := followed(self._rows, self._visible_rows(), rows)) != self._offset
+        ):
+            self._offset = row
+            self._selection = self._match = None
         self._rows, self._height = rows, height
         self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
         shown = self._visible_rows()
@@ -109,9 +136,9 @@ class ScrollView:
             rows = self.child.render(max(width - self._shows_bar, 1))
         return rows
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """The child, most of which may be above or below what is shown."""
-        return [Box(self.child, -self._offset, 0, self._width, len(self._rows))]
+        return [Area(self.child, -self._offset, 0, self._width, len(self._rows))]
 
     def invalidate(self) -> None:
         """Make the child forget what it remembers."""
@@ -150,14 +177,11 @@ class ScrollView:
             return 0, 0
         places = [(match.row, match.start) for match in matches]
         if self._match is None or self._search != text:
-            visible_end = self._offset + self._height
-            index = max(sum(row < visible_end for row, _ in places) - 1, 0)
+            index = max(bisect_left(places, (self._offset + self._height, 0)) - 1, 0)
+        elif direction > 0:
+            index = bisect_right(places, (self._match.row, self._match.start)) % len(places)
         else:
-            here = (self._match.row, self._match.start)
-            below = sum(place <= here for place in places)
-            index = (below if direction > 0 else sum(place < here for place in places) - 1) % len(
-                places
-            )
+            index = (bisect_left(places, (self._match.row, self._match.start)) - 1) % len(places)
         self._search, self._match = text, matches[index]
         # The first row does not count as visible: whoever searches types over it.
         if not self._offset < self._match.row < self._offset + self._height:
@@ -212,9 +236,13 @@ class ScrollView:
     def _decorated(self, number: int) -> str:
         row = self._rows[number]
         if self._selection is not None and (span := self._selection.columns(number, 1 << 16)):
-            return marked(row, *span)
-        if self._match is not None and self._match.row == number:
-            return marked(row, self._match.start, self._match.end)
+            return marked(row, *span, self._theme.selection)
+        if self._match is None:
+            return row
+        for found in find_all([row], self._search):
+            row = marked(row, found.start, found.end, self._theme.match)
+        if self._match.row == number:
+            row = marked(row, self._match.start, self._match.end)
         return row
 
     def _with_bar(self, rows: list[str], width: int) -> list[str]:
@@ -223,7 +251,8 @@ class ScrollView:
         size = max(1, self._height * min(self._height, total) // total)
         free = self._height - size
         start = free * self._offset // self._last_offset if self._last_offset else 0
-        bar = [_THUMB if start <= row < start + size else _TRACK for row in range(self._height)]
+        thumb, track = self._theme.thumb(_THUMB), self._theme.track(_TRACK)
+        bar = [thumb if start <= row < start + size else track for row in range(self._height)]
         room = width - 1
         return [
             pad_to_width(slice_columns(row, 0, room), room) + part

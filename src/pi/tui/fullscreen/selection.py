@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from pi.base.records import Record
+from pi.tui.style import Paint, inverse
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.slicing import slice_columns
 from pi.tui.text.width import visible_width
 
 _WORD = re.compile(r"[\w./~:@%&=?#+-]+")
-_MARK, _UNMARK = "\x1b[7m", "\x1b[27m"
 
 
 class Selection(Record):
@@ -60,9 +60,9 @@ def selected_text(rows: Sequence[str], selection: Selection) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def marked(row: str, start: int, end: int) -> str:
-    """A row with the columns from ``start`` to ``end`` in reverse."""
+def marked(row: str, start: int, end: int, paint: Paint = inverse) -> str:
+    """A row with the columns from ``start`` to ``end`` painted, usually in reverse."""
     width = visible_width(row)
     middle = strip_sequences(slice_columns(row, start, end - start))
     rest = slice_columns(row, end, max(0, width - end))
-    return f"{slice_columns(row, 0, start)}{_MARK}{middle}{_UNMARK}{rest}"
+    return f"{slice_columns(row, 0, start)}{paint(middle)}{rest}"

@@ -9,7 +9,8 @@ from pi.base.records import Record
 from pi.tui.capabilities import ImageProtocol
 from pi.tui.images import iterm, kitty, sixel
 from pi.tui.images.budget import ImageBudget
-from pi.tui.images.sizes import DEFAULT_CELL, Cells, Size, media_type, picture_size
+from pi.tui.images.sizes import Cells, Size, media_type, picture_size
+from pi.tui.input.replies import DEFAULT_CELL
 
 DEFAULT_LIMIT = 20
 

@@ -25,10 +25,6 @@ class Cells(NamedTuple):
     rows: int
 
 
-DEFAULT_CELL = Size(9, 18)
-"""What a cell is taken for until the terminal tells."""
-
-
 def picture_size(data: bytes) -> Size | None:
     """The size of a PNG, JPEG, GIF or WebP, or nothing if it cannot be read."""
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}

@@ -43,10 +43,13 @@ class Keymap:
         self._keys: dict[str, tuple[str, ...]] = {}
         self._by_key: dict[str, tuple[str, ...]] = {}
         self._conflicts: tuple[Conflict, ...] = ()
+        self._user: Bindings | None = None
         self.load(user or {})
 
     def load(self, user: Bindings) -> None:
         """Apply the user's bindings to the defaults. Unknown actions are ignored."""
+        if user == self._user:
+            return
         claims = self._claims(user)
         keys: dict[str, tuple[str, ...]] = {}
         by_key: dict[str, list[str]] = {}
@@ -64,6 +67,7 @@ class Keymap:
         self._keys = keys
         self._by_key = {key: tuple(ids) for key, ids in by_key.items()}
         self._conflicts = tuple(_conflicts(claims))
+        self._user = dict(user)
 
     def actions(self, data: str) -> tuple[str, ...]:
         """The actions that a key sequence may start; which of them depends on who listens."""

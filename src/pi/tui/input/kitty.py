@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from pi.base.records import replace
 from pi.tui.input.legacy import BY_LETTER, BY_NUMBER
 from pi.tui.input.stroke import CTRL, SHIFT, Phase, Reading, Stroke, modifiers_of
 
@@ -81,7 +82,7 @@ def _coded(sequence: re.Match[str]) -> Stroke | None:
         base=_char(sequence["base"]),
     )
     text = "".join(map(_char, (sequence["text"] or "").split(":")))
-    return stroke._replace(text=text) if stroke and text else stroke
+    return replace(stroke, text=text) if stroke and text else stroke
 
 
 def _stroke(

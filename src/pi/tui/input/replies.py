@@ -40,6 +40,10 @@ class CellSize(Record):
     height: int
 
 
+DEFAULT_CELL = CellSize(width=9, height=18)
+"""What a cell is taken for until the terminal tells."""
+
+
 class ScreenSize(Record):
     """The size of the screen in cells, told without being asked (mode 2048) or by query."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from pi.base.records import Record
 
 SHIFT, ALT, CTRL, SUPER, HYPER, META = (1 << bit for bit in range(6))
 """Modifiers, as bits of the number that terminals send (less one)."""
@@ -16,7 +18,7 @@ Reading: TypeAlias = tuple[str, int]
 """A key and its modifiers."""
 
 
-class Stroke(NamedTuple):
+class Stroke(Record, kw_only=False):
     """What a key sequence means."""
 
     key: str

@@ -28,6 +28,8 @@ class Pen:
     def __init__(self, printer: RowPrinter, painted: Sequence[str], row: int) -> None:
         self.painted = painted
         self.row = row
+        self.feeds = False
+        """Whether every way down is a line feed, which makes the rows that are not there."""
         self._printer = printer
         self._output: list[str] = []
 
@@ -106,7 +108,10 @@ class Pen:
     def _change_row(self, row: int) -> None:
         if row != self.row:
             distance = row - self.row
-            self.put(f"\x1b[{abs(distance)}{'B' if distance > 0 else 'A'}")
+            if distance > 0 and self.feeds:
+                self.put("\n" * distance)
+            else:
+                self.put(f"\x1b[{abs(distance)}{'B' if distance > 0 else 'A'}")
             self.row = row
 
 
@@ -122,11 +127,13 @@ def window_diff(pen: Pen, rows: Sequence[str]) -> None:
     _rewrite(pen, rows, leaving=0)
 
 
-def scroll_append(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:
+def scroll_append(pen: Pen, rows: Sequence[str], *, leaving: int, in_pane: bool = False) -> None:
     """Rewrite the rows that changed and write new ones below, so that as many leave at the top.
 
-    ``rows`` begin with the ``leaving`` ones: exactly what becomes history.
+    ``rows`` begin with the ``leaving`` ones: exactly what becomes history. A pane may have lost its
+    last rows unnoticed: there, what follows the first change is written as if they were gone.
     """
+    pen.feeds = in_pane
     _rewrite(pen, rows, leaving=leaving)
 
 
@@ -156,7 +163,7 @@ def _rewrite(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:
     """
     painted = len(pen.painted)
     more = len(rows) - painted
-    kept = _same_end(pen.painted, rows) if more > 0 else 0
+    kept = _same_end(pen.painted, rows) if more > 0 and not pen.feeds else 0
     place = painted - kept if leaving <= painted - kept else painted
     for number, row in enumerate(rows[:place]):
         pen.change(number, row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 
 from pi.base.records import Record
@@ -73,6 +74,14 @@ class Letters:
         """At most ``count`` letters on either side of a place."""
         return self.text[max(0, at - count) : at], self.text[at : at + count]
 
+    def weight(self, start: int, end: int) -> int:
+        """What is the same for as many letters in another order, as tables say them."""
+        return self._weights[end] - self._weights[start]
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        return [0, *accumulate(ord(letter) ** 3 for letter in self.text)]
+
     def find(self, before: str, after: str, *, near: int) -> int | None:
         """The place between two texts, nearest to ``near``; None if they say too little."""
         places = (at + len(before) for at in self.places(before + after))
@@ -91,11 +100,6 @@ class Letters:
 def letters(row: str) -> str:
     """The letters and digits of a row."""
     return "".join(filter(str.isalnum, strip_sequences(row)))
-
-
-def in_any_order(text: str) -> tuple[int, int]:
-    """What is the same for the same letters in another order, as tables say them."""
-    return len(text), sum(ord(letter) ** 3 for letter in text)
 
 
 def tail(row: str) -> str:

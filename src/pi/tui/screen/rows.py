@@ -71,6 +71,9 @@ class Caret(NamedTuple):
 class RowPrinter:
     """Turns rows into bytes for a window of ``width`` columns.
 
+    What stood there is erased first if a row may be of another width on the terminal: what is left
+    of it would be seen, or grow together with a flag. Erasing afterwards would take the last cell.
+
     A row that is too wide is cut and logged, or raises ``LineTooWide`` if ``strict``. With
     ``erases_first`` nothing is erased behind a row: cells that were written once and then erased
     still count for tmux when it wraps its rows, unless the whole row was erased.
@@ -88,7 +91,7 @@ class RowPrinter:
         if fresh:
             return text
         is_short = self._erases_first and columns < self._width
-        if is_short or is_image(row) or self._may_fall_short(row, columns):
+        if is_short or is_image(row) or not has_certain_width(row):
             return ERASE_ROW + text
         return text + ERASE_REST if columns < self._width else text
 
@@ -115,19 +118,11 @@ class RowPrinter:
             return Change(0, self.whole(new))
         opening, rest = state.opening(), new[start:]
         text = opening + rest + (END_OF_STYLES if opening or "\x1b" in rest else "")
-        if self._may_fall_short(rest, columns):
+        if not has_certain_width(rest):
             text = ERASE_REST + text
         elif is_shorter:
             text += ERASE_REST
         return Change(visible_width(new[:start]), text)
-
-    def _may_fall_short(self, text: str, columns: int) -> bool:
-        """Whether a row that should fill its line may be narrower on the terminal.
-
-        What stood there before is then erased first. Erasing afterwards would take the last cell,
-        or the cells of a picture.
-        """
-        return columns >= self._width and not has_certain_width(text)
 
     def _fitted(self, row: str) -> tuple[str, int]:
         """The row as it fits, and its columns."""

@@ -74,6 +74,8 @@ class _Unplaced(Record, kw_only=False):
     rows: Sequence[str]
     """Rows of that width, before and behind its end."""
     place: Place
+    is_whole: bool
+    """Whether they are all."""
 
 
 class Screen:
@@ -167,7 +169,7 @@ class Screen:
             if width != self.frame_width:
                 first = max(self.ledger.committed - NEAR, 0)
                 place = Letters(rows[first:]).place(self.ledger.committed - first)
-                self._unplaced = _Unplaced(rows[first:], place)
+                self._unplaced = _Unplaced(rows[first:], place, not first)
         self._set_size(width, height)
         self._window.cursor_is_shown = was_shown
         self._checkpoints.begin(self._checkpoint())
@@ -186,7 +188,7 @@ class Screen:
             row, _ = Letters(near).row(found.place)
             self._count_as_history(first + row)
         else:
-            self._unplaced = _Unplaced(near, found.place)
+            self._unplaced = _Unplaced(near, found.place, not first)
         self._window = found_at(min(found.top, height - 1), height=height)
         return True
 
@@ -256,7 +258,13 @@ class Screen:
 
         Returns what has to be written behind it first.
         """
-        seam = find_seam(unplaced.rows, unplaced.place, frame.rows, width=self._width)
+        seam = find_seam(
+            unplaced.rows,
+            unplaced.place,
+            frame.rows,
+            width=self._width,
+            is_whole=unplaced.is_whole,
+        )
         self._history = [without_markers(row) for row in frame.rows[: seam.row]]
         self._settled = 0
         self.ledger = Ledger(committed=seam.row, top=seam.row)
@@ -333,7 +341,7 @@ class Screen:
         elif is_certain and not paint.chunk:
             emitters.window_diff(pen, rows)
         elif is_certain and leaves_at_the_top:
-            emitters.scroll_append(pen, rows, leaving=len(paint.chunk))
+            emitters.scroll_append(pen, rows, leaving=len(paint.chunk), in_pane=self._in_pane)
         else:
             unbroken = len(rows) - len(paint.window) if self._in_pane else 0
             emitters.seam_rewrite(pen, rows, unbroken=unbroken)

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pi.base.records import Record
-from pi.tui.screen.letters import Letters, Place, in_any_order, index_behind, letters
+from pi.tui.screen.letters import Letters, Place, index_behind, letters
 from pi.tui.screen.rows import has_certain_width
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.slicing import slice_columns
 from pi.tui.text.width import visible_width
 
-NEAR = 200
-"""Rows around the counted place in which the seam is looked for."""
+NEAR = 600
+"""Rows around the counted place in which the seam is looked for; a table may be as long."""
 _CONTEXT = 60
 """Letters on either side of the seam that are compared."""
 _FURTHEST = 60
@@ -33,13 +33,16 @@ class Seam(Record, kw_only=False):
     """What has to be said before it."""
 
 
-def find_seam(old: Sequence[str], place: Place, new: Sequence[str], *, width: int) -> Seam:
+def find_seam(
+    old: Sequence[str], place: Place, new: Sequence[str], *, width: int, is_whole: bool = True
+) -> Seam:
     """The seam in ``new``, whose rows say the same as ``old`` but are ``width`` columns wide.
 
-    ``place`` is where history ends in ``old``. Only letters are compared, near the place that
-    counting from the end gives; rows that are cut at their width make that inexact. The cells of a
-    table say them in another order: then the old rows are carried over until both have said the
-    same. If nothing fits the seam is too far up, so that rows are written twice rather than never.
+    ``place`` is where history ends in ``old``, which ``is_whole`` if it begins with its frame. Only
+    letters are compared, near the place that counting from the end gives; rows that are cut at
+    their width make that inexact. The cells of a table say them in another order: then the old rows
+    are carried over until both have said the same. If nothing fits the seam is too far up, so that
+    rows are written twice rather than never.
     """
     ours = Letters(old)
     guess = _counted_from_the_end(len(ours.text) - place.letters, new)
@@ -51,7 +54,7 @@ def find_seam(old: Sequence[str], place: Place, new: Sequence[str], *, width: in
     here, carried = place, list[str]()
     found = _known_again(ours, place.letters, theirs, shift=-missing)
     if found is None:
-        in_step = _next_in_step(ours, row, theirs, shift=-missing, is_whole=first == 0)
+        in_step = _next_in_step(ours, row, theirs, shift=-missing, is_whole=is_whole and not first)
         if in_step is None:
             return Seam(guess)
         end, found = in_step
@@ -82,19 +85,22 @@ def _next_in_step(
     If there is none, the last one above it. Also says how many letters of theirs are before it.
     ``is_whole`` says that both begin with their frame.
     """
-    for start in range(row, max(row - _FURTHEST, -1), -1):
+    their_starts = set(theirs.starts)
+    above: tuple[int, int] | None = None
+    for start in range(row, -1, -1):
         at = ours.starts[start]
         before, _ = ours.around(at, _CONTEXT)
         found = 0 if is_whole and not start else theirs.find(before, "", near=at + shift)
         if found is None:
             continue
-        said = {in_any_order(theirs.text[found:end]): end for end in theirs.starts if end >= found}
+        above = above or (start, found)
         for end in range(row, min(row + _FURTHEST, len(ours.starts) - 1)):
-            there = said.get(in_any_order(ours.text[at : ours.starts[end]]))
-            if there is not None and there > found:
+            there = found + ours.starts[end] - at
+            if not found < there <= len(theirs.text) or there not in their_starts:
+                continue
+            if ours.weight(at, ours.starts[end]) == theirs.weight(found, there):
                 return end, there
-        return start, found
-    return None
+    return above
 
 
 def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:

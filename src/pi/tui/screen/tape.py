@@ -6,12 +6,12 @@ frame that reached it in the middle of the change. Where it can be asked, it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from pi.base.records import Record
 from pi.tui.screen.ledger import Ledger
-from pi.tui.screen.letters import Letters, Place, in_any_order, tail
+from pi.tui.screen.letters import Letters, Place, tail
 
 _CONTEXTS = (600, 60, 20)
 """Letters by which a place is known again: as many as there are, else fewer."""
@@ -62,11 +62,9 @@ def find_end_of_history(
         if known is None:
             return None
     else:
-        highest = max(_HIGHEST, tape.height)
-        above = ours.starts[max(0, sure - highest)]
-        known = _known_above(ours, theirs, (above, ours.starts[max(0, sure - 2 * highest)]))
+        known = _known_above(ours, theirs, sure, highest=max(_HIGHEST, tape.height))
         if known is None:  # not even what stood above the screen: say it all again
-            return Found(Place(above), 0)
+            return Found(Place(ours.starts[max(0, sure - max(_HIGHEST, tape.height))]), 0)
     start, at = known
     same = _same(ours, theirs, start, shift=at - start)
     end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
@@ -128,18 +126,28 @@ def _known_again(
     return None
 
 
-def _known_above(ours: Letters, theirs: Letters, starts: Iterable[int]) -> tuple[int, int] | None:
-    """Like that for the first of some places that is there.
+def _known_above(
+    ours: Letters, theirs: Letters, sure: int, *, highest: int
+) -> tuple[int, int] | None:
+    """Like that for a place above the screen: the one from which both say the same the furthest.
 
     A frame that went astray may have hit rows of history that were back on the screen. Only what
     stands above them tells how far it is whole.
     """
-    for start in starts:
+    best: tuple[int, int] | None = None
+    furthest = -1
+    for row in range(max(0, sure - highest), max(0, sure - 2 * highest) - 1, -1):
+        start = ours.starts[row]
         before, after = ours.around(start, _CONTEXTS[1])
         at = theirs.find(before, "" if before else after, near=len(theirs.text))
-        if at is not None:
-            return start, at
-    return None
+        if at is None:
+            continue
+        reached = _same(ours, theirs, start, shift=at - start)
+        if reached > furthest:
+            best, furthest = (start, at), reached
+        if reached >= ours.starts[sure]:
+            break
+    return best
 
 
 def _followed_alike(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
@@ -172,10 +180,9 @@ def _same(ours: Letters, theirs: Letters, start: int, *, shift: int) -> int:
         row = ours.first_row_with_letters(start)
         begin = ours.starts[row]
         for end in ours.starts[row + 1 : row + _HIGHEST]:
-            here, there = ours.text[begin:end], theirs.text[begin + shift : end + shift]
             if end <= start or end + shift not in their_ends:
                 continue
-            if in_any_order(here) == in_any_order(there):
+            if ours.weight(begin, end) == theirs.weight(begin + shift, end + shift):
                 start = end
                 break
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pi.tui.component import Box as Place
-from pi.tui.component import Component
+from pi.base.records import replace
+from pi.tui.component import Area, Component
 from pi.tui.containers import Container
 from pi.tui.style import Paint
 from pi.tui.widgets.text import inner_width, padded
@@ -43,10 +43,10 @@ class Box:
         self._background = background
         self._drawn = None
 
-    def boxes_at(self, row: int) -> list[Place]:
+    def areas_at(self, row: int) -> list[Area]:
         """The child on a row, if there is one."""
-        inside = self._inside.boxes_at(row - self._pad_y)
-        return [place._replace(row=place.row + self._pad_y, column=self._pad_x) for place in inside]
+        inside = self._inside.areas_at(row - self._pad_y)
+        return [replace(area, row=area.row + self._pad_y, column=self._pad_x) for area in inside]
 
     def invalidate(self) -> None:
         """Make every child forget what it remembers."""

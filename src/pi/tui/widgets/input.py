@@ -9,7 +9,7 @@ from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
-from pi.tui.style import Paint, unpainted
+from pi.tui.style import Paint, inverse, unpainted
 from pi.tui.text.slicing import slice_columns, truncate_to_width
 from pi.tui.text.width import graphemes, visible_width
 from pi.tui.widgets.editor.document import Document
@@ -17,7 +17,6 @@ from pi.tui.widgets.editor.edits import edit
 from pi.tui.widgets.row_memory import RowMemory
 
 _MASK = "•"
-_INVERSE, _PLAIN = "\x1b[7m", "\x1b[27m"
 
 
 class Input:
@@ -50,18 +49,9 @@ class Input:
         self._document = Document(private=masked, single_line=True)
         self._left = 0
         """How many columns of the text are left of the field."""
-        self._focused = False
-        self._memory = RowMemory()
-
-    @property
-    def focused(self) -> bool:
+        self.focused = False
         """Whether the cursor is shown."""
-        return self._focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._focused = focused
-        self._memory.forget()
+        self._memory = RowMemory()
 
     def get_value(self) -> str:
         """What is in the field."""
@@ -94,27 +84,27 @@ class Input:
 
     def render(self, width: int) -> list[str]:
         """The prompt and as much of the text as fits around the cursor."""
-        return self._memory.rows(width, self._draw)
+        return self._memory.rows(width, self._draw, self.focused)
 
     def _draw(self, width: int) -> list[str]:
         prompt = truncate_to_width(self._prompt, max(width - 1, 0), "")
         room = max(width - visible_width(prompt), 1)
         if not self._document.text and self._placeholder:
             hint = truncate_to_width(self._placeholder, room, "…")
-            if not self._focused:
+            if not self.focused:
                 return [prompt + self._placeholder_paint(hint)]
             first = next(graphemes(hint), " ")
-            hint = f"{_INVERSE}{first}{_PLAIN}{hint.removeprefix(first)}"
+            hint = inverse(first) + hint.removeprefix(first)
             return [f"{prompt}{CURSOR_MARKER}{self._placeholder_paint(hint)}"]
         before, at, behind = self._parts()
         start, size = visible_width(before), max(visible_width(at), 1)
         self._left = max(min(self._left, start), start + size - room, 0)
         head = slice_columns(before, self._left, start - self._left)
         tail = slice_columns(behind, 0, max(self._left + room - start - size, 0))
-        if not self._focused:
+        if not self.focused:
             return [prompt + truncate_to_width(f"{head}{at}{tail}", room, "")]
         shown = at if size <= room else ""
-        return [f"{prompt}{head}{CURSOR_MARKER}{_INVERSE}{shown or ' '}{_PLAIN}{tail}"]
+        return [f"{prompt}{head}{CURSOR_MARKER}{inverse(shown or ' ')}{tail}"]
 
     def _parts(self) -> tuple[str, str, str]:
         """The text before, at and behind the cursor, masked if need be."""

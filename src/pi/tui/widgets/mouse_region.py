@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from pi.tui.component import Box, Component
+from pi.tui.component import Area, Component
 from pi.tui.mouse import MouseAnswer, MouseEvent
 
 OnMouse: TypeAlias = Callable[[MouseEvent], MouseAnswer | None]
@@ -34,9 +34,9 @@ class MouseRegion:
         """Make the child forget what it remembers."""
         self.child.invalidate()
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """The child, which has all of it."""
-        return [Box(self.child, 0, 0, self._width, self._height)]
+        return [Area(self.child, 0, 0, self._width, self._height)]
 
     def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
         """Let ``on_mouse`` decide."""

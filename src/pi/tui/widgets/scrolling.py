@@ -8,7 +8,7 @@ from typing import TypeAlias
 from pi.tui.input.keymap import Keymap
 
 Most: TypeAlias = int | Callable[[], int]
-"""How many rows may be visible: always as many, or as many as there is room for now."""
+"""How many rows may be visible: always as many, or what a look at the screen says."""
 
 
 class Selection:
@@ -19,15 +19,12 @@ class Selection:
         """The selected row; 0 in an empty list."""
         self._count = 0
         self._most = max_visible
-        self._max_visible = 1
         self._keymap = keymap
-        self.fit()
 
-    def fit(self) -> bool:
-        """Take as many rows as there may be now; whether that is another number than before."""
-        before = self._max_visible
-        self._max_visible = max(self._most() if callable(self._most) else self._most, 1)
-        return self._max_visible != before
+    @property
+    def room(self) -> int:
+        """How many rows may be visible."""
+        return max(self._most() if callable(self._most) else self._most, 1)
 
     def resize(self, count: int) -> None:
         """Say how many rows the list has; the selection stays inside."""
@@ -47,9 +44,9 @@ class Selection:
                 case "tui.select.down":
                     self.select((self.index + 1) % max(self._count, 1))
                 case "tui.select.pageUp":
-                    self.select(self.index - self._max_visible)
+                    self.select(self.index - self.room)
                 case "tui.select.pageDown":
-                    self.select(self.index + self._max_visible)
+                    self.select(self.index + self.room)
                 case _:
                     continue
             return True
@@ -58,11 +55,12 @@ class Selection:
     @property
     def visible(self) -> range:
         """The rows to draw, with the selected one in the middle where possible."""
-        last_start = max(self._count - self._max_visible, 0)
-        start = max(min(self.index - self._max_visible // 2, last_start), 0)
-        return range(start, min(start + self._max_visible, self._count))
+        room = self.room
+        last_start = max(self._count - room, 0)
+        start = max(min(self.index - room // 2, last_start), 0)
+        return range(start, min(start + room, self._count))
 
     @property
     def position(self) -> str:
         """``(i/n)`` if not all rows are visible, else nothing."""
-        return f"({self.index + 1}/{self._count})" if self._count > self._max_visible else ""
+        return f"({self.index + 1}/{self._count})" if self._count > self.room else ""

@@ -105,9 +105,7 @@ class SelectList:
 
     def render(self, width: int) -> list[str]:
         """The visible items, and where they are in the list if there are more."""
-        if self._selection.fit():
-            self._memory.forget()
-        return self._memory.rows(width, self._draw)
+        return self._memory.rows(width, self._draw, self._selection.room)
 
     def _moved_from(self, before: SelectItem | None) -> None:
         self.invalidate()

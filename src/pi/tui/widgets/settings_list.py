@@ -135,9 +135,7 @@ class SettingsList:
         """The settings, or the submenu while one is open."""
         if self._submenu is not None:
             return self._submenu.render(width)
-        if self._selection.fit():
-            self._memory.forget()
-        return self._memory.rows(width, self._draw)
+        return self._memory.rows(width, self._draw, self._selection.room)
 
     def _new_search(self) -> Input:
         return Input(
@@ -189,9 +187,8 @@ class SettingsList:
             longest = max(visible_width(item.label) for item in self._shown)
             label_width = min(longest, _MOST_LABEL, max(width - _LEAST_VALUE, _LEAST_VALUE))
             rows += [self._draw_item(index, label_width) for index in self._selection.visible]
-            rows += [f"  {self._theme.hint(self._selection.position)}"] * bool(
-                self._selection.position
-            )
+            if position := self._selection.position:
+                rows.append(f"  {self._theme.hint(position)}")
             rows += self._draw_description(width)
         else:
             rows.append(self._theme.hint("  No matching settings"))

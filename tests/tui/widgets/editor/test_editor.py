@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.tasks import TaskScope
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.actions import TUI_ACTIONS
 from pi.tui.input.decoder import Paste
@@ -17,26 +14,26 @@ from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.editor import _ACTIONS, Editor
 from pi.tui.widgets.editor.edits import EDITS
-from tests.tui.widgets.editor.test_completion import no_wait, settled
-from tests.tui.widgets.editor.test_suggesting import provider
+from tests.tui.widgets.editor.pressing import (
+    BACKSPACE,
+    CTRL_A,
+    CTRL_D,
+    CTRL_U,
+    CTRL_W,
+    CTRL_Y,
+    DOWN,
+    ENTER,
+    ESCAPE,
+    LEFT,
+    RIGHT,
+    SHIFT_ENTER,
+    UNDO,
+    UP,
+    pressed,
+    shown,
+)
 
-UP, DOWN, LEFT, RIGHT = "\x1b[A", "\x1b[B", "\x1b[D", "\x1b[C"
-ENTER, SHIFT_ENTER, BACKSPACE, ESCAPE = "\r", "\x1b[13;2u", "\x7f", "\x1b"
-CTRL_A, CTRL_D, CTRL_U, CTRL_W, CTRL_Y, UNDO = "\x01", "\x04", "\x15", "\x17", "\x19", "\x1f"
 LONG = "\n".join("abcdefghijklm")
-
-
-def pressed(editor: Editor, *keys: str) -> Editor:
-    for key in keys:
-        editor.handle_input(key)
-    return editor
-
-
-def shown(editor: Editor, width: int = 20) -> list[str]:
-    """The rows, with the cursor as a bar."""
-    rows = editor.render(width)
-    marked = (row.replace(CURSOR_MARKER, "|") for row in rows)
-    return [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in marked]
 
 
 def mouse(x: int, y: int, type: MouseType = "press") -> MouseEvent:
@@ -49,15 +46,6 @@ def focused() -> Editor:
     editor = Editor()
     editor.focused = True
     return editor
-
-
-@pytest.fixture
-async def completing() -> AsyncIterator[Editor]:
-    async with TaskScope() as tasks:
-        editor = Editor(tasks=tasks, sleep=no_wait)
-        editor.focused = True
-        editor.set_autocomplete_provider(provider())
-        yield editor
 
 
 def test_text_stands_between_borders_with_the_cursor_behind_it() -> None:
@@ -240,6 +228,17 @@ def test_a_tall_text_scrolls_by_rows_and_pages() -> None:
     assert shown(pressed(editor, "\x1b[6~"))[-2] == "19| "
 
 
+def test_a_screen_of_another_height_shows_more_or_less_of_a_tall_text() -> None:
+    screen = [24]
+    editor = Editor(screen_rows=lambda: screen[0])
+    editor.set_text("\n".join(str(number) for number in range(20)))
+    before = len(editor.render(20))
+
+    screen[0] = 50
+
+    assert (before, len(editor.render(20))) == (7 + 2, 15 + 2)
+
+
 def test_ctrl_d_deletes_forward_while_there_is_text() -> None:
     assert pressed(focused(), *"ab", LEFT, CTRL_D).get_text() == "a"
 
@@ -274,92 +273,6 @@ def test_letters_in_kitty_encoding_are_typed() -> None:
     editor = pressed(Editor(), "\x1b[97:65;2u", "\x1b[1092u", "\x1b[57404u", "\x1b[27;2;66~")
 
     assert editor.get_text() == "Aф5B"
-
-
-@pytest.mark.trap(197, 198)
-async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completing: Editor) -> None:
-    pressed(completing, *"/n")
-    await settled()
-
-    assert shown(completing) == ["─" * 20, "/n| ", "─" * 20, "→ new", "  name"]
-
-
-@pytest.mark.trap(198)
-async def test_enter_means_the_same_before_the_suggestions_are_there(completing: Editor) -> None:
-    sent = list[str]()
-    completing.on_submit = sent.append
-    pressed(completing, *"/mod", ENTER)
-    assert sent == []
-
-    await settled()
-    assert (sent, completing.get_text()) == (["/model"], "")
-
-
-async def test_whoever_types_on_after_enter_gets_what_was_typed(completing: Editor) -> None:
-    sent = list[str]()
-    completing.on_submit = sent.append
-    pressed(completing, *"/mod", ENTER, *"next", ENTER)
-    await settled()
-    assert sent == ["/mod", "next"]
-
-
-async def test_a_command_that_nobody_knows_is_sent_as_it_was_typed(completing: Editor) -> None:
-    sent = list[str]()
-    completing.on_submit = sent.append
-    pressed(completing, *"/zzz", ENTER)
-    await settled()
-    assert sent == ["/zzz"]
-
-
-async def test_taking_a_command_with_enter_submits_it(completing: Editor) -> None:
-    sent = list[str]()
-    completing.on_submit = sent.append
-    pressed(completing, *"/mo")
-    await settled()
-    pressed(completing, ENTER)
-
-    assert (sent, completing.get_text()) == (["/model"], "")
-
-
-@pytest.mark.trap(198)
-@pytest.mark.parametrize("key", [CTRL_U, CTRL_W, UNDO, LEFT, SHIFT_ENTER, Paste(text="x").data])
-async def test_destructive_edits_and_moves_close_the_suggestions(
-    completing: Editor, key: str
-) -> None:
-    pressed(completing, *"/n")
-    await settled()
-    assert len(completing.render(20)) == 5
-    pressed(completing, key)
-    await settled()
-
-    assert not [row for row in shown(completing) if "name" in row]
-
-
-async def test_backspace_asks_again(completing: Editor) -> None:
-    pressed(completing, *"/nx")
-    await settled()
-    assert len(completing.render(20)) == 3
-    pressed(completing, BACKSPACE, BACKSPACE)
-    await settled()
-
-    assert shown(completing)[3:] == ["→ model  choose", "  new", "  name"]
-
-
-async def test_a_list_that_is_longer_says_where_one_is(completing: Editor) -> None:
-    completing.set_autocomplete_max_visible(2)
-    pressed(completing, "/")
-    await settled()
-    pressed(completing, DOWN, DOWN)
-
-    assert shown(completing)[3:] == ["  new", "→ name", "  (3/3)"]
-
-
-async def test_setting_a_text_closes_the_suggestions(completing: Editor) -> None:
-    pressed(completing, *"/n")
-    completing.set_text("other")
-    await settled()
-
-    assert shown(completing) == ["─" * 20, "other| ", "─" * 20]
 
 
 KEYS = st.one_of(

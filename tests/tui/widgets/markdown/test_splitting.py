@@ -32,7 +32,7 @@ def test_a_block_is_final_when_the_next_one_has_begun_with_a_whole_line() -> Non
 
     assert splitter.append("one\n\ntwo") == []
     assert splitter.append("\n") == [paragraph("one")]
-    assert splitter.tail(is_last=False) == [paragraph("two")]
+    assert splitter.tail(is_last=False).blocks == [paragraph("two")]
 
 
 @pytest.mark.trap(170)
@@ -43,7 +43,7 @@ def test_items_are_final_one_by_one_and_the_list_goes_on() -> None:
     assert final == [
         List(items=(Item(children=(paragraph("a"),), marker="1.", apart=(False,)),), first_number=1)
     ]
-    assert splitter.tail(is_last=True) == [
+    assert splitter.tail(is_last=True).blocks == [
         List(
             items=(
                 Item(children=(paragraph("b"),), marker="1.", is_apart=True, apart=(False,)),
@@ -59,9 +59,9 @@ def test_code_is_final_when_its_fence_closes() -> None:
     splitter = Splitter()
 
     assert splitter.append("text\n```py\nx\n") == [paragraph("text")]
-    assert splitter.tail(is_last=False) == [code("x\n", has_end=False)]
+    assert splitter.tail(is_last=False).blocks == [code("x\n", has_end=False)]
     assert splitter.append("```\nmore") == [code("x\n")]
-    assert splitter.tail(is_last=False) == [paragraph("more")]
+    assert splitter.tail(is_last=False).blocks == [paragraph("more")]
 
 
 @pytest.mark.trap(170)
@@ -75,7 +75,7 @@ def test_long_code_becomes_final_in_pieces() -> None:
         code(function, has_end=False),
         code(function, has_start=False, has_end=False),
     ]
-    assert splitter.tail(is_last=True) == [code(function, has_start=False)]
+    assert splitter.tail(is_last=True).blocks == [code(function, has_start=False)]
 
 
 def test_an_indented_fence_takes_its_indent_from_the_code() -> None:
@@ -99,14 +99,14 @@ def test_half_a_line_that_can_become_anything_waits(half: str) -> None:
     splitter = Splitter()
     splitter.append(f"text\n{half}")
 
-    assert splitter.tail(is_last=False) == [paragraph("text")]
+    assert splitter.tail(is_last=False).blocks == [paragraph("text")]
 
 
 def test_what_waited_is_shown_in_the_end() -> None:
     splitter = Splitter()
     splitter.append("text\n\n12")
 
-    assert splitter.tail(is_last=True) == [paragraph("text"), paragraph("12")]
+    assert splitter.tail(is_last=True).blocks == [paragraph("text"), paragraph("12")]
 
 
 @pytest.mark.trap(171)
@@ -114,15 +114,15 @@ def test_half_of_a_closing_fence_is_not_shown_as_code() -> None:
     splitter = Splitter()
     splitter.append("```py\nx\n``")
 
-    assert splitter.tail(is_last=False) == [code("x\n", has_end=False)]
-    assert splitter.tail(is_last=True) == [code("x\n``")]
+    assert splitter.tail(is_last=False).blocks == [code("x\n", has_end=False)]
+    assert splitter.tail(is_last=True).blocks == [code("x\n``")]
 
 
 def test_a_closing_fence_without_a_line_end_closes_in_the_end() -> None:
     splitter = Splitter()
     splitter.append("```py\nx\n```")
 
-    assert splitter.tail(is_last=True) == [code("x\n")]
+    assert splitter.tail(is_last=True).blocks == [code("x\n")]
 
 
 def test_a_definition_serves_the_blocks_after_it() -> None:
@@ -130,7 +130,7 @@ def test_a_definition_serves_the_blocks_after_it() -> None:
     final = splitter.append("a\n\n[r]: u\n\n# b\n\n[r]\n")
 
     assert final == [paragraph("a"), Heading(level=1, children=(Plain(text="b"),))]
-    assert splitter.tail(is_last=True) == [
+    assert splitter.tail(is_last=True).blocks == [
         Paragraph(children=(Link(url="u", children=(Plain(text="r"),)),))
     ]
 
@@ -143,9 +143,9 @@ def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: 
     for chunk in chunks(source, lengths):
         blocks += bit_by_bit.append(chunk)
 
-    assert [*blocks, *bit_by_bit.tail(is_last=True)] == [
+    assert [*blocks, *bit_by_bit.tail(is_last=True).blocks] == [
         *at_once.append(source),
-        *at_once.tail(is_last=True),
+        *at_once.tail(is_last=True).blocks,
     ]
 
 
@@ -154,7 +154,7 @@ def test_cutting_finds_the_blocks_of_the_whole_text(source: str) -> None:
     source = source.replace("\t", "")  # how much of a tab an indented fence takes is a fine point
     splitter = Splitter()
 
-    found = [*splitter.append(source), *splitter.tail(is_last=True)]
+    found = [*splitter.append(source), *splitter.tail(is_last=True).blocks]
 
     whole = [placed.block for placed in parse(source)]
     assert list(map(without_last_line_feed, pieces_of(found))) == list(
@@ -171,3 +171,22 @@ def without_last_line_feed(block: Block) -> Block:
     if isinstance(block, CodeBlock):
         return replace(block, text=block.text.rstrip("\n"))
     return block
+
+
+@pytest.mark.parametrize(
+    ("source", "closed"),
+    [
+        ("one\n\ntwo", 1),
+        ("- one\n\ntwo", 1),
+        ("| a |\n|--|\n\ntwo", 1),
+        ("# one\ntwo", 0),
+        ("one", 0),
+    ],
+)
+def test_behind_an_empty_line_what_is_growing_belongs_to_nothing_above(
+    source: str, closed: int
+) -> None:
+    splitter = Splitter()
+    splitter.append(source)
+
+    assert splitter.tail(is_last=False).closed == closed

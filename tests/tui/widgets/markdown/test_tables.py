@@ -99,3 +99,39 @@ def test_shrunk_columns_fit_and_small_ones_give_last(widths: list[int], room: in
 @given(st.integers(1, 40))
 def test_no_row_is_too_wide(width: int) -> None:
     assert all(visible_width(row) <= width for row in draw_table(SMALL, width, PLAIN))
+
+
+@pytest.mark.trap(153, 173)
+@given(st.lists(st.integers(0, 30), min_size=15, max_size=30), st.integers(20, 60))
+def test_a_row_of_a_long_table_changes_nothing_above_it(lengths: list[int], width: int) -> None:
+    rows = [f"| {number} | {'w ' * length}|" for number, length in enumerate(lengths)]
+    source = ["| a | b |", "|---|---|", *rows]
+
+    longer = draw_table(table("\n".join(source)), width, PLAIN)
+    shorter = draw_table(table("\n".join(source[:-1])), width, PLAIN)
+
+    assert longer[: len(shorter) - 1] == shorter[:-1]
+
+
+def test_a_later_row_that_needs_more_room_begins_a_wider_grid() -> None:
+    few = "| a | b |\n|---|---|\n" + "| x | y |\n" * 12
+
+    assert draw_table(table(few + "| wide | y |\n| x | y |\n"), 20, PLAIN)[-6:] == [
+        "│ x │ y │",
+        "└───┴───┘",
+        "┌──────┬───┐",
+        "│ wide │ y │",
+        "│ x    │ y │",
+        "└──────┴───┘",
+    ]
+
+
+def test_a_grid_that_takes_all_the_room_stays_as_it_is() -> None:
+    many = "| a | b |\n|---|---|\n" + "| some words | yes |\n" * 12
+
+    assert draw_table(table(many + "| x | no way |\n"), 16, PLAIN)[-4:] == [
+        "├────────┼─────┤",
+        "│ x      │ no  │",
+        "│        │ way │",
+        "└────────┴─────┘",
+    ]

@@ -182,8 +182,8 @@ def test_half_received_lines_do_not_flicker(source: str) -> None:
 def test_invalidating_redraws_everything_with_the_theme_of_now() -> None:
     colour = [1]
     paint = lambda text: painter(Style(colour=colour[0]))(text)  # noqa: E731
-    theme = MarkdownTheme(text=paint, syntax=CodeTheme(keyword=paint))
-    widget = Markdown("a\n\n```python\nif\n```\n\nb", 0, 0, theme)
+    theme = MarkdownTheme(text=paint, code_block=paint, syntax=CodeTheme(keyword=paint))
+    widget = Markdown("a\n\n```python\nif\nx\n```\n\nb", 0, 0, theme)
     before = widget.render(20)
 
     colour[0] = 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pi.base.records import Record
+
 
 class Position(NamedTuple):
     """A place between two characters: a line, and how many characters of it are before."""
@@ -16,7 +18,7 @@ class Position(NamedTuple):
 START = Position(0, 0)
 
 
-class Edit(NamedTuple):
+class Edit(Record, kw_only=False):
     """One change: at ``start``, ``removed`` gave way to ``inserted``."""
 
     start: Position

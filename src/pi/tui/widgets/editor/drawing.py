@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.style import Paint
+from pi.tui.style import Paint, inverse
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.units import Units
-
-_INVERSE, _PLAIN = "\x1b[7m", "\x1b[27m"
 
 
 def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
@@ -38,4 +36,4 @@ def text_row(text: str, cursor: int | None, units: Units, *, width: int) -> str:
     room = width - visible_width(head)
     shown = truncate_to_width(unit if visible_width(unit) else " ", room, "…")
     tail = truncate_to_width(text[end:], room - visible_width(shown), "…")
-    return f"{head}{CURSOR_MARKER}{_INVERSE}{shown}{_PLAIN}{tail}"
+    return f"{head}{CURSOR_MARKER}{inverse(shown)}{tail}"

@@ -66,10 +66,15 @@ class Editor:
         sleep: Sleep | None = None,
         request_render: Callable[[], None] = lambda: None,
     ) -> None:
+        theme = theme or EditorTheme()
         self.on_submit: Callable[[str], None] = lambda text: None
         self.on_change: Callable[[str], None] = lambda text: None
+        self.focused = False
+        """Whether the cursor is shown."""
+        self.border_color = theme.border
+        self.label = ""
+        """What stands in the top border; it may have styles, and must be fit for the screen."""
         self._keymap = keymap or Keymap()
-        self._theme = theme or EditorTheme()
         self._screen_rows = screen_rows
         self._request_render = request_render
         self._document = Document()
@@ -80,49 +85,16 @@ class Editor:
         self._suggesting = Suggesting(
             self._document,
             self._keymap,
-            self._theme.suggestions,
+            theme.suggestions,
             tasks=tasks,
             sleep=sleep or SystemClock().sleep,
             deliver=self._deliver,
             entered=self._entered,
         )
         self._jump: Callable[[str], Motion] | None = None
-        self._border_color = self._theme.border
-        self._label = ""
-        self._focused = False
         self._padding = 0
         self._width = 80
         self._memory = RowMemory()
-
-    @property
-    def focused(self) -> bool:
-        """Whether the cursor is shown."""
-        return self._focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._focused = focused
-        self._memory.forget()
-
-    @property
-    def border_color(self) -> Paint:
-        """How the borders are painted."""
-        return self._border_color
-
-    @border_color.setter
-    def border_color(self, paint: Paint) -> None:
-        self._border_color = paint
-        self._memory.forget()
-
-    @property
-    def label(self) -> str:
-        """What stands in the top border; it may have styles, and must be fit for the screen."""
-        return self._label
-
-    @label.setter
-    def label(self, label: str) -> None:
-        self._label = label
-        self._memory.forget()
 
     def get_text(self) -> str:
         """The text as it is shown, with markers for long pastes."""
@@ -188,16 +160,17 @@ class Editor:
 
     def render(self, width: int) -> list[str]:
         """The borders, the rows of text around the cursor, and suggestions."""
-        return self._memory.rows(width, self._draw)
+        circumstances = (self.focused, self.label, self.border_color, self._screen_rows())
+        return self._memory.rows(width, self._draw, *circumstances)
 
     def _draw(self, width: int) -> list[str]:
         self._width = width
         self._lay_out()
-        view, paint = self._viewport, self._border_color
+        view, paint = self._viewport, self.border_color
         above = f"↑ {view.above} more" if view.above else ""
         below = f"↓ {view.below} more" if view.below else ""
-        rows = [border(width, paint, label=self._label, note=above)]
-        cursor_at = view.cursor_row - view.above if self._focused else -1
+        rows = [border(width, paint, label=self.label, note=above)]
+        cursor_at = view.cursor_row - view.above if self.focused else -1
         margin = " " * self._pad(width)
         for number, row in enumerate(view.visible):
             text = self._document.lines[row.line][row.start : row.end]

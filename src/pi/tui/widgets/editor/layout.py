@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from pi.base.records import Record
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.buffer import Position
 from pi.tui.widgets.editor.units import Units
@@ -15,7 +16,7 @@ Piece: TypeAlias = tuple[int, int]
 """From which to which character a row shows its line."""
 
 
-class Row(NamedTuple):
+class Row(Record, kw_only=False):
     """A row on the screen: a part of a line."""
 
     line: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pi.base.records import replace
 from pi.tui.widgets.editor.buffer import Buffer, Edit, after
 
 MOST_STEPS = 1000
@@ -24,7 +25,7 @@ class UndoStack:
         step = self._done[-1]
         last = step[-1]
         if not last.removed and not edit.removed and after(last.start, last.inserted) == edit.start:
-            step[-1] = last._replace(inserted=last.inserted + edit.inserted)
+            step[-1] = replace(last, inserted=last.inserted + edit.inserted)
         else:
             step.append(edit)
 

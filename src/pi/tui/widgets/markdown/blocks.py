@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
+from pi.tui.style import Paint
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.markdown.highlight import highlight
+from pi.tui.widgets.markdown.highlight import forget_colours, highlight
 from pi.tui.widgets.markdown.inline import draw_inline
 from pi.tui.widgets.markdown.look import Look
 from pi.tui.widgets.markdown.nodes import (
@@ -25,6 +27,12 @@ from pi.tui.widgets.markdown.tables import draw_table
 _LONGEST_RULE = 80
 _LEAST_INSIDE = 8
 """Columns that an indented block needs; with fewer it is not indented."""
+
+
+def forget_code() -> None:
+    """Draw all code anew, because paints may have changed behind their names."""
+    forget_colours()
+    _code_rows.cache_clear()
 
 
 def draw_blocks(blocks: Sequence[Block], width: int, look: Look) -> list[str]:
@@ -94,10 +102,16 @@ def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
     if inside < _LEAST_INSIDE:
         indent, inside = "", width
     for line in lines:
-        rows += [indent + row for row in wrap_text(theme.code_block(line), inside)]
+        rows += [indent + row for row in _code_rows(line, inside, theme.code_block)]
     if block.has_end:
         rows += wrap_text(theme.code_border("```"), width)
     return rows
+
+
+@lru_cache(maxsize=512)
+def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
+    """A line of code as rows; remembered, since open code is drawn again with all that comes."""
+    return tuple(wrap_text(paint(line), width))
 
 
 def _draw_quote(quote: Quote, width: int, look: Look) -> list[str]:

@@ -78,7 +78,7 @@ def highlight(code: str, language: str, theme: CodeTheme) -> list[str]:
     return [line for piece in pieces(code) for line in _highlight_piece(piece, language, theme)]
 
 
-def forget() -> None:
+def forget_colours() -> None:
     """Colour everything anew, because paints may have changed behind their names."""
     _highlight_piece.cache_clear()
 

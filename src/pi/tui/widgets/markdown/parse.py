@@ -7,7 +7,8 @@ plain text in the source and a control character afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import pyromark
@@ -209,10 +210,9 @@ class _Builder:
 
     def _item(self, frame: _Frame) -> Item:
         marker = _ITEM_MARKER.match(self._source, frame.start)
-        starts: list[int] = []
-        children = _as_blocks(frame.children, frame.starts, starts)
+        blocks, starts = _as_blocks(frame)
         return Item(
-            children=children,
+            children=blocks,
             marker=marker[0].decode() if marker else "-",
             is_checked=frame.is_checked,
             is_apart=not self._is_first and self._is_apart(frame.start),
@@ -237,7 +237,7 @@ def _block(frame: _Frame) -> Block:
         case "Heading":
             return Heading(level=int(frame.detail["level"][1:]), children=linked(children))
         case "BlockQuote":
-            return Quote(children=_as_blocks(frame.children, frame.starts, []))
+            return Quote(children=_as_blocks(frame)[0])
         case "List":
             return List(items=children, first_number=frame.detail)
         case "Table":
@@ -258,26 +258,19 @@ def language_of(info: str) -> str:
     return words[0].rstrip("}") if words else ""
 
 
-def _as_blocks(
-    nodes: Sequence[Inline | Block], starts: Sequence[int], found: list[int]
-) -> tuple[Block, ...]:
-    """Text without a block of its own (in a tight list) becomes a paragraph.
+def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
+    """The blocks in a frame, and where each begins.
 
-    ``found`` takes up where the blocks begin.
+    Text without a block of its own (in a tight list) becomes a paragraph.
     """
     blocks: list[Block] = []
-    text: list[Inline] = []
-    for node, start in zip(nodes, starts, strict=True):
-        is_text = isinstance(node, Plain | Code | Marked | Link | Picture)
-        if not is_text or not text:
-            found.append(start)
-        if isinstance(node, Plain | Code | Marked | Link | Picture):
-            text.append(node)
-            continue
-        if text:
-            blocks.append(Paragraph(children=linked(text)))
-            text = []
-        blocks.append(node)
-    if text:
-        blocks.append(Paragraph(children=linked(text)))
-    return tuple(blocks)
+    starts: list[int] = []
+    for is_text, run in groupby(zip(frame.children, frame.starts, strict=True), _is_text):
+        nodes, places = zip(*run, strict=True)
+        blocks += [Paragraph(children=linked(nodes))] if is_text else nodes
+        starts += places[:1] if is_text else places
+    return tuple(blocks), starts
+
+
+def _is_text(placed: tuple[Inline | Block, int]) -> bool:
+    return isinstance(placed[0], Plain | Code | Marked | Link | Picture)

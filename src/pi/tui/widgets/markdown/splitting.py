@@ -23,6 +23,14 @@ _UNDECIDED = re.compile(
 """A beginning of a line that can become several things; showing one of them would flicker."""
 
 
+class Tail(NamedTuple):
+    """What comes after the final blocks."""
+
+    blocks: list[Block]
+    closed: int
+    """How many of them end with an empty line, so that what is growing belongs to none of them."""
+
+
 class Splitter:
     """Takes a source bit by bit and gives back blocks as they become final."""
 
@@ -46,14 +54,16 @@ class Splitter:
                 pass
         return final
 
-    def tail(self, *, is_last: bool) -> list[Block]:
-        """What comes after the final blocks: to stay if ``is_last``, else as it looks for now."""
+    def tail(self, *, is_last: bool) -> Tail:
+        """What comes after the final blocks; unless ``is_last``, as far as it can be told."""
         if self._code is not None:
-            return [self._code.rest(self._tail, is_last=is_last)]
+            return Tail([self._code.rest(self._tail, is_last=is_last)], 0)
         whole, line_feed, growing = self._tail.rpartition("\n")
         is_shown = is_last or not _UNDECIDED.fullmatch(growing)
-        placed = self._parse(self._tail if is_shown else whole + line_feed)
-        return [found.block for found in placed]
+        text = self._tail if is_shown else whole + line_feed
+        placed = self._parse(text)
+        closed = len(placed) - 1 if placed and _is_apart(placed[-1].start, text) else 0
+        return Tail([found.block for found in placed], closed)
 
     def _read_code(self, final: list[Block]) -> bool:
         """Moves whole lines into the code; True if it ended and there may be more to read."""
@@ -148,6 +158,11 @@ def _single_items(block: List) -> list[List]:
         )
         for place, item in enumerate(block.items)
     ]
+
+
+def _is_apart(start: int, text: str) -> bool:
+    """Whether an empty line stands above the one in which a byte is."""
+    return text[: _line_of(start, text)].rstrip(" ").endswith("\n\n")
 
 
 def _line_of(start: int, text: str) -> int:

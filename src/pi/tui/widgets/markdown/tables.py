@@ -1,18 +1,26 @@
-"""Tables that fit: columns shrink and their cells wrap; where even that fails, rows are stacked."""
+"""Tables that fit: columns shrink and their cells wrap; where even that fails, rows are stacked.
+
+The first rows say how wide the columns are, so that those of a long table can become history while
+others are still being written. A later row that needs more begins a wider grid.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 from pi.tui.text.slicing import pad_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.markdown.inline import draw_inline
+from pi.tui.widgets.markdown.inline import draw_inline, plain_text
 from pi.tui.widgets.markdown.look import Look
 from pi.tui.widgets.markdown.nodes import Alignment, Cell, Table
 
 _LEAST_COLUMN = 4
 """Columns narrower than this (on average) are not worth reading."""
+_SHAPING_ROWS = 12
+_SHAPING_CHARACTERS = 400
+"""How much of a table says at most how wide its columns are. No more than a window shows."""
 
 
 def draw_table(table: Table, width: int, look: Look) -> list[str]:
@@ -22,18 +30,36 @@ def draw_table(table: Table, width: int, look: Look) -> list[str]:
     room = width - (3 * len(head) + 1)
     if room < _LEAST_COLUMN * len(head):
         return _stack(head, body, width, look)
-    widths = shrink([_widest(column) for column in zip(head, *body, strict=False)], room)
-    groups = [_draw_row(cells, widths, table.alignments, look) for cells in (head, *body)]
-    between = _border("├", "┼", "┤", widths, look)
-    has_wrapped = any(len(lines) > 1 for lines in groups[1:])
-    rows = [_border("┌", "┬", "┐", widths, look)]
-    for number, lines in enumerate(groups):
-        if number == 1 or (
-            number > 1 and has_wrapped
-        ):  # wrapped cells need lines to tell them apart
-            rows.append(between)
+    shaping = shaping_rows(table)
+    widths = _fitting(zip(head, *body[:shaping], strict=False), room)
+    # Wrapped cells need lines to tell them apart.
+    is_lined = any(_wraps(cells, widths) for cells in body[:shaping])
+    lines = _draw_row(head, widths, table.alignments, look)
+    rows = [_border("┌", "┬", "┐", widths, look), *lines]
+    for number, cells in enumerate(body):
+        before, above = widths, lines
+        if number >= shaping and sum(widths) < room:
+            widths = _fitting(zip(cells, strict=True), room, at_least=widths)
+        lines = _draw_row(cells, widths, table.alignments, look)
+        if widths != before:
+            rows += [_border("└", "┴", "┘", before, look), _border("┌", "┬", "┐", widths, look)]
+        elif not number or is_lined or max(len(lines), len(above)) > 1:
+            rows.append(_border("├", "┼", "┤", widths, look))
         rows += lines
     return [*rows, _border("└", "┴", "┘", widths, look)]
+
+
+def shaping_rows(table: Table) -> int:
+    """How many rows below the head say how wide the columns are.
+
+    A row behind them changes nothing of those above it.
+    """
+    characters = 0
+    for number, row in enumerate(table.rows[:_SHAPING_ROWS], 1):
+        characters += sum(len(plain_text(cell)) for cell in row)
+        if characters >= _SHAPING_CHARACTERS:
+            return number
+    return _SHAPING_ROWS
 
 
 def shrink(widths: Sequence[int], room: int) -> list[int]:
@@ -55,6 +81,21 @@ def shrink(widths: Sequence[int], room: int) -> list[int]:
 
 def _draw_cell(cell: Cell, look: Look) -> str:
     return look.theme.text(draw_inline(cell, look))
+
+
+def _fitting(
+    columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
+) -> list[int]:
+    """How wide columns are made for what is in them."""
+    wanted = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
+    return shrink(wanted, room)
+
+
+def _wraps(cells: Sequence[str], widths: Sequence[int]) -> bool:
+    return any(
+        "\n" in cell or visible_width(cell) > width
+        for cell, width in zip(cells, widths, strict=False)
+    )
 
 
 def _widest(cells: Iterable[str]) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.base.records import replace
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
-from pi.tui.widgets.markdown import highlight
-from pi.tui.widgets.markdown.blocks import draw_block, starts_apart
+from pi.tui.widgets.markdown.blocks import draw_block, forget_code, starts_apart
 from pi.tui.widgets.markdown.look import Look, MarkdownTheme
-from pi.tui.widgets.markdown.nodes import Block, CodeBlock
+from pi.tui.widgets.markdown.nodes import Block
+from pi.tui.widgets.markdown.settling import settled_part
 from pi.tui.widgets.markdown.splitting import Splitter
 from pi.tui.widgets.text import inner_width, padded
 
@@ -81,7 +80,7 @@ class Markdown:
 
     def invalidate(self) -> None:
         """Draw everything anew next time."""
-        highlight.forget()
+        forget_code()
         self._width = -1
 
     def render(self, width: int) -> list[str]:
@@ -105,7 +104,7 @@ class Markdown:
     def settled_end(self) -> int | None:
         """The first row whose words may still change; none once the text is complete.
 
-        Whole lines of code before it may get other colours, when what they are part of is over.
+        Rows before it may get other colours, when what they are part of is over.
         """
         return self._pad_y + self._settled if self._is_streaming else None
 
@@ -142,22 +141,23 @@ class Markdown:
         self._drawn = len(self._final)
         rows = list(self._final_rows)
         tail = self._splitter.tail(is_last=not self._is_streaming)
-        self._settled = len(rows) + self._settled_rows(tail, is_first=not rows)
-        for block in tail:
+        for number, block in enumerate(tail.blocks):
+            if number == tail.closed:
+                self._settled = len(rows) + self._settled_rows(block, is_first=not rows)
             rows += self._rows_of(block, is_first=not rows)
+        if not tail.blocks:
+            self._settled = len(rows)
         if not rows:
             return []
         margin = self._padded([""]) * self._pad_y
         return [*margin, *rows, *margin]
 
-    def _settled_rows(self, tail: list[Block], *, is_first: bool) -> int:
-        """How many rows of what is not final will still say the same: whole lines of open code."""
-        match tail:
-            case [CodeBlock(text=text, has_end=False) as code] if "\n" in text:
-                whole = replace(code, text=text[: text.rfind("\n") + 1])
-                return len(self._rows_of(whole, is_first=is_first))
-            case _:
-                return 0
+    def _settled_rows(self, block: Block, *, is_first: bool) -> int:
+        """How many rows of a block to which more may be added will still say the same."""
+        settled = settled_part(block)
+        if settled is None:
+            return 0
+        return max(len(self._rows_of(settled.block, is_first=is_first)) - settled.unsure_rows, 0)
 
     def _rows_of(self, block: Block, *, is_first: bool) -> list[str]:
         rows = draw_block(block, inner_width(self._width, self._pad_x), self._look)

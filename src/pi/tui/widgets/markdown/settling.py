@@ -1,0 +1,129 @@
+"""What of a block will stay as it is although the block is still being written. Pure.
+
+A paragraph, a quote or a table can be taller than the window long before it is over. Its first rows
+are to become history by then: otherwise they are neither on the screen nor above it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from pi.base.records import Record, replace
+from pi.tui.widgets.markdown.inline import plain_text
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    Code,
+    CodeBlock,
+    Inline,
+    List,
+    Paragraph,
+    Plain,
+    Quote,
+    Table,
+)
+from pi.tui.widgets.markdown.tables import shaping_rows
+
+_FURTHEST = 1000
+"""Characters behind which nobody closes what was opened before them."""
+_OPEN = re.compile(
+    r"(?:\[[^\[\]]*\](?=[^(\[:])|<[^<>]*>|[^`\[<*~$_])*+"  # closed, or nothing special
+    r"(?P<open>`|\[|<(?=[a-zA-Z/!?]|\Z)|[*~$](?!\s)|(?<!\w)_(?!\s))?"
+)
+
+
+class Settled(Record, kw_only=False):
+    """The part of a block that stays."""
+
+    block: Block
+    unsure_rows: int
+    """Its last rows, which may still change."""
+
+
+def settled_part(block: Block) -> Settled | None:
+    """What stays of a block to which more may be added; None if nothing is sure."""
+    match block:
+        case Paragraph():
+            text = _before(block.children, _first_open(block.children))
+            return Settled(replace(block, children=text), 1) if text else None
+        case CodeBlock():
+            whole = block.text[: block.text.rfind("\n") + 1]
+            return Settled(replace(block, text=whole, has_end=False), 0) if whole else None
+        case Quote():
+            children, unsure_rows = _settled_blocks(block.children)
+            return Settled(replace(block, children=children), unsure_rows) if children else None
+        case List():
+            return _settled_list(block)
+        case Table() if len(block.rows) > shaping_rows(block):
+            return Settled(replace(block, rows=block.rows[:-1]), 1)
+        case _:
+            return None
+
+
+def _settled_list(block: List) -> Settled | None:
+    *others, last = block.items
+    children, unsure_rows = _settled_blocks(last.children)
+    if children:
+        others.append(replace(last, children=children, apart=last.apart[: len(children)]))
+    return Settled(replace(block, items=tuple(others)), unsure_rows) if others else None
+
+
+def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
+    """What stays of several, and how many of its last rows are unsure."""
+    if not blocks:
+        return (), 0
+    *others, last = blocks
+    settled = settled_part(last)
+    if settled is None:
+        return tuple(others), 0
+    return (*others, settled.block), settled.unsure_rows
+
+
+def _first_open(nodes: Iterable[Inline]) -> int:
+    """How many characters of a text come before the first that may begin something else.
+
+    What the parser has made no use of stands in the text as it is: a star whose other one has not
+    come yet, a bracket that may become a link.
+    """
+    text = "".join(_with_code_blanked(node) for node in nodes)
+    end = _start_of_table(text)
+    at = max(len(text) - _FURTHEST, 0)
+    while at < end:
+        found = _OPEN.match(text, at, end)
+        assert found is not None  # it also matches nothing
+        if found["open"]:
+            return found.start("open")
+        at = max(found.end(), at + 1)
+    return end
+
+
+def _start_of_table(text: str) -> int:
+    """Where the head of a table may begin, which is text until the line below it has come."""
+    *others, last = text.split("\n")
+    if "|" not in last:
+        return len(text)
+    return sum(len(line) + 1 for line in others[:-1])
+
+
+def _with_code_blanked(node: Inline) -> str:
+    match node:
+        case Plain():
+            return node.text
+        case Code():
+            return " " * len(node.text)
+        case _:
+            return "".join(map(_with_code_blanked, node.children))
+
+
+def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:
+    """The nodes up to a character; what it is in the middle of is left out unless it is plain."""
+    kept: list[Inline] = []
+    for node in nodes:
+        length = len(plain_text((node,)))
+        if length > end:
+            if isinstance(node, Plain) and end:
+                kept.append(Plain(text=node.text[:end]))
+            break
+        kept.append(node)
+        end -= length
+    return tuple(kept)

@@ -1,0 +1,38 @@
+"""A program on a virtual terminal, with time in the hands of the test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.tui import TUI
+from tests.tui.manual_timers import ManualTimers
+from tests.tui.parts import Rows
+
+
+class Program:
+    """Components on a small terminal that a test changes and looks at."""
+
+    def __init__(
+        self, *children: Rows, env: Mapping[str, str] | None = None, replies: bool = False
+    ) -> None:
+        self.timers = ManualTimers()
+        self.terminal = VirtualTerminal(20, 6, replies=replies)
+        self.gone = False
+        self.tui = TUI(self.terminal, env=env or {}, strict=True, on_gone=self._end)
+        for child in children:
+            self.tui.add_child(child)
+        self.tui.start(self.timers)
+
+    def _end(self) -> None:
+        self.gone = True
+
+    def shown(self) -> list[str]:
+        self.timers.advance(0.5)
+        return [row for row in self.terminal.screen if row]
+
+    def writes(self) -> list[str]:
+        """What is written from now until half a second later."""
+        before = len(self.terminal.output)
+        self.timers.advance(0.5)
+        return self.terminal.output[before:]

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.tui.text.ansi import strip_sequences
+from pi.tui.widgets.markdown.blocks import draw_block
+from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+from pi.tui.widgets.markdown.parse import parse
+from pi.tui.widgets.markdown.settling import settled_part
+from pi.tui.widgets.markdown.widget import Markdown
+
+PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))
+
+
+def settled(source: str, width: int = 20) -> list[str]:
+    """The rows of a source's only block that stay."""
+    [placed] = parse(source)
+    part = settled_part(placed.block)
+    if part is None:
+        return []
+    rows = [strip_sequences(row) for row in draw_block(part.block, width, PLAIN)]
+    return rows[: max(len(rows) - part.unsure_rows, 0)]
+
+
+def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
+    assert settled("one two three four five six seven eight nine") == [
+        "one two three four",
+        "five six seven eight",
+    ]
+
+
+@pytest.mark.parametrize(
+    "opening", ["**five", "`five", "[five", "<five", "_five", "$five", "~~five"]
+)
+def test_from_a_mark_on_that_is_not_closed_nothing_is_sure(opening: str) -> None:
+    assert settled(f"one two three four {opening} six seven eight nine ten") == []
+    assert settled(f"zero one two three four {opening} six seven eight") == ["zero one two three"]
+
+
+@pytest.mark.parametrize(
+    "closed", ["**five**", "`five`", "[five]", "<b>", "a_b_c", "5 * 3", "$ 5", "[five](u)"]
+)
+def test_what_is_closed_or_opens_nothing_is_as_good_as_words(closed: str) -> None:
+    assert settled(f"{closed} and one two three four five six seven eight nine ten") != []
+
+
+def test_a_mark_that_nobody_closed_for_long_stays_a_mark() -> None:
+    source = f"*one {'word ' * 300}"
+
+    assert len(settled(source)) > 10
+
+
+def test_the_line_that_may_be_the_head_of_a_table_is_not_sure() -> None:
+    assert settled("some words before it\nand these\n| name | what", 12) == ["some words"]
+
+
+def test_whole_lines_of_code_stay_also_inside_of_lists_and_quotes() -> None:
+    assert settled("- do\n  ```sh\n  one\n  two\n  thr") == [
+        "- do",
+        "  ```sh",
+        "    one",
+        "    two",
+    ]
+    assert settled("> ```sh\n> one\n> tw") == ["│ ```sh", "│   one"]
+
+
+def test_of_a_quote_everything_but_the_end_of_its_last_block_stays() -> None:
+    assert settled("> first\n>\n> one two three four five six") == [
+        "│ first",
+        "│ ",
+        "│ one two three four",
+    ]
+
+
+def test_an_item_stays_when_the_next_one_has_begun() -> None:
+    assert settled("- one\n- two\n- three") == ["- one", "- two"]
+
+
+def test_rows_of_a_table_stay_as_soon_as_its_columns_do() -> None:
+    rows = [f"| {number} | some words |" for number in range(14)]
+    source = "\n".join(("| a | b |", "|---|---|", *rows))
+
+    assert settled("\n".join(source.split("\n")[:-2])) == []
+    assert settled(source)[-1] == "│ 12 │ some words │"
+
+
+@pytest.mark.parametrize("source", ["# a heading", "---"])
+def test_short_blocks_are_sure_when_they_are_over(source: str) -> None:
+    assert settled(source) == []
+
+
+words = st.sampled_from(
+    [
+        "alpha",
+        "*it*",
+        "**bold**",
+        "`code`",
+        "[link](u)",
+        "a_b",
+        "_em_",
+        "$x$",
+        "中文",
+        "🙂",
+        "<b>",
+        "[1]",
+        "~~s~~",
+        "5*3",
+        "\\*",
+        "http://a.b/c",
+    ]
+)
+lines = st.lists(words, min_size=1, max_size=25).map(" ".join)
+cells = st.lists(words, max_size=6).map(" ".join)
+rows = st.lists(cells, min_size=2, max_size=2).map(lambda row: f"| {' | '.join(row)} |")
+blocks = st.one_of(
+    st.lists(lines, min_size=1, max_size=8).map("\n".join),
+    st.lists(lines, min_size=1, max_size=8).map(lambda said: "> " + "\n> ".join(said)),
+    st.lists(lines, min_size=1, max_size=8).map(lambda said: "- " + "\n  ".join(said)),
+    st.lists(lines, min_size=1, max_size=8).map(
+        lambda said: "- x\n  ```py\n  " + "\n  ".join(said)
+    ),
+    st.lists(rows, min_size=1, max_size=20).map(lambda all: "\n".join(("|a|b|", "|-|-|", *all))),
+)
+
+
+@pytest.mark.trap(153)
+@given(
+    st.lists(blocks, min_size=1, max_size=3).map("\n\n".join),
+    st.integers(1, 60),
+    st.integers(12, 70),
+)
+def test_what_stays_is_never_said_otherwise(source: str, step: int, width: int) -> None:
+    widget = Markdown(is_streaming=True)
+    sure: list[str] = []
+    for start in range(0, len(source), step):
+        widget.append(source[start : start + step])
+        shown = [strip_sequences(row) for row in widget.render(width)]
+        assert shown[: len(sure)] == sure
+        sure = shown[: widget.settled_end]
+    widget.finish()
+
+    assert [strip_sequences(row) for row in widget.render(width)][: len(sure)] == sure
