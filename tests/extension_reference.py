@@ -63,7 +63,7 @@ def page() -> str:
             *_members("`ExtensionAPI`", ExtensionAPI, "pi"),
             REST,
             *_members("`ExtensionContext`", ExtensionContext, "ctx"),
-            *_members("`CommandContext`: also", CommandContext, "ctx"),
+            *_members("`CommandContext`: also", CommandContext, "ctx", beside=ExtensionContext),
             *(line for name, part in PARTS.items() for line in _members(f"`{name}`", part, name)),
             *_members("`ctx.ui`", ExtensionUI, "ui"),
         )
@@ -79,9 +79,11 @@ def _events() -> Iterator[str]:
         yield f"| `{name}` | `{kind.__name__}` | {told} | {_said(kind)} |"
 
 
-def _members(title: str, owner: type, name: str) -> Iterator[str]:
+def _members(title: str, owner: type, name: str, beside: type = object) -> Iterator[str]:
+    """What ``owner`` has and ``beside`` has not."""
     yield from (f"## {title}", "", "| | |", "|---|---|")
-    for member, value in vars(owner).items():
+    kinds = [kind for kind in owner.__mro__ if not issubclass(beside, kind)]
+    for member, value in (each for kind in kinds for each in vars(kind).items()):
         if member.startswith("_"):
             continue
         if isinstance(value, property):

@@ -69,7 +69,7 @@ MEMBERS = [
 
 
 def test_an_extension_can_do_exactly_this() -> None:
-    members = [name for name in vars(pi.extension.ExtensionAPI) if not name.startswith("_")]
+    members = [name for name in dir(pi.extension.ExtensionAPI) if not name.startswith("_")]
 
     assert sorted(members) == sorted(MEMBERS)
 

@@ -13,9 +13,7 @@ when something promised changes.
 
 from __future__ import annotations
 
-from pi.agent.open_answer import (
-    MessageToken,
-)
+from pi.agent.open_answer import MessageToken
 from pi.agent.policy import (
     Boundary,
     Interrupt,
@@ -26,27 +24,11 @@ from pi.agent.policy import (
     StopRun,
     ToolRefused,
 )
-from pi.agent.tool import (
-    AgentTool,
-    FilePreview,
-    ToolContext,
-    ToolFailed,
-    ToolResult,
-)
-from pi.agent.tool_forms import (
-    make_tool,
-    tool,
-)
-from pi.ai.auth.credentials import (
-    OAuthCredential,
-)
-from pi.ai.builder import (
-    MessageBuilder,
-)
-from pi.ai.errors import (
-    AuthenticationFailed,
-    ProviderError,
-)
+from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool, tool
+from pi.ai.auth.credentials import OAuthCredential
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.events import (
     Delta,
     Done,
@@ -70,57 +52,18 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import (
-    Model,
-    ThinkingLevel,
-)
-from pi.ai.models_collection import (
-    ModelProvider,
-)
-from pi.ai.providers.provider import (
-    Provider,
-)
-from pi.ai.request import (
-    Call,
-    StreamOptions,
-)
-from pi.base.clock import (
-    Clock,
-)
-from pi.base.errors import (
-    PiError,
-)
-from pi.base.processes import (
-    Child,
-)
-from pi.base.records import (
-    UNSET,
-    Meta,
-    Record,
-    field,
-    replace,
-)
-from pi.base.terminal_text import (
-    one_line,
-    sanitise,
-    sanitise_keeping_style,
-)
-from pi.coding.compaction.branches import (
-    Notes,
-    TreeDecision,
-)
-from pi.coding.compaction.events import (
-    CompactDecision,
-    CompactingAnswer,
-    CompactionResult,
-)
-from pi.coding.compaction.strategies.strategy import (
-    Declined,
-    Edits,
-    HandOff,
-    Strategy,
-    Work,
-)
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models_collection import ModelProvider
+from pi.ai.providers.provider import Provider
+from pi.ai.request import Call, StreamOptions
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.base.processes import Child
+from pi.base.records import UNSET, Meta, Record, field, replace
+from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
+from pi.coding.compaction.branches import Notes, TreeDecision
+from pi.coding.compaction.events import CompactDecision, CompactingAnswer, CompactionResult
+from pi.coding.compaction.strategies.strategy import Declined, Edits, HandOff, Strategy, Work
 from pi.coding.extension_host.answers import (
     BeforeAgentStartAnswer,
     Block,
@@ -133,73 +76,30 @@ from pi.coding.extension_host.answers import (
     ToolResultAnswer,
     UserBashAnswer,
 )
-from pi.coding.extension_host.api import (
-    ExtensionAPI,
-)
-from pi.coding.extension_host.artifacts import (
-    OutputSink,
-)
-from pi.coding.extension_host.context import (
-    CommandContext,
-    ExtensionContext,
-)
-from pi.coding.extension_host.control import (
-    SessionControl,
-)
-from pi.coding.extension_host.credentials import (
-    AuthUnavailable,
-)
-from pi.coding.extension_host.drawing import (
-    Drawable,
-    Rows,
-    Theme,
-)
-from pi.coding.extension_host.failures import (
-    ExtensionError,
-    StaleSession,
-)
-from pi.coding.extension_host.feed import (
-    Feed,
-)
-from pi.coding.extension_host.feed_items import (
-    FeedItem,
-)
-from pi.coding.extension_host.input_modes import (
-    InputMode,
-)
-from pi.coding.extension_host.logins import (
-    LoginCallbacks,
-    OAuthConfig,
-)
-from pi.coding.extension_host.manifest import (
-    API_VERSION,
-)
-from pi.coding.extension_host.model_wraps import (
-    ModelRequest,
-    ModelWrap,
-)
-from pi.coding.extension_host.processes import (
-    ExecResult,
-)
-from pi.coding.extension_host.prompt_options import (
-    SystemPromptOptions,
-)
-from pi.coding.extension_host.providers import (
-    ProviderConfig,
-)
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.artifacts import OutputSink
+from pi.coding.extension_host.context import CommandContext, ExtensionContext
+from pi.coding.extension_host.control import SessionControl
+from pi.coding.extension_host.credentials import AuthUnavailable
+from pi.coding.extension_host.drawing import Drawable, Rows, Theme
+from pi.coding.extension_host.failures import ExtensionError, StaleSession
+from pi.coding.extension_host.feed import Feed
+from pi.coding.extension_host.feed_items import FeedItem
+from pi.coding.extension_host.input_modes import InputMode
+from pi.coding.extension_host.logins import LoginCallbacks, OAuthConfig
+from pi.coding.extension_host.manifest import API_VERSION
+from pi.coding.extension_host.model_wraps import ModelRequest, ModelWrap
+from pi.coding.extension_host.processes import ExecResult
+from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.providers import ProviderConfig
 from pi.coding.extension_host.references import (
     Resource,
     ResourceHandler,
     ResourceRef,
     ResourceWindow,
 )
-from pi.coding.extension_host.registration import (
-    Registration,
-)
-from pi.coding.extension_host.replicas import (
-    Remote,
-    Replica,
-)
+from pi.coding.extension_host.registration import Registration
+from pi.coding.extension_host.replicas import Remote, Replica
 from pi.coding.extension_host.run_events import (
     AfterProviderResponseEvent,
     AgentBeforeSettleEvent,
@@ -227,9 +127,7 @@ from pi.coding.extension_host.run_events import (
     TurnStartEvent,
 )
 from pi.coding.extension_host.said_input import InputAnswer
-from pi.coding.extension_host.scope import (
-    Scope,
-)
+from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.session_events import (
     CacheWarmingDecisionEvent,
     ProjectTrustEvent,
@@ -251,37 +149,14 @@ from pi.coding.extension_host.session_events import (
     UiPromptStartEvent,
     UserBashEvent,
 )
-from pi.coding.extension_host.sub_sessions import (
-    SessionHandle,
-    SubSession,
-)
-from pi.coding.extension_host.tools import (
-    ToolWrap,
-)
-from pi.coding.extension_host.ui import (
-    ExtensionUI,
-    Option,
-)
-from pi.coding.extension_host.views import (
-    ToolView,
-    ViewOptions,
-)
-from pi.coding.files.layers import (
-    FileChange,
-    FileLayer,
-    FileWrite,
-    FileWritten,
-)
-from pi.coding.resources.frontmatter import (
-    BadResource,
-)
-from pi.coding.resources.kinds import (
-    ResourceItem,
-    Where,
-)
-from pi.coding.resources.rules import (
-    Rule,
-)
+from pi.coding.extension_host.sub_sessions import SessionHandle, SubSession
+from pi.coding.extension_host.tools import ToolWrap
+from pi.coding.extension_host.ui import ExtensionUI, Option
+from pi.coding.extension_host.views import ToolView, ViewOptions
+from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
+from pi.coding.resources.frontmatter import BadResource
+from pi.coding.resources.kinds import ResourceItem, Where
+from pi.coding.resources.rules import Rule
 from pi.coding.session.entries import (
     BranchSummary,
     Compaction,
@@ -292,21 +167,10 @@ from pi.coding.session.entries import (
     MessageEntry,
     UsageEntry,
 )
-from pi.coding.session.messages import (
-    CustomMessage,
-    SessionMessage,
-)
-from pi.coding.session.numbers import (
-    ContextUsage,
-    SessionStats,
-    TokenTotals,
-)
-from pi.coding.shell.user_commands import (
-    BashResult,
-)
-from pi.coding.trust.trust import (
-    TrustAnswer,
-)
+from pi.coding.session.messages import CustomMessage, SessionMessage
+from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals, usage_of
+from pi.coding.shell.user_commands import BashResult
+from pi.coding.trust.trust import TrustAnswer
 
 __all__ = [
     "API_VERSION",
@@ -489,4 +353,5 @@ __all__ = [
     "sanitise",
     "sanitise_keeping_style",
     "tool",
+    "usage_of",
 ]

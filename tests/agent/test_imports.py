@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+from tests.modules import inside
+
 IMPORT_ALL = """
 import importlib, json, pkgutil, sys
 import pi.agent
@@ -14,10 +16,6 @@ json.dump(sorted(sys.modules), sys.stdout)
 
 BELOW = ("pi.agent", "pi.ai", "pi.base")
 FORBIDDEN = ("httptools", "pi.ai.http", "pi.base.files", "pi.base.processes", "pi.base.json_lines")
-
-
-def inside(module: str, packages: tuple[str, ...]) -> bool:
-    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 def test_the_agent_layer_loads_no_http_client_no_disk_and_nothing_above_it() -> None:

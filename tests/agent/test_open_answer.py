@@ -74,8 +74,8 @@ def cutting(stage: Stage, event: type, cut: Interrupt) -> list[bool]:
             told.message, AssistantMessage
         )
         if isinstance(told, event) and answers and not done:
-            token = stage.agent.message_token
-            done.append(token is not None and stage.agent.interrupt(token, cut))
+            token = stage.agent.open_answer.token
+            done.append(token is not None and stage.agent.open_answer.interrupt(token, cut))
 
     stage.agent.subscribe(listen)
     return done
@@ -121,15 +121,15 @@ async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
 
     assert done == [False]
     assert stage.roles == ["user", "assistant:stop"]
-    assert not stage.agent.interrupt(MessageToken(1), Interrupt("later still"))
+    assert not stage.agent.open_answer.interrupt(MessageToken(1), Interrupt("later still"))
 
 
 async def test_an_abort_beats_a_cut() -> None:
     stage = Stage(says("one two"), says("never asked"))
 
     def both(told: Any) -> None:
-        if isinstance(told, MessageUpdate) and (token := stage.agent.message_token):
-            stage.agent.interrupt(token, Interrupt("again"))
+        if isinstance(told, MessageUpdate) and (token := stage.agent.open_answer.token):
+            stage.agent.open_answer.interrupt(token, Interrupt("again"))
             stage.agent.abort()
 
     stage.agent.subscribe(both)

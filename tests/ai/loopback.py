@@ -9,6 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+NOWHERE = dict.fromkeys(
+    ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
+)
+"""Variables with which model servers that a developer may run are not asked."""
+
 
 @dataclass
 class Site:

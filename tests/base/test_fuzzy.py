@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.fuzzy import Match, fuzzy_match, nearest, rank
+from pi.base.fuzzy import Match, did_you_mean, fuzzy_match, nearest, rank
 
 MODELS = ["claude-sonnet-4-5", "claude-opus-4-6", "gpt-5.2-codex", "gpt-5-mini", "gemini-3-pro"]
 FLAGS = ["--model", "--mode", "--continue", "--print", "--resume", "-c", "-p"]
@@ -194,3 +194,8 @@ def test_one_slip_is_always_forgiven(word: str, slip: str, chance: random.Random
     }[slip]
 
     assert nearest(slipped, ["unrelated-long-name", word]) == word
+
+
+def test_who_has_mistyped_is_asked_what_was_meant() -> None:
+    assert did_you_mean("gpt5-mini", MODELS) == "Did you mean gpt-5-mini?"
+    assert did_you_mean("zzz", MODELS) == ""

@@ -2,21 +2,13 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.json_lines import (
-    BadLine,
-    Line,
-    LineSplitter,
-    decode_line,
-    encode_line,
-    read_lines,
-)
+from pi.base.json_lines import BadLine, LineSplitter, decode_line, encode_line
 from pi.base.records import Record
 
 NOT_LINE_ENDS = "\r \x0b \x0c \x85 \u2028 \u2029"
@@ -58,15 +50,6 @@ def test_lines_are_split_at_lf_only() -> None:
 
     assert LineSplitter().feed(line + line) == [line[:-1], line[:-1]]
     assert decode_line(line) == NOT_LINE_ENDS
-
-
-@pytest.mark.trap(212)
-def test_a_file_is_split_at_lf_only(tmp_path: Path) -> None:
-    path = tmp_path / "lines.jsonl"
-    raw = b'"' + NOT_LINE_ENDS.encode() + b'"\r'
-    path.write_bytes(raw + b"\n")
-
-    assert list(read_lines(path)) == [Line(offset=0, raw=raw, terminated=True)]
 
 
 @given(streams, st.lists(st.integers(0, 80), max_size=6))
@@ -214,46 +197,3 @@ def test_any_bytes_are_a_value_or_a_bad_line(line: bytes) -> None:
         encode_line(decode_line(line))
     except BadLine as problem:
         assert len(problem.excerpt) <= 60
-
-
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        (b"", []),
-        (b"{}\n", [Line(offset=0, raw=b"{}", terminated=True)]),
-        (
-            b'{"a":1}\n\n\xff\n{"to',
-            [
-                Line(offset=0, raw=b'{"a":1}', terminated=True),
-                Line(offset=8, raw=b"", terminated=True),
-                Line(offset=9, raw=b"\xff", terminated=True),
-                Line(offset=11, raw=b'{"to', terminated=False),
-            ],
-        ),
-    ],
-    ids=["empty file", "one line", "empty, invalid and torn lines"],
-)
-def test_every_line_of_a_file_has_its_place(
-    tmp_path: Path, content: bytes, lines: list[Line]
-) -> None:
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes(content)
-
-    assert list(read_lines(path)) == lines
-
-
-def test_lines_longer_than_the_read_ahead_arrive_whole(tmp_path: Path) -> None:
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes(b"x" * 1_000_000 + b"\n" + b"y" * 1_000_000)
-
-    assert list(read_lines(path)) == [
-        Line(offset=0, raw=b"x" * 1_000_000, terminated=True),
-        Line(offset=1_000_001, raw=b"y" * 1_000_000, terminated=False),
-    ]
-
-
-def test_a_missing_file_is_reported_at_the_first_line(tmp_path: Path) -> None:
-    lines = read_lines(tmp_path / "none.jsonl")
-
-    with pytest.raises(FileNotFoundError):
-        next(lines)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pi.base.records import UNSET, Record, UnsetType, replace
+from pi.base.records import UNREADABLE, UNSET, Record, UnsetType, replace
 
 
 class Note(Record, tag="note"):
@@ -41,3 +41,13 @@ def test_a_record_of_a_record_inherits_the_house_rules() -> None:
     assert msgspec.json.encode(Signed(body_text="a", signed_by="b")) == (
         b'{"type":"signed","bodyText":"a","readCount":0,"signedBy":"b"}'
     )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b'{"type":"note"}', b'{"type":"note","bodyText":"\xff"}', b"[" * 100_000],
+    ids=["no JSON", "another shape", "not UTF-8", "nested without end"],
+)
+def test_bytes_that_hold_no_record_are_unreadable(data: bytes) -> None:
+    with pytest.raises(UNREADABLE):
+        msgspec.json.decode(data, type=Note if len(data) < 100 else object)

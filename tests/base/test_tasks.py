@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pi.base.tasks import TaskScope, finish_although_cancelled
+from pi.base.tasks import Signal, TaskScope, awaited, finish_although_cancelled
 
 
 class Reports(list[tuple[str, str]]):
@@ -132,3 +132,25 @@ async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
 
         assert ended == ["brief"]
         assert len(scope) == 1
+
+
+async def test_a_signal_wakes_all_that_wait_and_none_that_come_later() -> None:
+    signal = Signal()
+    signal.tell()  # nobody waits
+    first = [asyncio.create_task(signal.wait()) for _ in range(2)]
+    await asyncio.sleep(0)
+
+    signal.tell()
+    later = asyncio.create_task(signal.wait())
+    await asyncio.gather(*first)
+
+    assert not later.done()
+    signal.tell()
+    await later
+
+
+async def test_what_a_function_gives_is_awaited_only_if_it_must_be() -> None:
+    async def later() -> int:
+        return 2
+
+    assert [await awaited(given) for given in (1, later())] == [1, 2]

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-NOWHERE = dict.fromkeys(
-    ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
-)
-"""Model servers that a developer may run are not asked."""
+from pi import __version__
+from tests.ai.loopback import NOWHERE
+
 PATIENCE = 60.0
 ODD = "org/odd:id[1]:high"
 """A model id that looks like other things; the server knows no such model."""
@@ -94,3 +93,10 @@ class Program:
         """The lines of every session that was kept."""
         files = sorted(self.agent_dir.glob("sessions/*/*.jsonl"))
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
+
+
+def known(folder: Path) -> Program:
+    """The program of somebody who was welcomed before, and has no model."""
+    cli = Program.below(folder)
+    cli.write("settings.json", json.dumps({"lastChangelogVersion": __version__}))
+    return cli

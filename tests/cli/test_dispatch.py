@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bench.mock_process import MockProcess
 from pi.cli.main import main
 from tests.cli.program import PATIENCE, Program
+from tests.screens.person import needs_pty
 
 Captured = pytest.CaptureFixture[str]
 
@@ -37,6 +38,18 @@ def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
 
     assert flag == command
     assert flag.out.splitlines()[1].split() == ["demo", "tour", "128K", "16.4K", "no", "no"]
+
+
+@pytest.mark.parametrize(("words", "asked"), [((), ["/v1/models"]), (("--offline",), [])])
+def test_offline_no_gateway_is_asked_for_the_models_that_are_listed(
+    tmp_path: Path, server: MockProcess, words: tuple[str, ...], asked: list[str]
+) -> None:
+    gateway = f"http://127.0.0.1:{server.port}"
+    cli = Program.below(tmp_path, PI_RADIUS_GATEWAY=gateway, RADIUS_API_KEY="k")
+
+    cli.run(*words, "--list-models")
+
+    assert [exchange.path for exchange in server.log()] == asked
 
 
 def test_no_matching_model_is_no_failure(tmp_path: Path) -> None:
@@ -74,10 +87,10 @@ def test_without_a_screen_one_cannot_choose_a_session(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
+@needs_pty
 def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
-    ours, theirs = pty.openpty()
+    ours, theirs = os.openpty()
     with (
         os.fdopen(ours, "r+b", buffering=0) as person,
         os.fdopen(theirs, "r+b", buffering=0) as terminal,

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from pi.cli.extension_words import (
 from pi.cli.flags import Flag
 from pi.coding.extension_host.flags import ExtensionFlag
 from tests.cli.program import Program
+from tests.cli.requests import asked
 
 PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
 BUDGET = ExtensionFlag(name="budget", kind="string")
@@ -133,6 +133,13 @@ def test_manifests_tell_flags_without_being_run(tmp_path: Path) -> None:
     assert declared.is_complete
 
 
+def test_settings_that_begin_with_a_byte_order_mark_name_extensions_too(tmp_path: Path) -> None:
+    environ = agent(tmp_path)
+    (tmp_path / "agent" / "settings.json").write_text('{"extensions": ["x.py"]}', "utf-8-sig")
+
+    assert not declared_in_manifests(parse_arguments([]), environ, tmp_path).is_complete
+
+
 def test_without_extensions_there_are_no_flags_of_theirs(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
@@ -165,18 +172,13 @@ def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
     assert decided_early(undecided, environ, tmp_path) == undecided
 
 
-def asked(server: MockProcess) -> str:
-    """What the person said, as the last request tells it."""
-    return str(json.loads(server.log()[-1].body)["messages"][-1]["content"])
-
-
 def test_the_program_gives_extensions_what_they_declare(cli: Program, server: MockProcess) -> None:
     cli.write("extensions/timer.py", DECLARED)
 
     ended = cli.run("--budget", "15m", "-p", "--model", "mock/echo-3", "hello")
 
     assert (ended.code, ended.err) == (0, "")
-    assert "hello within 15m" in asked(server)
+    assert asked(server) == ["hello within 15m"]
     assert "  --budget <value>" in cli.run("--help").out
 
 
@@ -186,7 +188,7 @@ def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockPr
 
     ended = cli.run(*words, "--plan", "hello")
     assert (ended.code, ended.err) == (0, "")
-    assert "hello: True, None" in asked(server)
+    assert asked(server) == ["hello: True, None"]
 
     ended = cli.run(*words, "hello", "--budget")
     assert ended == (1, "", 'Error: Extension flag "--budget" requires a value\n')
@@ -243,5 +245,5 @@ def test_the_program_runs_the_command_of_an_extension(cli: Program, server: Mock
     ended = cli.run("join", "pi://x", "--quiet", "--model", "mock/echo-3")
 
     assert (ended.code, ended.err) == (0, "")
-    assert "joined pi://x, True" in asked(server)
+    assert asked(server) == ["joined pi://x, True"]
     assert "\n  join " in cli.run("--help").out

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.cli.program import PATIENCE, Program
+from tests.modules import inside
 
 PROBE = """
 import json, sys
@@ -79,10 +80,6 @@ NEVER = (
     "zlib",
 )
 """Packages count with everything inside."""
-
-
-def inside(module: str, packages: tuple[str, ...]) -> bool:
-    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 import pi
 from pi.cli.main import main
+from tests.ai.loopback import NOWHERE
 from tests.cli.program import PATIENCE, Program
 
 Captured = pytest.CaptureFixture[str]
@@ -153,11 +154,10 @@ def test_a_project_cannot_stand_in_for_modules_of_a_program_that_is_started_in_i
 ) -> None:
     for name in ("asyncio", "msgspec", "logging"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('code of the project ran')\n")
-    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     ended = subprocess.run(
         [sys.executable, "-m", "pi", "models", "tour"],
         cwd=tmp_path,
-        env={**environ, "OLLAMA_HOST": "127.0.0.1:9", "LLAMA_BASE_URL": "127.0.0.1:9"},
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"], **NOWHERE},
         capture_output=True,
         text=True,
         timeout=60,

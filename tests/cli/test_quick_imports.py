@@ -110,6 +110,30 @@ def test_an_archive_is_left_to_python(folder: Path, monkeypatch: pytest.MonkeyPa
     assert module.says() == "first"
 
 
+def test_a_module_of_pythons_library_is_found_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = folder / "library"
+    names = {
+        "colorsys": library / "colorsys.py",
+        "wsgiref": library / "wsgiref" / "__init__.py",
+        "wsgiref.headers": library / "wsgiref" / "headers.py",
+    }
+    for name, file in names.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(SOURCE)
+        py_compile.compile(str(file), doraise=True)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    with quick_imports(importlib.import_module(PACKAGE), library=str(library)):
+        found = [importlib.import_module(name) for name in names]
+    for name in names:
+        del sys.modules[name]
+
+    assert [module.__file__ for module in found] == list(map(str, names.values()))
+    assert all(map(is_quick, found))
+
+
 def test_afterwards_python_finds_modules_as_before(folder: Path) -> None:
     before = list(sys.meta_path)
     imported()

@@ -12,7 +12,7 @@ from pi.cli.main import main
 from pi.cli.timing import SLOWEST, Markers, Timings, measured
 from pi.modes.phases import phase, watched_by
 from tests.cli.program import PATIENCE, Program
-from tests.screens.person import person
+from tests.screens.person import needs_pty, person
 
 TOUR = ("-p", "--no-session", "--model", "demo/tour")
 
@@ -73,6 +73,14 @@ def test_the_slowest_modules_are_told_or_every_one(
         del sys.modules[name]
 
 
+def test_our_own_modules_are_measured_although_they_are_found_in_one_step(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path, PI_TIMING="full")
+
+    for _ in range(2):  # only the first start may have to compile them
+        names = [line.split()[-1] for line in cli.run("--help").err.splitlines()]
+        assert {"pi.cli.dispatch", "pi.cli.flags"} <= set(names)
+
+
 def test_without_the_variables_nobody_is_told_anything(capsys: pytest.CaptureFixture[str]) -> None:
     def run() -> int:
         with phase("a"):
@@ -118,7 +126,7 @@ def test_prompts_of_the_print_mode_are_phases_and_the_answer_stays_clean(tmp_pat
     ]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
+@needs_pty
 def test_on_the_screen_x_ends_the_program_once_it_is_ready(tmp_path: Path) -> None:
     with person(Program.below(tmp_path, PI_TIMING="x")) as ada:
         ada.sees("Timing, in milliseconds:")

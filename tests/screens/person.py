@@ -10,9 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
 from tests.cli.program import PATIENCE, Program
+
+needs_pty = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
 
 TOUR = ("--model", "demo/tour")
 """What answers without a network."""

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
+
+from pi.testing.virtual_terminal import VirtualTerminal
 
 FOLDER = Path(__file__).with_name("snapshots")
+
+_LETTERS = {
+    "bold": "b",
+    "faint": "d",
+    "italic": "i",
+    "underline": "u",
+    "inverse": "r",
+    "strikethrough": "s",
+}
 
 
 def check(name: str, shown: str) -> None:
@@ -15,3 +27,34 @@ def check(name: str, shown: str) -> None:
     if os.environ.get("WRITE_SNAPSHOTS"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
+
+
+def styled(terminal: VirtualTerminal) -> str:
+    """The screen, of narrow letters, with ``{…}`` where the style changes.
+
+    A number is a colour of the sixteen, ``#`` any other one, ``/`` stands before a background; the
+    letters are bold, dim, italic, underlined, reversed and struck.
+    """
+    rows = enumerate(terminal.screen)
+    return "\n".join(_styled(terminal, number, row) for number, row in rows).rstrip()
+
+
+def _styled(terminal: VirtualTerminal, number: int, row: str) -> str:
+    shown, last = "", ""
+    for column, letter in enumerate(row):
+        sign = _sign(terminal.style(column, number))
+        shown += letter if sign == last else f"{{{sign}}}{letter}"
+        last = sign
+    return shown
+
+
+def _sign(style: dict[str, Any]) -> str:
+    behind = _colour(style["bg"])
+    letters = "".join(letter for name, letter in _LETTERS.items() if style[name])
+    return f"{_colour(style['fg'])}{letters}{'/' if behind else ''}{behind}"
+
+
+def _colour(colour: tuple[str, Any] | None) -> str:
+    if colour is None:
+        return ""
+    return str(colour[1]) if colour[0] == "palette" and colour[1] < 16 else "#"

@@ -46,6 +46,20 @@ async def test_escape_gives_a_retry_up(tmp_path: Path) -> None:
         assert "Never." not in theatre.tape
 
 
+async def test_a_retry_that_is_given_up_gives_queued_messages_back(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Retrying in 2s")
+        theatre.send("and be quick")
+        await theatre.sees("Steering: and be quick")
+        theatre.type("half a thought")
+        theatre.type("\x1b")
+        await theatre.sees("\nand be quick\n\nhalf a thought\n")
+        await theatre.rests()
+        assert "Steering:" not in theatre.screen
+
+
 async def test_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
     gate = theatre.gate()
@@ -66,6 +80,18 @@ async def test_progress_is_shown_where_it_is_wanted(tmp_path: Path) -> None:
         await theatre.sees("Done.")
         await theatre.until(lambda: "\x1b]9;4;0;0\x07" in theatre.terminal.output)
         assert "\x1b]9;4;3;0\x07" in theatre.terminal.output
+
+
+async def test_leaving_in_the_middle_ends_the_progress_and_names_the_window_again(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"))
+    theatre.gate()
+    theatre.stage.write(".pi/agent/settings.json", '{"terminal": {"showTerminalProgress": true}}')
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Running bash")
+    assert "\x1b[?2004l\x1b[?2031l\x1b]9;4;0;0\x07\x1b]0;π - project\x07" in theatre.written
 
 
 @pytest.mark.trap(237)

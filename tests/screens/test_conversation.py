@@ -53,18 +53,14 @@ def working(tmp_path: Path, **options: int) -> Theatre:
 async def test_a_whole_turn_looks_like_this(tmp_path: Path, columns: int) -> None:
     theatre = working(tmp_path, columns=columns, rows=24 if columns == 80 else 40)
     async with theatre.playing():
-        theatre.send("Be polite")
-        await theatre.sees("Hello {name}")
-        await theatre.rests()
+        await theatre.asks("Be polite", "Hello {name}")
         check(f"turn-{columns}", theatre.tape)
 
 
 async def test_everything_expanded_looks_like_this(tmp_path: Path) -> None:
     theatre = working(tmp_path)
     async with theatre.playing():
-        theatre.send("Be polite")
-        await theatre.sees("Hello {name}")
-        await theatre.rests()
+        await theatre.asks("Be polite", "Hello {name}")
         theatre.type("\x0f")
         await theatre.until(lambda: "def greet():" in theatre.tape)
         await theatre.quiet()
@@ -105,9 +101,7 @@ async def test_text_of_the_model_cannot_command_the_terminal(tmp_path: Path) -> 
 async def test_an_earlier_conversation_is_shown_again(tmp_path: Path) -> None:
     theatre = working(tmp_path)
     async with theatre.playing():
-        theatre.send("Be polite")
-        await theatre.sees("Hello {name}")
-        await theatre.rests()
+        await theatre.asks("Be polite", "Hello {name}")
         before = theatre.tape
         assert theatre.commands is not None
         theatre.commands.ui.reload_session()
@@ -116,11 +110,10 @@ async def test_an_earlier_conversation_is_shown_again(tmp_path: Path) -> None:
 
 
 async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, says("Fine."), environ={"NO_COLOR": "1", "COLORTERM": ""})
+    answer = says("Fine, see `greet`.")
+    theatre = Theatre(tmp_path, answer, environ={"NO_COLOR": "1", "COLORTERM": ""})
     async with theatre.playing():
-        theatre.send("hello")
-        await theatre.sees("Fine.")
-        await theatre.rests()
+        await theatre.asks("hello", "Fine, see `greet`.")
     assert "38;2" not in "".join(theatre.terminal.output)
     assert "48;" not in "".join(theatre.terminal.output)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.app import DRAFT_SECONDS, App
-from pi.testing import says
+from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
 
 
@@ -43,6 +43,38 @@ async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
         await theatre.sees("Yes.")
         await theatre.clock.advance(DRAFT_SECONDS)
         await theatre.until(lambda: not list(drafts.glob("*.txt")))
+
+
+@pytest.mark.trap(200)
+async def test_what_waits_to_be_delivered_survives_the_end_of_the_program(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Never said."))
+    theatre.gate()
+    work = asyncio.ensure_future(App(theatre.start, theatre.terminal, strict=True).run())
+    await theatre.until(lambda: theatre.commands is not None)
+    theatre.send("go")
+    await theatre.sees("Running bash")
+    theatre.send("first this")
+    await theatre.sees("Steering: first this")
+    theatre.type("then that")
+    await theatre.sees("then that")
+    work.cancel()  # as a signal does
+    await asyncio.gather(work, return_exceptions=True)
+    async with Theatre(tmp_path).playing() as again:
+        await again.sees("\nfirst this\n\nthen that\n")
+
+
+@pytest.mark.trap(166)
+async def test_a_draft_survives_the_end_of_the_terminal(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path)
+    app = App(theatre.start, theatre.terminal, strict=True)
+    work = asyncio.ensure_future(app.run())
+    await theatre.until(lambda: theatre.commands is not None)
+    theatre.type("a long thought")
+    await theatre.sees("a long thought")
+    theatre.terminal.vanish()
+    await work
+    async with Theatre(tmp_path).playing() as again:
+        await again.sees("\na long thought\n")
 
 
 async def test_leaving_on_purpose_leaves_no_draft(tmp_path: Path) -> None:

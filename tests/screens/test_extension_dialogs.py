@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
 from pi.testing import calls, says
 from tests.screens.extended import extended
 
@@ -89,6 +90,8 @@ async def test_what_was_being_written_is_there_after_a_question(tmp_path: Path) 
     async with extended(tmp_path, source, *steps).playing() as theatre:
         theatre.send("go")
         theatre.type("half a sentence")
+        await theatre.sees("half a sentence")
+        await theatre.clock.advance(PAUSE_SECONDS)
         await theatre.sees("Run it?")
         theatre.type(ENTER)
         await theatre.sees("Done.")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.cli.program import Program
-from tests.screens.person import TOUR, person
+from tests.screens.person import TOUR, needs_pty, person
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX"),
-]
+pytestmark = [pytest.mark.slow, needs_pty]
 
 ASKING = """\
 def extension(pi):

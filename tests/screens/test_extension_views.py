@@ -62,14 +62,10 @@ async def test_entries_of_an_extension_are_drawn_again_where_they_were(tmp_path:
     steps = (says("First answer."), says("Second answer."))
     theatre = extended(tmp_path, NOTES, *steps, rows=40)
     async with theatre.playing():
-        theatre.send("one")
-        await theatre.sees("First answer.")
-        await theatre.rests()
+        await theatre.asks("one", "First answer.")
         theatre.send("/mark between")
         await theatre.sees("~ between ~")
-        theatre.send("two")
-        await theatre.sees("Second answer.")
-        await theatre.rests()
+        await theatre.asks("two", "Second answer.")
         assert theatre.commands is not None
         theatre.commands.ui.reload_session()
         await theatre.sees("Second answer.")
@@ -220,9 +216,7 @@ async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_pa
         ctx.ui.notify("in another session")
     """
     async with extended(tmp_path, source, says("An old answer.")).playing() as theatre:
-        theatre.send("hello")
-        await theatre.sees("An old answer.")
-        await theatre.rests()
+        await theatre.asks("hello", "An old answer.")
         theatre.send("/fresh")
         await theatre.sees("in another session")
         await theatre.loses("An old answer.")

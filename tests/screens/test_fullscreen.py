@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from pi.testing import says
+from pi.testing import calls, says
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.snapshots import check
 
-PAGE_UP, END, CTRL_UP, CTRL_SHIFT_F = "\x1b[5~", "\x1b[F", "\x1b[1;5A", "\x1b[102;6u"
+PAGE_UP, HOME, END, CTRL_UP = "\x1b[5~", "\x1b[H", "\x1b[F", "\x1b[1;5A"
+CTRL_SHIFT_F = "\x1b[102;6u"
 LINES = "\n".join(f"- item {number}" for number in range(60))
 
 
@@ -17,12 +19,15 @@ def fullscreen(tmp_path: Path, **settings: str) -> Theatre:
     return theatre
 
 
+def items(theatre: Theatre) -> list[str]:
+    """The rows of the list that are on the screen."""
+    return re.findall(r"item \d+", theatre.screen)
+
+
 async def test_the_transcript_scrolls_above_the_editor(tmp_path: Path) -> None:
     theatre = fullscreen(tmp_path)
     async with theatre.playing():
-        theatre.send("list")
-        await theatre.sees("item 59")
-        await theatre.rests()
+        await theatre.asks("list", "item 59")
         check("fullscreen", theatre.screen)
         theatre.type(PAGE_UP)
         await theatre.loses("item 59")
@@ -90,3 +95,19 @@ async def test_only_a_hint_is_left_for_who_wants_that(tmp_path: Path) -> None:
         theatre.send("list")
         await theatre.sees("item 59")
     assert "item" not in theatre.tape
+
+
+async def test_a_reader_keeps_their_place_when_everything_is_unfolded(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="seq 100 140"), says(LINES), rows=20)
+    theatre.stage.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
+    async with theatre.playing():
+        await theatre.asks("list", "item 59")
+        theatre.type(PAGE_UP)
+        await theatre.loses("item 59")
+        await theatre.quiet()
+        before = items(theatre)
+        theatre.type("\x0f")
+        await theatre.quiet()
+        assert items(theatre) == before
+        theatre.type(HOME)
+        await theatre.sees("   100")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
 import pytest
 
 from tests.cli.program import PATIENCE, Program
-from tests.screens.person import TOUR, person
+from tests.screens.person import TOUR, needs_pty, person
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX"),
-]
+pytestmark = [pytest.mark.slow, needs_pty]
 
 STUCK = """\
 import time

@@ -21,7 +21,7 @@ async def test_ctrl_c_clears_the_editor_and_leaves_when_pressed_twice(tmp_path: 
         await theatre.loses("something")
         await theatre.clock.advance(1.0)
         theatre.type(CTRL_C)
-        await theatre.sees("again to exit")
+        await theatre.sees("Press ctrl+c twice quickly to exit.")
         assert not theatre.app.has_ended
         theatre.type(CTRL_C)
         await theatre.until(lambda: theatre.app.has_ended)

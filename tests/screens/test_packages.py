@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.cli.program import Program
 from tests.coding.packages.making import make_package
-from tests.screens.person import person
+from tests.screens.person import needs_pty, person
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX"),
-]
+pytestmark = [pytest.mark.slow, needs_pty]
 
 
 def test_what_of_the_packages_is_used_is_chosen_on_the_screen(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     package = make_package(tmp_path / "tips", "prompts/a.md prompts/b.md extensions/c.ts")
-    settings = cli.agent_dir / "settings.json"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(json.dumps({"packages": [str(package)]}))
+    settings = cli.write("settings.json", json.dumps({"packages": [str(package)]}))
 
     with person(cli, "config") as ada:
         ada.sees("→ extensions/c.ts  [x] extensions of")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +12,9 @@ from pi.testing import calls
 from tests.base.processes.children import alive
 from tests.cli.program import PATIENCE, Program
 from tests.modes.interactive.theatre import Theatre
-from tests.screens.person import TOUR, person
+from tests.screens.person import TOUR, needs_pty, person
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX"),
-]
+pytestmark = [pytest.mark.slow, needs_pty]
 
 
 @pytest.mark.trap(202)

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
+from pi.coding.trust.trust import Choice
+from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
+from pi.modes.interactive.dialogs.trust import TITLE, ask_trust
 from pi.modes.interactive.startup import Opening
 from pi.modes.interactive.ui import Ui
 from pi.testing import says
@@ -15,12 +18,7 @@ from tests.screens.snapshots import check
 
 async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
-    opened = asyncio.Event()
-
-    async def wait(opening: Opening) -> None:
-        await opened.wait()
-
-    theatre.before_open = wait
+    opened = theatre.held_back()
     async with theatre.starting():
         await theatre.sees("loading…")
         check("first-frame", theatre.screen)
@@ -32,12 +30,7 @@ async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_pat
 async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     gate = theatre.gate()
-    opened = asyncio.Event()
-
-    async def wait(opening: Opening) -> None:
-        await opened.wait()
-
-    theatre.before_open = wait
+    opened = theatre.held_back()
     async with theatre.starting():
         theatre.send("!!cat gate")
         await theatre.sees("Waiting: !!cat gate")
@@ -51,12 +44,7 @@ async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path:
 @pytest.mark.trap(202)
 async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
-    opened = asyncio.Event()
-
-    async def wait(opening: Opening) -> None:
-        await opened.wait()
-
-    theatre.before_open = wait
+    opened = theatre.held_back()
     async with theatre.starting():
         theatre.send("hello")
         theatre.type("and more")
@@ -65,6 +53,63 @@ async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -
         await theatre.sees("Hello to you.")
         await theatre.sees("▌ hello")
         await theatre.sees("\nand more")
+
+
+@pytest.mark.trap(202)
+async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, says("Hello to you."))
+    folder = Path("/somewhere/project")
+    answers: list[Choice | None] = []
+    is_writing = asyncio.Event()
+
+    async def ask(opening: Opening) -> None:
+        await is_writing.wait()
+        answers.append(await opening.ask_trust(folder))
+
+    theatre.before_open, theatre.ask_trust = ask, ask_trust
+    async with theatre.starting():
+        theatre.type("hel")
+        await theatre.sees("hel")
+        is_writing.set()
+        await theatre.quiet()
+        theatre.send("lo")
+        theatre.type("and more")
+        await theatre.sees("Waiting: hello")
+        assert (TITLE in theatre.screen, answers) == (False, [])
+        await theatre.clock.advance(PAUSE_SECONDS)
+        await theatre.sees(TITLE)
+        theatre.type("\r")
+        await theatre.sees("Hello to you.")
+        await theatre.sees("\nand more")
+    assert answers == [Choice(trusted=True, directory=folder, remember=True)]
+
+
+@pytest.mark.trap(202)
+async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Hello to you."))
+    folder = Path("/somewhere/project")
+    answers: list[Choice | None] = []
+
+    async def ask(opening: Opening) -> None:
+        answers.append(await opening.ask_trust(folder))
+
+    theatre.before_open, theatre.ask_trust = ask, ask_trust
+    async with theatre.starting():
+        await theatre.sees(TITLE)
+        theatre.send("hello")
+        theatre.type("and more")
+        await theatre.quiet()
+        check("trust", theatre.screen)
+        assert answers == []
+        await theatre.clock.advance(PAUSE_SECONDS)
+        theatre.type("\x1b[B")
+        theatre.type("\x1b[B")
+        theatre.type("\r")
+        await theatre.sees("Hello to you.")
+        await theatre.sees("\nand more")
+    assert answers == [Choice(trusted=True, directory=folder, remember=False)]
 
 
 async def test_what_was_loaded_is_told_in_a_line(tmp_path: Path) -> None:

@@ -76,3 +76,16 @@ async def test_a_big_diff_does_not_write_the_history_again(tmp_path: Path) -> No
         assert "+400 -400" in theatre.tape
         assert theatre.tape.count("before") == 1
         assert "\x1b[3J" not in "".join(theatre.terminal.output)
+
+
+async def test_what_goes_wrong_meanwhile_is_told_below_the_answer(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says(long_answer(300)), columns=60, rows=20)
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.until(lambda: reached(theatre, 50))
+        assert theatre.commands is not None
+        theatre.commands.ui.notify("It could not be saved.", "error")
+        await theatre.sees("#0299")
+        await theatre.rests()
+        assert NUMBER.findall(theatre.tape) == [f"{number:04}" for number in range(300)]
+        assert theatre.tape.index("#0299") < theatre.tape.index("It could not be saved.")

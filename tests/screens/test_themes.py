@@ -2,10 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
+import pytest
+
+from pi.ai.messages import Thinking
 from pi.modes.interactive.theme_choice import BUILT_IN
+from pi.testing import Reply, call, calls, says
 from tests.modes.interactive.theatre import Theatre
+from tests.screens.snapshots import check, styled
 
 
 def write_theme(theatre: Theatre, name: str, accent: str) -> Path:
@@ -49,14 +55,35 @@ async def test_the_screen_follows_a_terminal_that_turns_light(tmp_path: Path) ->
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] == dark)
 
 
-async def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, environ={"TERM": "linux", "COLORTERM": ""})
+POOR = {
+    "sixteen": {"TERM": "linux", "COLORTERM": ""},
+    "sixteen-on-light": {"TERM": "linux", "COLORTERM": "", "COLORFGBG": "0;15"},
+    "none": {"NO_COLOR": "1"},
+    "dumb": {"TERM": "dumb", "COLORTERM": ""},
+}
+
+
+@pytest.mark.trap(175)
+@pytest.mark.parametrize("name", sorted(POOR))
+async def test_few_colours_or_none_are_enough(tmp_path: Path, name: str) -> None:
+    steps = (
+        Reply(
+            blocks=(
+                Thinking(thinking="It **greets**."),
+                call("bash", command="echo no; exit 3"),
+                call("edit", path="a.py", edits=[{"oldText": "Hello", "newText": "Hi"}]),
+                call("write", path="b.py", content='import os  # it\n\nprint("1", os.sep)\n'),
+            )
+        ),
+        says("# Done\n\nSee `greet` and [this](https://example.org).\n\n> Fine\n"),
+    )
+    theatre = Theatre(tmp_path, *steps, rows=40, environ=POOR[name], replies=False)
+    theatre.stage.write("project/a.py", "print('Hello')\n")
     async with theatre.playing():
-        await theatre.sees("(faux) faux")
-    written = "".join(theatre.terminal.output)
-    assert "38;2;" not in written
-    assert "38;5;" not in written
-    assert "\x1b[94m" in written
+        await theatre.asks("Be brief", "Fine")
+        shown = styled(theatre.terminal)
+    assert "#" not in "".join(re.findall(r"\{.*?\}", shown))
+    check(f"colours-{name}", shown)
 
 
 async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
@@ -69,6 +96,22 @@ async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
         theatre.session.settings.set({"theme": "nothing"})
         await theatre.sees('There is no theme "nothing".')
+
+
+@pytest.mark.trap(174)
+async def test_what_was_said_before_is_drawn_in_the_new_colours(tmp_path: Path) -> None:
+    answers = (calls("bash", command="echo hi"), says("See `this`."))
+    async with Theatre(tmp_path, *answers).playing() as theatre:
+        await theatre.asks("Hello", "See this.")
+        assert theatre.session is not None
+        rows = [row for row, text in enumerate(theatre.terminal.screen) if text.strip()]
+        before = [theatre.terminal.style(5, row) for row in rows[:4]]
+
+        theatre.session.settings.set({"theme": "light"})
+        await theatre.quiet()
+        after = [theatre.terminal.style(5, row) for row in rows[:4]]
+
+        assert [old == new for old, new in zip(before, after, strict=True)] == [False] * 4
 
 
 async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_path: Path) -> None:

@@ -19,17 +19,12 @@ from pi.agent.conversation import (
 )
 from pi.agent.declaring import Prompt, changes, whole
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
-from pi.agent.events import (
-    AgentEvent,
-    MessageEnd,
-    MessageStart,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-)
+from pi.agent.events import AgentEvent
 from pi.agent.inbox import Inbox, QueueMode, user_message
 from pi.agent.listeners import Listener, Listeners
-from pi.agent.open_answer import MessageToken, OpenAnswer
-from pi.agent.policy import Interrupt, Next, Policy, Request
+from pi.agent.open_answer import OpenAnswer
+from pi.agent.policy import Next, Policy, Request
+from pi.agent.progress import Progress
 from pi.agent.runs import Runs
 from pi.agent.tool import AgentTool
 from pi.agent.waiting import Abort
@@ -104,6 +99,10 @@ class Agent:
         self.finish: Finish = as_it_is
         """Asked about every message but the model's, before it is kept."""
         self.inbox = Inbox(steering=steering_mode, follow_up=follow_up_mode)
+        self.open_answer = OpenAnswer()
+        """The answer that is being streamed, for whoever wants it cut."""
+        self.progress = Progress()
+        """How far the run has come."""
         self._conversation: Conversation = (
             MemoryConversation() if conversation is None else conversation
         )
@@ -112,14 +111,9 @@ class Agent:
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
         self._listeners = Listeners()
-        self._listeners.add(self._follow, updates=False)
+        self._listeners.add(self.progress.hear, updates=False)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
-        self._answer: EventStream | None = None
-        self._answering = False
-        self._open_answer = OpenAnswer()
-        self._open_calls: set[str] = set()
-        self._error: str | None = None
 
     # Asking --------------------------------------------------------------------------------------
 
@@ -168,15 +162,6 @@ class Agent:
         if self._abort is not None:
             self._abort.want()
 
-    @property
-    def message_token(self) -> MessageToken | None:
-        """Stands for the answer that is being streamed; ``None`` between answers."""
-        return self._open_answer.token
-
-    def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
-        """Cut an answer as if a policy had raised ``cut`` at its newest delta; False: too late."""
-        return self._open_answer.interrupt(token, cut)
-
     async def wait_for_idle(self) -> None:
         """Until no run is under way and every listener has heard of its end."""
         self._not_from_inside("wait for the end of the run")
@@ -197,9 +182,10 @@ class Agent:
 
         Prompt and tools stay. Refused during a run.
         """
-        self.conversation = MemoryConversation() if conversation is None else conversation
+        self.must_be_idle()
+        self._conversation = MemoryConversation() if conversation is None else conversation
         self.inbox.clear()
-        self._error = None
+        self.progress.error = None
 
     # Watching ------------------------------------------------------------------------------------
 
@@ -216,23 +202,13 @@ class Agent:
 
     @property
     def conversation(self) -> Conversation:
-        """Where messages are kept; another one is refused during a run, which keeps its own."""
+        """Where messages are kept; ``reset`` gives another one."""
         return self._conversation
-
-    @conversation.setter
-    def conversation(self, conversation: Conversation) -> None:
-        self.must_be_idle()
-        self._conversation = conversation
 
     @property
     def is_running(self) -> bool:
         """Whether a run is under way; ``state`` says the same and more, at a price."""
         return self._task is not None
-
-    @property
-    def partial_answer(self) -> AssistantMessage | None:
-        """The answer that is being streamed, as far as it has come."""
-        return self._answer.partial if self._answering and self._answer is not None else None
 
     def next_request(self) -> Request:
         """What would be asked now, before policies change it; nothing is sent or stored."""
@@ -249,16 +225,16 @@ class Agent:
             tools=self.tools,
             messages=tuple(self._conversation.messages()),
             is_streaming=self.is_running,
-            streaming_message=self.partial_answer,
-            pending_tool_calls=frozenset(self._open_calls),
-            error_message=self._error,
+            streaming_message=self.progress.partial_answer,
+            pending_tool_calls=frozenset(self.progress.open_calls),
+            error_message=self.progress.error,
         )
 
     # ---------------------------------------------------------------------------------------------
 
     async def _run(self, prompts: tuple[AgentMessage, ...]) -> Next:
         self.must_be_idle()
-        self._error = None
+        self.progress.error = None
         self._abort = abort = Abort(self._clock)
         self._task = task = asyncio.get_running_loop().create_task(
             self._guarded(abort, prompts), name="agent run"
@@ -275,9 +251,8 @@ class Agent:
         try:
             return await Runs(self._world(abort)).run(prompts)
         finally:
-            self._task = self._abort = self._answer = None
-            self._answering = False
-            self._open_calls.clear()
+            self._task = self._abort = None
+            self.progress.end()
 
     def _world(self, abort: Abort) -> World:
         return World(
@@ -293,7 +268,7 @@ class Agent:
             emit=self._listeners.tell,
             clock=self._clock,
             abort=abort,
-            open_answer=self._open_answer,
+            open_answer=self.open_answer,
         )
 
     def _request(self) -> Request:
@@ -318,26 +293,12 @@ class Agent:
         options = replace(
             self._options, reasoning=request.thinking, tool_choice=request.tool_choice
         )
-        self._answer = self._ask_model(request.model, Context(messages=messages), options)
-        return self._answer
+        answer = self._ask_model(request.model, Context(messages=messages), options)
+        self.progress.ask(answer)
+        return answer
 
     def _declared(self) -> tuple[Tool, ...]:
         return tuple(tool.declaration for tool in self.tools)
-
-    def _follow(self, event: AgentEvent) -> None:
-        """Keep what ``state`` shows of a run."""
-        match event:
-            case MessageStart(message=AssistantMessage()):
-                self._answering = True
-            case MessageEnd(message=AssistantMessage() as message):
-                self._answering = False
-                self._error = message.error_message or None
-            case ToolExecutionStart():
-                self._open_calls.add(event.tool_call_id)
-            case ToolExecutionEnd():
-                self._open_calls.discard(event.tool_call_id)
-            case _:
-                pass
 
     def _queued(self, message: str | AgentMessage, images: Sequence[Image]) -> AgentMessage:
         if isinstance(message, str):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pi.agent.problems import Place, kind_of, literal
-from pi.base.records import UNSET
+from pi.base.records import UNREADABLE, UNSET
 
 INTEGER = r"(?a)[+-]?\d{1,30}(?:\.0+)?"
 NUMBER = r"(?a)[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?"
@@ -61,7 +61,7 @@ def _json(text: str, *, opening: str) -> Any:
         return UNSET
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except UNREADABLE:
         return UNSET
 
 

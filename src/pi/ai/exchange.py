@@ -26,12 +26,14 @@ MOST_OF_AN_ERROR = 64 * 1024
 """Bytes of an error page that are read."""
 LONGEST_BACKOFF = 8.0
 """Seconds between two attempts, where the server does not say."""
+LONGEST_SILENCE = 900.0
+"""Seconds for which keep-alives alone keep an answer going."""
+
 _OPENAI_PATIENCE = (
     ("first_byte", "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS"),
     ("idle", "PI_OPENAI_STREAM_IDLE_TIMEOUT_MS"),
 )
-LONGEST_SILENCE = 900.0
-"""Seconds for which keep-alives alone keep an answer going."""
+"""Timeouts that variables give, in milliseconds."""
 
 
 class Services(Record):
@@ -267,16 +269,14 @@ def timeouts(call: Call, environ: Mapping[str, str]) -> Timeouts | None:
 
     With the wires of OpenAI, ``environ`` may say more.
     """
-    named = {}
+    said: dict[str, float] = {}
+    if call.options.timeout_ms is not None:
+        said = dict.fromkeys(("first_byte", "idle"), call.options.timeout_ms / 1000)
     if call.model.api.startswith("openai-"):
         named = {name: _seconds(environ.get(variable)) for name, variable in _OPENAI_PATIENCE}
-    given = {name: seconds for name, seconds in named.items() if seconds is not None}
-    if call.options.timeout_ms is None:
-        return Timeouts(**given) if given else None
-    usual = call.options.timeout_ms / 1000
-    return Timeouts(**{"first_byte": usual, "idle": usual, **given})
+        said |= {name: seconds for name, seconds in named.items() if seconds}
+    return Timeouts(**said) if said else None
 
 
-def _seconds(milliseconds: str | None) -> float | None:
-    wanted = int(milliseconds) if milliseconds and milliseconds.isdecimal() else 0
-    return wanted / 1000 if wanted else None
+def _seconds(milliseconds: str | None) -> float:
+    return int(milliseconds) / 1000 if milliseconds and milliseconds.isdecimal() else 0

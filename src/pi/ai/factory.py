@@ -151,7 +151,8 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
-    rows["anthropic"] = anthropic_gateway.keyed(rows["anthropic"], environ)
+    anthropic = anthropic_gateway.keyed(rows[anthropic_gateway.PROVIDER], environ)
+    rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
     providers: list[ModelProvider] = [
         _gateway(row, store, changes.get(row.id), environ.get(GATEWAY_VARIABLE))

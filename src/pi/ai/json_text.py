@@ -15,13 +15,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from pi.ai.errors import BadAnswer
+from pi.base.records import UNREADABLE
 
 T = TypeVar("T")
 
 DONE = b"[DONE]"
 """The last event of servers that follow OpenAI, which is not JSON."""
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoders raise for bytes that do not hold what they look for."""
 MOST_SHOWN = 200
 """Characters of an event that is not JSON that the error message quotes."""
 

@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from pi.ai.messages import Json
+from pi.base.records import UNREADABLE
 
 STRING = r'(?s)"(?:[^"\\]|\\.)*"'
 BAD_ESCAPE = r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'
@@ -45,7 +46,7 @@ def parse_arguments(text: str) -> Json | None:
 def _decode(text: str) -> object:
     try:
         return msgspec.json.decode(text.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

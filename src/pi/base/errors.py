@@ -14,6 +14,8 @@ Anything else that is raised is a bug: it is shown as one and never swallowed.
 
 from __future__ import annotations
 
+_SENTENCE_ENDS = (".", "!", "?", ":", "…", "\n")
+
 
 class PiError(Exception):
     """A problem told in one line: what happened and where.
@@ -27,5 +29,8 @@ class PiError(Exception):
         self.hint = hint
 
     def explain(self) -> str:
-        """The message followed by the hint: what a person is shown."""
-        return f"{self.message} {self.hint}".rstrip()
+        """The message followed by the hint, as sentences: what a person is shown."""
+        if not self.hint:
+            return self.message
+        end = "" if self.message.endswith(_SENTENCE_ENDS) else "."
+        return f"{self.message}{end} {self.hint}"

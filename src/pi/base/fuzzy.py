@@ -93,6 +93,12 @@ def rank(query: str, items: Iterable[T], *, key: Callable[[T], str] = str) -> li
     return [item for _, item in scored]
 
 
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """What to ask somebody who has mistyped one of ``candidates``; empty if none is close."""
+    like = nearest(word, candidates)
+    return f"Did you mean {like}?" if like else ""
+
+
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``word`` is most likely a slip of, or nothing if none is close.
 

@@ -6,15 +6,10 @@ Lines end with LF and nothing else. CR, VT, FF, U+2028 and U+2029 are data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
-from pi.base.records import Record
-
 _EXCERPT = 60
-_READ_AHEAD = 1 << 18
 
 # Finds escaped lone surrogates, without a group, and in a group what must not be taken for one.
 _ESCAPE = (
@@ -33,17 +28,6 @@ class BadLine(ValueError):
         self.reason = reason
         self.excerpt = line[:_EXCERPT].decode("utf-8", "replace")
         super().__init__(f"{reason}: {self.excerpt!r}")
-
-
-class Line(Record):
-    """One physical line of a file."""
-
-    offset: int
-    """Where it begins, in bytes from the start of the file."""
-    raw: bytes
-    """Its bytes, without the LF."""
-    terminated: bool
-    """Whether an LF follows; only the last line of a file can lack it."""
 
 
 class LineSplitter:
@@ -118,19 +102,6 @@ def decode_line(line: bytes) -> object:
         raise BadLine("The line is not valid UTF-8", line) from problem
     except RecursionError as problem:
         raise BadLine("The line is nested too deeply", line) from problem
-
-
-def read_lines(path: Path) -> Iterator[Line]:
-    """Every line of a file in order, also empty, torn and invalid ones.
-
-    The file is read once, as the lines are asked for, and closed after the last one.
-    """
-    offset = 0
-    with path.open("rb", buffering=_READ_AHEAD) as file:
-        for line in file:  # a binary file ends its lines at LF only
-            raw = line.removesuffix(b"\n")
-            yield Line(offset=offset, raw=raw, terminated=len(raw) < len(line))
-            offset += len(line)
 
 
 def _decode(line: bytes) -> object:

@@ -7,7 +7,13 @@ from typing import Any, TypeVar, dataclass_transform
 import msgspec
 from msgspec import UNSET, Meta, StructMeta, UnsetType, field
 
-__all__ = ["UNSET", "Meta", "Record", "UnsetType", "field", "replace"]
+__all__ = ["UNREADABLE", "UNSET", "Meta", "Record", "UnsetType", "field", "replace"]
+
+UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What decoding raises for bytes or text that is no JSON, or not the record that it should be.
+
+A ``ValidationError`` is a ``DecodeError``. The others: what is not UTF-8, nesting without end.
+"""
 
 
 class _RecordType(StructMeta):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from inspect import isawaitable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -77,6 +78,22 @@ class TaskScope:
             self._report(task.get_name(), error)
 
 
+class Signal:
+    """Has everybody who waits look again, and again."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def tell(self) -> None:
+        """Wake all that wait now; who waits later waits for the next time."""
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Until somebody tells."""
+        await self._next.wait()
+
+
 async def stop_tasks(
     tasks: set[asyncio.Task[Any]], *, grace: float
 ) -> frozenset[asyncio.Task[Any]]:
@@ -111,6 +128,11 @@ async def finish_although_cancelled(work: Awaitable[T]) -> T:
             log.warning("failed while being cancelled: %r", error)
         raise cancelled
     return task.result()
+
+
+async def awaited(given: Awaitable[T] | T) -> T:
+    """What a function gave that may be sync or async."""
+    return await given if isawaitable(given) else given
 
 
 def _log_failure(name: str, error: BaseException) -> None:

@@ -63,6 +63,8 @@ def _run_command(command: Command, words: Sequence[str], environ: Mapping[str, s
 
 def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """What a command line without a command wants: mostly, a conversation."""
+    if arguments.switch("offline"):
+        environ = {**environ, "PI_OFFLINE": "1"}
     if arguments.undecided:
         from pi.cli.extension_words import decided_early
 

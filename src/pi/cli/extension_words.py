@@ -6,13 +6,14 @@ once extensions are loaded.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from pi.base.errors import PiError
-from pi.base.records import Record, field, replace
+from pi.base.records import UNREADABLE, Record, field, replace
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments, parse_arguments
 from pi.cli.flags import Flag
@@ -135,8 +136,9 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 def _settings(agent_dir: Path) -> dict[str, object]:
     """The person's settings; whoever needs them says what is wrong with them."""
     try:
-        return msgspec.json.decode((agent_dir / "settings.json").read_bytes(), type=dict)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        content = (agent_dir / "settings.json").read_bytes()
+        return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=dict)
+    except (OSError, *UNREADABLE):
         return {}
 
 

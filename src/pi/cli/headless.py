@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -17,7 +16,7 @@ from pi.cli.configured import named_session_dir
 from pi.cli.first_message import assembled_prompts
 from pi.cli.modes import Mode
 from pi.cli.session_choice import Declined, SessionChoice
-from pi.cli.signals import Signalled, until_signal
+from pi.cli.signals import run_until_signal
 from pi.cli.standard_streams import complain, confirm, piped_input, protocol_output
 from pi.cli.wishes import session_options, warnings
 from pi.coding.runtime.assemble import Assembled, assemble
@@ -44,21 +43,15 @@ def run(
 
     ``when_ready`` is called once everything is loaded and the conversation is about to begin.
     """
-    if arguments.switch("offline"):
-        environ = {**environ, "PI_OFFLINE": "1"}
     try:
         with protocol_output() as stdout:
-            return asyncio.run(until_signal(_run(arguments, environ, mode, stdout, when_ready)))
+            return run_until_signal(_run(arguments, environ, mode, stdout, when_ready))
     except Declined:
         return 0
     except (NoModel, NoMatchingSession) as problem:
         # Told without "Error:", as the original does it.
         complain(f"{problem.message}\n{problem.hint}".rstrip())
         return 1
-    except Signalled as ended:
-        if ended.number == signal.SIGINT:
-            raise KeyboardInterrupt from None
-        return 128 + ended.number
 
 
 async def _run(

@@ -52,27 +52,27 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
     if words[:1] in (["-v"], ["--version"]):
         sys.stdout.write(f"{__version__}\n")
         return 0
-    if environ.get("PI_TIMING") or environ.get("PI_DEBUG_STARTUP"):
-        from pi.cli.timing import measured  # who asks for it does not mind one module more
-
-        return measured(lambda: _dispatch(words, environ), environ)
-    return _dispatch(words, environ)
-
-
-def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
     gc.disable()  # what modules leave behind is no garbage: looking for some is a tenth of a start
     try:
         from pi.cli.quick_imports import quick_imports  # all this costs more than --version
 
         with quick_imports():
-            from pi.modes.phases import phase
+            if environ.get("PI_TIMING") or environ.get("PI_DEBUG_STARTUP"):
+                from pi.cli.timing import measured  # who asks does not mind one module more
 
-            with phase("cli:load:dispatch"):
-                from pi.cli.dispatch import dispatch
-
-            return dispatch(words, environ)
+                return measured(lambda: _dispatch(words, environ), environ)
+            return _dispatch(words, environ)
     finally:
         gc.enable()
+
+
+def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
+    from pi.modes.phases import phase
+
+    with phase("cli:load:dispatch"):
+        from pi.cli.dispatch import dispatch
+
+    return dispatch(words, environ)
 
 
 def _told(problem: Exception, environ: Mapping[str, str]) -> str:

@@ -15,12 +15,11 @@ from pi.coding.packages.discovery import (
 )
 from pi.coding.packages.entries import Entry
 from pi.coding.packages.errors import NoMatchingPackage
-from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import LocalSource, parse_source, without_password
 from pi.coding.packages.store import PackageStore
-from pi.coding.packages.stores import Stores
 from pi.coding.resources.source import Scope
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.packages_here import stores_here
 from pi.coding.settings.file import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.store import TrustStore
@@ -60,13 +59,7 @@ class PackageDesk:
 
     def store(self, scope: Scope) -> PackageStore:
         """Where packages of a scope are installed."""
-        host = self.host
-        programs = Programs(
-            environ=host.environ,
-            npm_command=self._settings.values.npm_command,
-            offline=host.offline,
-        )
-        stores = Stores(agent_dir=host.agent_dir, cwd=self.cwd, programs=programs, clock=host.clock)
+        stores = stores_here(self.cwd, self.host, self._settings, offline=self.host.offline)
         return stores.store(scope)
 
     def configured(self) -> list[Configured]:

@@ -1,8 +1,9 @@
-"""Find our own modules in one step, because a start loads hundreds of them. Needs no pathlib.
+"""Find modules in one step, because a start loads hundreds of them. Needs no pathlib.
 
 For each module Python asks all finders it has, and looks at folders and files in an order that
-allows for every kind of module. Ours are all alike: a source file with its compiled form beside it.
-Whatever is not, e.g. not yet compiled or changed since, is left to Python.
+allows for every kind of module. Ours and those of Python's library are nearly all alike: a source
+file with its compiled form beside it. Whatever is not, e.g. not yet compiled or changed since, is
+left to Python.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import marshal
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
 
 import pi
+
+if TYPE_CHECKING:
+    from _typeshed.importlib import MetaPathFinderProtocol
 
 _KIND = MAGIC_NUMBER + bytes(4)
 """How a compiled file begins that belongs to a source file with a certain time and size."""
@@ -27,11 +32,20 @@ _HEAD = len(_KIND) + 8
 _BINARY = getattr(os, "O_BINARY", 0)
 """Windows would translate line ends otherwise."""
 
+_LIBRARY = os.__file__.rpartition(os.sep)[0]
+"""The folder of Python's own modules."""
+
+
+def quick_imports(
+    package: ModuleType = pi, *, library: str = _LIBRARY
+) -> AbstractContextManager[None]:
+    """The modules of ``package`` and those of Python's library are found in one step inside."""
+    return asked_first(_QuickFinder(package, library))
+
 
 @contextmanager
-def quick_imports(package: ModuleType = pi) -> Iterator[None]:
-    """The modules of ``package`` are found in one step inside."""
-    finder = _Finder(package)
+def asked_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
+    """Python asks ``finder`` for modules before it asks others, inside."""
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -39,44 +53,38 @@ def quick_imports(package: ModuleType = pi) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
-class _Finder:
+class _QuickFinder:
     """Finds a module if its compiled form is there and as old as the source."""
 
-    def __init__(self, package: ModuleType) -> None:
-        self._prefix = f"{package.__name__}."
+    def __init__(self, package: ModuleType, library: str) -> None:
+        self._names = sys.stdlib_module_names | {package.__name__}
+        self._library = library
         cached = package.__spec__.cached if package.__spec__ else None
         self._suffix = (cached or "").rpartition("__init__")[2]
         """E.g. ``.cpython-311.pyc``."""
-        self._listings: dict[str, frozenset[str]] = {}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Where it is, with its code; nothing if Python had better look itself."""
-        if not name.startswith(self._prefix) or path is None or len(path) != 1:
+        if name.partition(".")[0] not in self._names or (path is not None and len(path) != 1):
             return None
-        folder, leaf = path[0], name.rpartition(".")[2]
-        package = leaf in self._listing(folder)
-        if package:
-            folder, leaf = f"{folder}{os.sep}{leaf}", "__init__"
+        folder, leaf = self._library if path is None else path[0], name.rpartition(".")[2]
+        return self._spec(name, folder, leaf) or self._spec(
+            name, f"{folder}{os.sep}{leaf}", "__init__"
+        )
+
+    def _spec(self, name: str, folder: str, leaf: str) -> ModuleSpec | None:
         source = f"{folder}{os.sep}{leaf}.py"
         cached = f"{folder}{os.sep}__pycache__{os.sep}{leaf}{self._suffix}"
         if (code := _code(source, cached)) is None:
             return None
-        spec = ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=package)
+        is_package = leaf == "__init__"
+        spec = ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=is_package)
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations.append(folder)
         spec.has_location, spec.cached = True, cached
         return spec
-
-    def _listing(self, folder: str) -> frozenset[str]:
-        if (names := self._listings.get(folder)) is None:
-            try:
-                names = frozenset(os.listdir(folder))  # noqa: PTH208
-            except OSError:  # inside an archive
-                names = frozenset()
-            self._listings[folder] = names
-        return names
 
 
 class _Loader(SourceFileLoader):

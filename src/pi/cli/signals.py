@@ -29,6 +29,19 @@ class Signalled(Exception):
         self.number = number
 
 
+def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
+    """The exit code that ``work`` gives, or that of the signal that ended it.
+
+    ``KeyboardInterrupt`` after Ctrl+C, once it has cleaned up.
+    """
+    try:
+        return asyncio.run(until_signal(work))
+    except Signalled as ended:
+        if ended.number == signal.SIGINT:
+            raise KeyboardInterrupt from None
+        return 128 + ended.number
+
+
 async def until_signal(work: Coroutine[Any, Any, T], *, patience: float = PATIENCE) -> T:
     """What ``work`` gives; ``Signalled`` once a signal has ended it and it has cleaned up.
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pi.cli.arguments import Arguments
-from pi.coding.packages.contents import theme_files
-from pi.coding.packages.discovery import find_packages, layers_of
+from pi.coding.resources.folders import theme_files
 from pi.coding.resources.selection import Selection
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.workspace import Workspace
@@ -34,9 +33,7 @@ def session_themes(
     places = [project / _FOLDER] if workspace.trust.trusted else []
     places.append(host.agent_dir / _FOLDER)
     places += [path for each in lists for path in (*each.paths, *each.forced)]
-    packages = find_packages(layers_of(workspace.settings, host.agent_dir, workspace.cwd))
-    places += [place.path for place in packages.places("themes")]
-    found = _files((*places, *of_extensions))
+    found = _files((*places, *_of_packages(workspace, host), *of_extensions))
     return named + [path for path in found if all(each.admits(path, path.parent) for each in lists)]
 
 
@@ -45,6 +42,15 @@ def _selection(workspace: Workspace, scope: str, base: Path) -> Selection:
     listed = workspace.settings.layer(scope, (_FOLDER,))
     entries = listed if isinstance(listed, list) else []
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
+
+
+def _of_packages(workspace: Workspace, host: Host) -> list[Path]:
+    if not workspace.packages:
+        return []
+    from pi.coding.packages.discovery import find_packages, layers_of  # few have packages
+
+    packages = find_packages(layers_of(workspace.settings, host.agent_dir, workspace.cwd))
+    return [place.path for place in packages.places("themes")]
 
 
 def _files(places: Iterable[Path]) -> Iterator[Path]:

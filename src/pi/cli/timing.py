@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from types import ModuleType
 from typing import TypeAlias
 
+from pi.cli.quick_imports import asked_first
 from pi.modes.phases import watched_by
 
 MARKERS = "PI_DEBUG_STARTUP"
@@ -93,15 +94,9 @@ class Timings:
         lines += [_line(seconds, name) for name, seconds in slowest]
         self._say("\n".join(lines) + "\n")
 
-    @contextmanager
-    def of_modules(self) -> Iterator[None]:
+    def of_modules(self) -> AbstractContextManager[None]:
         """Measure how long modules take to load while inside."""
-        finder = _TimedFinder(self._clock, self._modules)
-        sys.meta_path.insert(0, finder)
-        try:
-            yield
-        finally:
-            sys.meta_path.remove(finder)
+        return asked_first(_TimedFinder(self._clock, self._modules))
 
 
 class _Span:
@@ -116,7 +111,7 @@ class _Span:
 
 
 class _TimedFinder:
-    """Finds modules where Python does, and notes how long each of them takes to execute."""
+    """Finds modules where all others do, and notes how long each of them takes to execute."""
 
     def __init__(self, clock: Clock, found: dict[str, float]) -> None:
         self._clock = clock
@@ -125,7 +120,9 @@ class _TimedFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target)
+        others = [finder for finder in sys.meta_path if finder is not self]
+        found = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
         if spec is not None and isinstance(spec.loader, SourceFileLoader | ExtensionFileLoader):
             execute = spec.loader.exec_module
 

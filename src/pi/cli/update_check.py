@@ -19,7 +19,7 @@ import msgspec
 from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
-from pi.base.records import Record, replace
+from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.runtime.host import Host, flag
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ class UpdateCheck:
     def _known(self) -> Known:
         try:
             return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=Known)
-        except (PiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except (PiError, *UNREADABLE):
             return Known()  # it can be asked again
 
     def _keep(self, latest: str, asked_ms: int) -> None:

@@ -6,13 +6,13 @@ sees what the earlier ones made of it, and the question itself says how an answe
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any, Self, TypeAlias, TypeVar
 
 from pi.base.records import Record
+from pi.base.tasks import awaited
 
 E = TypeVar("E", bound="Event")
 Q = TypeVar("Q", bound="Question")
@@ -73,7 +73,7 @@ class Bus:
         """Until everybody who listens has heard ``event``."""
         for owner, handler in tuple(self._rows.get(type(event), ())):
             try:
-                await _called(handler, event)
+                await awaited(handler(event))
             except Exception as problem:
                 self._failed(owner, event, problem)
 
@@ -81,7 +81,7 @@ class Bus:
         """``question`` with the answers of everybody who listens, until it is settled."""
         for owner, handler in tuple(self._rows.get(type(question), ())):
             try:
-                answer = await _called(handler, question)
+                answer = await awaited(handler(question))
                 if answer is not None:
                     question = question.answered(answer)
             except Exception as problem:
@@ -90,11 +90,6 @@ class Bus:
             if question.settled:
                 break
         return question
-
-
-async def _called(handler: Handler[Any], event: Event) -> object:
-    answer = handler(event)
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _log_failure(owner: str, event: Event, problem: Exception) -> None:

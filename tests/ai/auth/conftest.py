@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.http.client import HttpClient
 from tests.ai.auth.authorization_server import AuthorizationServer, authorization_server
 
 
@@ -16,12 +15,6 @@ from tests.ai.auth.authorization_server import AuthorizationServer, authorizatio
 async def server() -> AsyncIterator[AuthorizationServer]:
     async with authorization_server() as server:
         yield server
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    async with HttpClient(environ={}) as client:
-        yield client
 
 
 @pytest.fixture

@@ -15,18 +15,12 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pi.ai.auth.google_adc import GoogleCredentials, access_token, credential_file
+from pi.ai.auth.google_adc import GoogleCredentials, access_token
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from tests.ai.http.raw_server import Peer, RawServer, raw_server
 
 Reply = tuple[int, Any]
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    async with HttpClient(environ={}) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -159,18 +153,6 @@ async def test_a_login_made_meanwhile_is_seen(
         os.utime(path, ns=(0, time.time_ns() + 1_000_000_000))
 
         assert await credentials.access_token(environ, http) == ("ya29.two", "from-file")
-
-
-def test_the_file_of_gcloud_is_used_when_none_is_named(tmp_path: Path) -> None:
-    login = tmp_path / "application_default_credentials.json"
-    environ = {"CLOUDSDK_CONFIG": str(tmp_path)}
-    assert credential_file(environ) is None
-
-    login.write_text("{}")
-
-    assert credential_file(environ) == login
-    named = {**environ, "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "other.json")}
-    assert credential_file(named) == tmp_path / "other.json"
 
 
 async def test_a_workload_of_another_cloud_exchanges_its_own_token(

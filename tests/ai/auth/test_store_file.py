@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import stat
 import sys
 from pathlib import Path
 
@@ -12,12 +11,9 @@ from pi.ai.auth.store_file import StoreFile, StoreMemory
 from pi.base.clock import SystemClock
 from pi.base.files import DirectoryLock, FileProblem, LockedByAnother
 from pi.testing import FakeClock
+from tests.files import mode_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.fixture

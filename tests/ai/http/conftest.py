@@ -15,9 +15,8 @@ from tests.ai.http.real_server import free_port
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[HttpClient]:
-    async with HttpClient(environ={}) as client:
-        yield client
+def client(http: HttpClient) -> HttpClient:
+    return http
 
 
 @pytest.fixture(scope="session")

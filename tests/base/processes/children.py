@@ -37,6 +37,15 @@ def alive(pid: int) -> bool:
     return state.stdout.strip() != "" and not state.stdout.startswith("Z")
 
 
+def exists(pid: int) -> bool:
+    """Whether there is a process, also one that has ended and that nobody has reaped yet."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 async def passing_of(seconds: float) -> None:
     passed = asyncio.Event()
     asyncio.get_running_loop().call_later(seconds, passed.set)

@@ -10,11 +10,9 @@ import pytest
 from pi.ai.local.pulling import has_engine
 from pi.cli.main import main
 from pi.cli.subcommands.models import size, table
+from tests.ai.loopback import NOWHERE
 
 Captured = pytest.CaptureFixture[str]
-NOWHERE = dict.fromkeys(
-    ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
-)
 
 
 def environ(home: Path, **more: str) -> dict[str, str]:

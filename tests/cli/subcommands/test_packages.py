@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
+from tests.ai.loopback import NOWHERE
 from tests.cli.program import PATIENCE, Program
 from tests.coding.packages.making import (
     FakeNpm,
@@ -20,9 +21,6 @@ from tests.coding.packages.making import (
 
 Captured = pytest.CaptureFixture[str]
 Say = Callable[..., tuple[int, str, str]]
-NOWHERE = dict.fromkeys(
-    ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
-)
 
 
 @pytest.fixture
@@ -117,7 +115,8 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
     agent.mkdir(parents=True, exist_ok=True)
     (agent / "trust.json").write_text(json.dumps({str(site): True}))
     assert pi("list") == (0, listing, "")
-    assert pi("list", "-na") == (0, "No packages installed.\n", "")
+    for careful in (["-na"], ["-a", "-na"]):
+        assert pi("list", *careful) == (0, "No packages installed.\n", "")
     assert pi("remove", "../pk") == (1, "", "No matching package found for ../pk\n")
     assert pi("remove", "-l", "../pk") == (0, "Removed ../pk\n", "")
 

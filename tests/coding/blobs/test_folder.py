@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import pytest
 
 from pi.coding.blobs.folder import TextFolder, artifact_directory, copy_artifacts
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
+from tests.files import mode_of
 
 
 def test_texts_are_private_files_of_a_directory_that_appears_with_the_first(tmp_path: Path) -> None:
@@ -22,7 +18,7 @@ def test_texts_are_private_files_of_a_directory_that_appears_with_the_first(tmp_
     assert folder.names() == ["a", "b"]
     assert folder.read("a") == "one\r\n?"
     assert TextFolder(tmp_path / "s").read("b") == "two"
-    assert (mode(tmp_path / "s"), mode(tmp_path / "s" / "a")) == (0o700, 0o600)
+    assert (mode_of(tmp_path / "s"), mode_of(tmp_path / "s" / "a")) == (0o700, 0o600)
 
 
 def test_without_a_directory_texts_are_in_memory() -> None:
@@ -64,8 +60,8 @@ def test_a_fork_gets_its_own_copies(tmp_path: Path) -> None:
     TextFolder(tmp_path / "old").write("0.bash.log", "changed")
 
     assert TextFolder(artifact_directory(new)).read("0.bash.log") == "output"
-    assert mode(tmp_path / "forks" / "new") == 0o700
-    assert mode(tmp_path / "forks" / "new" / "0.bash.log") == 0o600
+    assert mode_of(tmp_path / "forks" / "new") == 0o700
+    assert mode_of(tmp_path / "forks" / "new" / "0.bash.log") == 0o600
 
 
 def test_a_fork_without_artifacts_is_a_fork(

@@ -37,6 +37,7 @@ from pi.coding.session.entries import (
 )
 from pi.coding.session.messages import BashExecution, SessionMessage
 
+SECRET = "correct horse battery staple"
 HEADER = SessionHeader(
     version=3,
     id="01a1e0af-1052-7020-837a-679b51732bec",

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -28,10 +27,8 @@ from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session, open_session, read_session
 from pi.coding.session.stamps import Stamps
-from tests.coding.export.sessions import HEADER, answered, chain, message, said, sample
+from tests.coding.export.sessions import HEADER, SECRET, chain, message, said, sample
 from tests.coding.session.sessions import SESSIONS
-
-SECRET = "correct horse battery staple"
 
 
 def encoded(entry: Entry | SessionHeader) -> bytes:
@@ -43,15 +40,6 @@ def session_file(tmp_path: Path) -> Path:
     file = tmp_path / "2026_id.jsonl"
     file.write_bytes(b"".join(map(encoded, (HEADER, *sample()))))
     return file
-
-
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[SessionLog]:
-    log = new_session(Shelf(tmp_path / "sessions", "/home/ada", lambda _: None))
-    log.append(message(said(f"My password is {SECRET}.")))
-    log.append(message(answered("I forget it.")))
-    yield log
-    log.close()
 
 
 def in_memory() -> SessionLog:

@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from pi.coding.export.errors import ExportFailed, ShareFailed
 from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session
-from tests.coding.export.sessions import answered, message, said
+from tests.coding.export.sessions import SECRET, message, said
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gh is played by a shell script")
 
-SECRET = "correct horse battery staple"
 ID = "0123456789abcdef0123456789abcdef"
 GIST = f"https://gist.github.com/ada/{ID}"
 
@@ -28,15 +26,6 @@ auth) exit 0 ;;
 gist) cp "$4" "$KEPT/$$.html"; echo "- Creating gist..." >&2; echo "{GIST}" ;;
 esac
 """
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[SessionLog]:
-    log = new_session(Shelf(tmp_path / "sessions", "/home/ada", lambda _: None))
-    log.append(message(said(f"My password is {SECRET}.")))
-    log.append(message(answered("I forget it.")))
-    yield log
-    log.close()
 
 
 class Place:
@@ -71,11 +60,11 @@ def place(tmp_path: Path) -> Place:
 
 
 async def test_a_session_becomes_a_secret_gist_without_its_secrets(
-    session: SessionLog, place: Place
+    live: SessionLog, place: Place
 ) -> None:
     place.install("gh", GH)
 
-    shared = await share_session(session, cwd=place.cwd, env=place.env, secrets=[SECRET])
+    shared = await share_session(live, cwd=place.cwd, env=place.env, secrets=[SECRET])
 
     assert shared == Shared(url=f"https://pi.dev/session/{ID}", gist_url=GIST)
     [page] = place.pages()
@@ -84,9 +73,7 @@ async def test_a_session_becomes_a_secret_gist_without_its_secrets(
 
 
 @pytest.mark.trap(295)
-async def test_two_shares_at_once_have_files_of_their_own(
-    session: SessionLog, place: Place
-) -> None:
+async def test_two_shares_at_once_have_files_of_their_own(live: SessionLog, place: Place) -> None:
     files: list[Path] = []
     both_there = asyncio.Barrier(2)
 
@@ -99,7 +86,7 @@ async def test_two_shares_at_once_have_files_of_their_own(
         return f"https://example.org/{file.parent.name}/{'x' * 300}"
 
     both = await asyncio.gather(
-        *(share_session(session, cwd=place.cwd, env=place.env, handler=handler) for _ in range(2))
+        *(share_session(live, cwd=place.cwd, env=place.env, handler=handler) for _ in range(2))
     )
 
     assert len(set(files)) == 2
@@ -109,11 +96,11 @@ async def test_two_shares_at_once_have_files_of_their_own(
     assert list(place.temporary.iterdir()) == []
 
 
-async def test_the_viewer_can_be_chosen(session: SessionLog, place: Place) -> None:
+async def test_the_viewer_can_be_chosen(live: SessionLog, place: Place) -> None:
     place.install("gh", GH)
     env = place.env | {"PI_SHARE_VIEWER_URL": "https://view.example/?gist="}
 
-    shared = await share_session(session, cwd=place.cwd, env=env)
+    shared = await share_session(live, cwd=place.cwd, env=env)
 
     assert shared.url == f"https://view.example/?gist={ID}"
 
@@ -127,16 +114,16 @@ async def test_the_viewer_can_be_chosen(session: SessionLog, place: Place) -> No
     ],
 )
 async def test_a_handler_says_where_the_page_is(
-    session: SessionLog, place: Place, answer: Shared | str | None, shared: Shared
+    live: SessionLog, place: Place, answer: Shared | str | None, shared: Shared
 ) -> None:
     async def handler(file: Path) -> Shared | str | None:
         return answer
 
-    assert await share_session(session, cwd=place.cwd, env=place.env, handler=handler) == shared
+    assert await share_session(live, cwd=place.cwd, env=place.env, handler=handler) == shared
 
 
 async def test_what_a_handler_does_not_take_goes_nowhere_else(
-    session: SessionLog, place: Place
+    live: SessionLog, place: Place
 ) -> None:
     place.install("gh", GH)
 
@@ -147,7 +134,7 @@ async def test_what_a_handler_does_not_take_goes_nowhere_else(
     messages = []
     for handler in (broken, missing):
         with pytest.raises(ShareFailed) as caught:
-            await share_session(session, cwd=place.cwd, env=place.env, handler=handler)
+            await share_session(live, cwd=place.cwd, env=place.env, handler=handler)
         messages.append(caught.value.message)
 
     assert messages == [
@@ -166,12 +153,12 @@ async def test_what_a_handler_does_not_take_goes_nowhere_else(
     ],
 )
 async def test_a_command_can_be_the_handler(
-    session: SessionLog, place: Place, script: str, shared: Shared
+    live: SessionLog, place: Place, script: str, shared: Shared
 ) -> None:
     command = place.install("hand-over", f"#!/bin/sh\n{script}\n")
     handler = command_handler([command], cwd=place.cwd, env=place.env)
 
-    assert await share_session(session, cwd=place.cwd, env=place.env, handler=handler) == shared
+    assert await share_session(live, cwd=place.cwd, env=place.env, handler=handler) == shared
 
 
 @pytest.mark.parametrize(
@@ -187,28 +174,28 @@ async def test_a_command_can_be_the_handler(
     ],
 )
 async def test_what_gh_complains_about_is_told(
-    session: SessionLog, place: Place, script: str, message: str
+    live: SessionLog, place: Place, script: str, message: str
 ) -> None:
     place.install("gh", f"#!/bin/sh\n{script}\n")
 
     with pytest.raises(ShareFailed) as caught:
-        await share_session(session, cwd=place.cwd, env=place.env)
+        await share_session(live, cwd=place.cwd, env=place.env)
 
     assert caught.value.message == message
     assert list(place.temporary.iterdir()) == []
 
 
 async def test_without_a_place_for_the_page_nothing_is_shared(
-    session: SessionLog, place: Place
+    live: SessionLog, place: Place
 ) -> None:
     env = place.env | {"TMPDIR": str(place.cwd / "gone")}
 
     with pytest.raises(ShareFailed, match="Cannot create a temporary folder"):
-        await share_session(session, cwd=place.cwd, env=env)
+        await share_session(live, cwd=place.cwd, env=env)
 
 
 async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
-    session: SessionLog, place: Place
+    live: SessionLog, place: Place
 ) -> None:
     started = asyncio.Event()
     ended = asyncio.Event()
@@ -221,9 +208,7 @@ async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
             ended.set()
         return ""
 
-    task = asyncio.create_task(
-        share_session(session, cwd=place.cwd, env=place.env, handler=handler)
-    )
+    task = asyncio.create_task(share_session(live, cwd=place.cwd, env=place.env, handler=handler))
     async with asyncio.timeout(20):
         await started.wait()
         task.cancel()

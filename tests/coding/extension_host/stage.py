@@ -7,10 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from pi.ai.events import StreamEvent
 from pi.ai.providers.faux import Step
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.finding import Wanted
 from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.extension_host.model_wraps import Ask, ModelRequest, ModelWrap
 from pi.coding.extension_host.ui import ExtensionUI
 from pi.coding.runtime.agent_session import AgentSession
 from tests.coding.runtime.stage import Stage
@@ -57,6 +61,23 @@ async def playing(
         yield Play(stage, session)
     finally:
         await session.close()
+
+
+def heard(session: AgentSession) -> list[Any]:
+    """What extensions have put into the session under that name."""
+    entries = [msgspec.json.decode(entry) for entry in session.facts.entries()]
+    return [entry["data"] for entry in entries if entry.get("customType") == "heard"]
+
+
+def noting(purposes: list[str]) -> ModelWrap:
+    """A wrap that only takes down what requests are for."""
+
+    async def note(request: ModelRequest, ask: Ask) -> AsyncIterator[StreamEvent]:
+        purposes.append(request.purpose)
+        async for event in ask(request):
+            yield event
+
+    return note
 
 
 class FakeUI(ExtensionUI):

@@ -18,8 +18,8 @@ def command(name: str, owner: Owner) -> ExtensionCommand:
     )
 
 
-def registered(*names: tuple[str, Rank]) -> Commands:
-    commands = Commands()
+def registered(*names: tuple[str, Rank]) -> Commands[ExtensionCommand]:
+    commands: Commands[ExtensionCommand] = Commands()
     for number, (name, rank) in enumerate(names):
         owner = Owner(name=f"o{number}", path=f"/{number}.py", rank=rank, number=number)
         commands.add(command(name, owner), owner)

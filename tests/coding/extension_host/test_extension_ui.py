@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.drawing import NoRows
 from pi.coding.extension_host.failures import StaleSession
@@ -228,36 +227,6 @@ async def test_what_an_ended_session_has_left_shows_and_asks_nothing(tmp_path: P
 
 
 @pytest.mark.trap(270)
-async def test_the_dialog_of_a_handler_that_is_cut_closes(tmp_path: Path) -> None:
-    opened, closed = asyncio.Event(), asyncio.Event()
-
-    class Waiting(FakeUI):
-        async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
-            opened.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                closed.set()
-            return True
-
-    def extension(pi: ExtensionAPI) -> None:
-        @pi.on("tool_call")
-        async def ask(event: Any, ctx: Any) -> None:
-            await ctx.ui.confirm("Sure?", "Really?")
-
-    steps = (calls("bash", command="true"), says("never"))
-    async with playing(tmp_path, extension, steps=steps) as play:
-        play.session.extensions.attach(Waiting(), "tui")
-        running = asyncio.ensure_future(play.session.prompt("go"))
-        await opened.wait()
-        await play.stage.clock.advance(100)  # a dialog has no deadline
-        assert not closed.is_set()
-        await play.session.abort()
-        await running
-
-    assert closed.is_set()
-
-
 async def test_only_what_is_promised_is_there(tmp_path: Path) -> None:
     failed: list[str] = []
 

@@ -1,23 +1,20 @@
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.finding import Wanted
 from pi.coding.extension_host.modules import module_name
-from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.options import ToolWishes
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import CustomMessage
 from pi.coding.session.opening import Shelf, new_session
+from tests.coding.extension_host.waiting import STARTED, kit, said
 from tests.coding.runtime.stage import Stage
 
 LAZY = """\
@@ -100,33 +97,6 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
     await session.close()
 
 
-def kit(stage: Stage, manifest: str, body: str) -> Path:
-    """An extension in a folder, with a manifest."""
-    stage.write(".pi/agent/extensions/kit/pi.toml", manifest)
-    lines = "".join(f"    {line}\n" for line in body.splitlines())
-    code = f"def extension(pi):\n{lines}"
-    return stage.write(".pi/agent/extensions/kit/__init__.py", code).parent
-
-
-def said(session: AgentSession) -> list[str]:
-    """The texts of results of tools, and of messages that extensions sent."""
-    texts = []
-    for message in session.messages:
-        match message:
-            case (
-                ToolResultMessage(content=(Text(text=text), *_)) | CustomMessage(content=str(text))
-            ):
-                texts.append(text)
-    return texts
-
-
-STARTED = """\
-@pi.on("session_start")
-async def begin(event, ctx):
-    await pi.send_message({"custom_type": "begun", "content": event.reason})
-"""
-
-
 @pytest.mark.parametrize(
     ("trigger", "settings", "told"),
     [
@@ -186,7 +156,7 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
     path = kit(stage, f'activate = ["tool:weather"]\n{TOOL}', WEATHER)
     session = await stage.open()
 
-    assert "weather" in session.extensions.host.tools()
+    assert "weather" in session.extensions.host.registries.tools.values
     assert module_name(path) not in sys.modules
 
     await session.prompt("how is it?")
@@ -214,73 +184,6 @@ def note(event, ctx):
     await session.prompt("go")
 
     assert said(session) == ["notes.txt", "seen read", "seen ls"]
-    await session.close()
-
-
-SCHEME = """\
-from pi.extension import Resource
-class Notes:
-    async def read(self, ref, window):
-        return Resource(text=f"the note {ref.rest}")
-pi.add_scheme("note", Notes())
-"""
-
-
-async def test_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
-    stage = Stage(
-        tmp_path,
-        calls("read", path="note://one"),
-        calls("write", path="note://one", content="x"),
-        says("done"),
-    )
-    path = kit(stage, 'activate = ["scheme:note"]', SCHEME)
-    session = await stage.open()
-    assert module_name(path) not in sys.modules
-
-    await session.prompt("read it")
-
-    assert said(session) == ["the note one", "note://one can only be read."]
-    await session.close()
-
-
-LISTED = """\
-from pi.extension import Resource
-
-class Notes:
-    async def read(self, ref, window):
-        return Resource(text="x")
-
-    def list(self, ref):
-        return ["one", "two"]
-
-    def complete(self, prefix):
-        return [f"{prefix}ne"]
-
-pi.add_scheme("note", Notes())
-"""
-
-
-async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, calls("ls", path="note://"), says("done"))
-    path = kit(stage, 'activate = ["scheme:note"]', LISTED)
-    session = await stage.open(tools=ToolWishes(only=("ls",)))
-    assert module_name(path) not in sys.modules
-
-    await session.prompt("list them")
-
-    assert said(session) == ["one\ntwo"]
-    await session.close()
-
-
-async def test_typing_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = kit(stage, 'activate = ["scheme:note"]', LISTED)
-    session = await stage.open()
-
-    assert module_name(path) not in sys.modules
-    assert await session.extensions.references("note://o") == ["note://one"]
-    assert module_name(path) in sys.modules
-    assert await session.extensions.references("note://t") == ["note://tne"]
     await session.close()
 
 
@@ -363,117 +266,4 @@ async def test_a_manifest_that_promises_too_much_is_told(
 
     (failed,) = [event for event in stage.told if type(event).__name__ == "ExtensionFailed"]
     assert failed.error == f"{path} {problem}"
-    await session.close()
-
-
-async def test_it_stands_where_it_was_found_however_late_it_is_loaded(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("ok"))
-    for name in ("a", "b"):
-        code = f"""\
-# /// pi
-# activate = ["command:{name}"]
-# ///
-def extension(pi):
-    @pi.command("{name}")
-    def run(args, ctx): ...
-
-    @pi.on("input")
-    def mark(event, ctx):
-        return {{"action": "transform", "text": event.text + "{name}"}}
-"""
-        stage.write(f".pi/agent/extensions/{name}.py", code)
-    session = await stage.open()
-
-    await session.prompt("/b")
-    await session.prompt("/a")
-    await session.prompt("said by ")
-
-    assert stage.provider.requests[0].messages[-1].content[0].text == "said by ab"  # type: ignore[union-attr]
-    await session.close()
-
-
-async def test_two_uses_at_once_load_it_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    body = """\
-import asyncio
-async def begin():
-    pi.command("hi")(hi)
-    await asyncio.sleep(0)
-async def hi(args, ctx):
-    await pi.send_message({"custom_type": "hi", "content": f"{args} of {id(pi)}"})
-return begin()
-"""
-    kit(stage, 'activate = ["command:hi"]', body)
-    session = await stage.open()
-    await session.start()
-
-    await asyncio.gather(session.prompt("/hi one"), session.prompt("/hi two"))
-
-    first, second = sorted(said(session))
-    assert first.removeprefix("one") == second.removeprefix("two")
-    await session.close()
-
-
-HANGS_ONCE = """\
-# /// pi
-# activate = ["command:hi"]
-# ///
-import asyncio
-
-TRIES = []
-
-async def extension(pi):
-    TRIES.append(1)
-    if len(TRIES) == 1:
-        await asyncio.Event().wait()
-
-    @pi.command("hi")
-    async def hi(args, ctx):
-        await pi.send_message({"custom_type": "hi", "content": args})
-"""
-
-
-async def test_a_first_use_that_is_given_up_leaves_it_waiting(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    path = stage.write(".pi/agent/extensions/hangs.py", HANGS_ONCE)
-    session = await stage.open()
-    await session.start()
-
-    given_up = asyncio.ensure_future(session.prompt("/hi one"))
-    while module_name(path) not in sys.modules:  # noqa: ASYNC110 (nothing tells of an import)
-        await asyncio.sleep(0)
-    given_up.cancel()
-    await asyncio.wait({given_up})
-    await session.prompt("/hi two")
-
-    assert said(session) == ["two"]
-    await session.close()
-
-
-async def test_a_session_that_is_resumed_can_hold_what_it_waits_for(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, says("one"))
-    body = f"""\
-@pi.command("mark")
-async def mark(args, ctx):
-    await pi.append_entry("marked", {{"by": args}})
-{STARTED}"""
-    kit(stage, 'activate = ["command:mark", "entry:marked"]', body)
-    first = await stage.open()
-    await first.start()
-    await first.prompt("/mark me")
-    await first.prompt("hello")
-    file = first.facts.file
-    assert file is not None
-    await first.close()
-
-    session = await stage.open()
-    await session.start()
-    assert [info.state for info in session.extensions.infos()] == ["waiting"]
-
-    await session.sessions.switch(file)
-    assert [info.state for info in session.extensions.infos()] == ["loaded"]
-    assert said(session)[-1] == "resume"
-
-    await session.sessions.new()
-    assert [info.state for info in session.extensions.infos()] == ["waiting"]
     await session.close()

@@ -136,7 +136,7 @@ async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
     await session.extensions.reload()
     assert [name for name, _ in host.registries.commands.listed()] == ["hey"]
     await session.close()
-    assert host.tools() == {}
+    assert host.registries.tools.values == {}
 
 
 def _left(host: ExtensionHost) -> dict[str, Any]:
@@ -191,7 +191,7 @@ async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_pa
     session = await stage.open(approve=True, extensions=wanted)
     host = session.extensions.host
 
-    assert await host.tools()["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
+    assert await host.registries.tools.values["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
     hidden = [(kind, name, Path(lost.path).name) for kind, name, lost, _ in _hidden(host)]
     assert hidden == [("tool", "who", "a.py"), ("tool", "who", "b.py")]
     await session.close()

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from pi.ai.events import StreamEvent
 from pi.ai.messages import Context, UserMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.model_wraps import ModelRequest
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.stage import noting, playing
 
 QUESTION = Context(messages=(UserMessage(content="2 + 2?"),))
 
@@ -19,12 +16,7 @@ async def test_models_are_found_and_asked_through_the_wraps_of_the_session(tmp_p
     purposes: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        async def note(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
-            purposes.append(request.purpose)
-            async for event in ask(request):
-                yield event
-
-        pi.wrap_model(note)
+        pi.wrap_model(noting(purposes))
 
         @pi.command("look")
         async def look(args: str, ctx: Any) -> None:

@@ -16,7 +16,7 @@ from pi.base.records import replace
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.model_wraps import ModelRequest, asked_through
 from pi.testing import ScriptedStream
-from tests.coding.extension_host.stage import playing
+from tests.coding.extension_host.stage import noting, playing
 
 REQUEST = ModelRequest(model=FAUX_MODEL, messages=())
 
@@ -167,13 +167,8 @@ async def test_wraps_stand_around_questions_of_extensions_too(tmp_path: Path) ->
     purposes: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        async def note(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
-            purposes.append(request.purpose)
-            async for event in ask(request):
-                yield event
-
-        pi.wrap_model(note)
-        pi.wrap_model(note, purposes=frozenset({"summary"}))
+        pi.wrap_model(noting(purposes))
+        pi.wrap_model(noting(purposes), purposes=frozenset({"summary"}))
 
         @pi.command("ask")
         async def ask(args: str, ctx: Any) -> None:

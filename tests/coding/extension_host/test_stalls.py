@@ -6,13 +6,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from pi.coding.extension_host.failures import HandlerEnded
 from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.stalls import Stalled, Stalls
+from pi.coding.extension_host.stalls import OnStall, Stalled, Stalls
 
 ME = Owner(name="me", path="/me.py")
 SOON = 0.01
@@ -40,6 +41,19 @@ class Extension:
             self._hangs = False
 
 
+@contextmanager
+def watching(
+    whose: Callable[[str], Owner | None], on_stall: OnStall | None = None
+) -> Iterator[Stalls]:
+    """Looks at the event loop that runs, every now and then, inside."""
+    stalls = Stalls(whose, on_stall=on_stall, seconds=SOON)
+    stalls.watch()
+    try:
+        yield stalls
+    finally:
+        stalls.close()
+
+
 def spin() -> None:
     """Not for ever, in case nobody ends it."""
     end = time.monotonic() + AGES
@@ -58,11 +72,9 @@ async def test_a_function_that_does_not_return_is_named_once(
 
     hear, extension = Hear(), Extension()
     logging.getLogger("pi.coding.extension_host.stalls").addHandler(hear)
-    stalls = Stalls(extension.whose, seconds=SOON)
-    stalls.watch()
-    stalls.watch()
-    extension.hang(lambda: named.wait(AGES))
-    stalls.close()
+    with watching(extension.whose) as stalls:
+        stalls.watch()
+        extension.hang(lambda: named.wait(AGES))
     logging.getLogger("pi.coding.extension_host.stalls").removeHandler(hear)
 
     (told,) = [record.getMessage() for record in caplog.records]
@@ -80,12 +92,10 @@ async def test_a_function_that_does_not_return_can_be_ended(wait: Callable[[], N
         stalled.end()
 
     extension = Extension()
-    stalls = Stalls(extension.whose, on_stall=end, seconds=SOON)
-    stalls.watch()
-    with pytest.raises(HandlerEnded, match="was ended with Ctrl"):
-        extension.hang(wait)
-    assert await asyncio.to_thread(told[0].over.wait, AGES)
-    stalls.close()
+    with watching(extension.whose, end):
+        with pytest.raises(HandlerEnded, match="was ended with Ctrl"):
+            extension.hang(wait)
+        assert await asyncio.to_thread(told[0].over.wait, AGES)
 
     assert [stalled.owner for stalled in told] == [ME]
     assert signal.getsignal(signal.SIGURG) == before
@@ -101,11 +111,9 @@ async def test_what_has_returned_meanwhile_is_not_ended() -> None:
         hanging.set()
 
     extension = Extension()
-    stalls = Stalls(extension.whose, on_stall=hear, seconds=SOON)
-    stalls.watch()
-    extension.hang(lambda: hanging.wait(AGES))
-    told[0].end()
-    stalls.close()
+    with watching(extension.whose, hear):
+        extension.hang(lambda: hanging.wait(AGES))
+        told[0].end()
 
     assert len(told) == 1
 
@@ -118,10 +126,8 @@ async def test_whoever_is_nobodys_extension_is_not_named(
     def nobodys(module: str) -> None:
         asked.set()
 
-    stalls = Stalls(nobodys, seconds=SOON)
-    stalls.watch()
-    assert asked.wait(AGES)
-    stalls.close()
+    with watching(nobodys):
+        assert asked.wait(AGES)
 
     assert caplog.records == []
 

@@ -88,7 +88,7 @@ async def test_a_file_is_written_with_the_folders_above_it(
     files: LocalFiles, tmp_path: Path
 ) -> None:
     await files.write_file("a/b/c.txt", b"one")
-    await files.write_file("a/b/c.txt", b"two")
+    await files.write_file(str(tmp_path / "a/b/c.txt"), b"two")
 
     assert await files.read_file("a/b/c.txt") == b"two"
     assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["c.txt"]
@@ -156,6 +156,7 @@ async def test_what_is_no_regular_file_is_not_written(files: LocalFiles) -> None
 async def test_files_and_folders_are_described(files: LocalFiles, tmp_path: Path) -> None:
     await files.write_file("b.txt", b"12345")
     await files.mkdir("a")
+    await files.mkdir("a")
     os.utime(tmp_path / "b.txt", ns=(0, 1_700_000_000_123_000_000))
     (tmp_path / "broken").symlink_to("nowhere")
 
@@ -175,13 +176,14 @@ async def test_files_and_folders_are_described(files: LocalFiles, tmp_path: Path
     assert await files.real_path("a/../b.txt") == str(tmp_path / "b.txt")
 
 
-async def test_removing_takes_links_and_not_what_they_lead_to(
-    files: LocalFiles, tmp_path: Path
-) -> None:
+async def test_links_are_followed_but_removed_themselves(files: LocalFiles, tmp_path: Path) -> None:
     await files.write_file("folder/f", b"")
     (tmp_path / "link").symlink_to("folder", target_is_directory=True)
 
+    assert (await files.stat("link")).kind == "directory"
+    assert await files.real_path("link/missing") == str(tmp_path / "folder/missing")
     await files.remove("link", recursive=True)
+    assert (await files.exists("link"), await files.exists("folder/f")) == (False, True)
     with pytest.raises(FileFailed) as failed:
         await files.remove("folder")
     await files.remove("folder", recursive=True)
@@ -201,6 +203,8 @@ async def test_removing_takes_links_and_not_what_they_lead_to(
         (lambda files: files.write_file("file/below", b""), "already_exists"),
         (lambda files: files.list_dir("file"), "not_a_directory"),
         (lambda files: files.stat("missing"), "not_found"),
+        (lambda files: files.mkdir("file"), "already_exists"),
+        (lambda files: files.remove("missing"), "not_found"),
         (lambda files: files.read_file("loop"), "invalid_path"),
         (lambda files: files.read_file("a\0b"), "invalid_path"),
         (lambda files: files.read_file("x" * 5000), "invalid_path"),
@@ -220,3 +224,4 @@ async def test_what_cannot_be_done_has_a_code(
         await attempt(files)
 
     assert failed.value.error.code == code
+    assert failed.value.error.path in failed.value.message.replace("\\x00", "\0")

@@ -160,7 +160,7 @@ async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
     session = await stage.open(approve=True)
     host = session.extensions.host
 
-    assert await host.tools()["who"].tool.run({}, None) == "project"  # type: ignore[arg-type]
+    assert await host.registries.tools.values["who"].tool.run({}, None) == "project"  # type: ignore[arg-type]
     losers = [lost.rank for _, name, lost, _ in host.registries.hidden_names() if name == "who"]
     assert losers == ["package", "user"]
     await session.close()

@@ -8,13 +8,9 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
+from tests.files import put
 
 SKILL = "---\ndescription: d\n---\n{}"
-
-
-def put(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 @pytest.fixture

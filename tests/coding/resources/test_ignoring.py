@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.resources.ignoring import IgnoreTree, is_ignored, parse_rules, repository_of
+from pi.coding.resources.folders import repository_of
+from pi.coding.resources.ignoring import IgnoreTree, is_ignored, parse_rules
 
 
 @pytest.mark.parametrize(

@@ -2,25 +2,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.base.records import replace
 from pi.coding.resources.frontmatter import BadResource
 from pi.coding.resources.kinds import (
     ResourceItem,
     ResourceKind,
     ResourceSource,
-    Where,
+    agent_source,
     load_kind,
 )
+from tests.coding.resources.places import place
+from tests.files import put
 
 NOTES = ResourceKind(name="notes", parse=lambda text, path: text.strip() or None, key=str.lower)
-
-
-def place(tmp_path: Path, *, trusted: bool = True) -> Where:
-    cwd = tmp_path / "home" / "project"
-    for folder in (cwd, tmp_path / "home" / "agent"):
-        folder.mkdir(parents=True, exist_ok=True)
-    return Where(
-        cwd=cwd, home=tmp_path / "home", agent_dir=tmp_path / "home/agent", trusts=lambda _: trusted
-    )
 
 
 def source(name: str, *paths: Path, priority: int = 0) -> ResourceSource:
@@ -92,3 +86,16 @@ def test_a_kind_may_refuse_a_file(tmp_path: Path) -> None:
 
     assert load_kind(kind, [source("a", where.cwd / "poem")], where, warnings.append) == ()
     assert len(warnings) == 1
+
+
+def test_what_an_agent_keeps_at_home_is_found_once(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    files = [where.home / ".other/notes/mine", where.cwd / ".other/notes/ours"]
+    for file in files:
+        put(file, file.name)
+    notes = [agent_source("notes", "other", 5, ".other/notes", lambda folder: folder.glob("*"))]
+    at_home = replace(where, cwd=where.home)
+
+    found = [load_kind(NOTES, notes, each, print) for each in (where, at_home)]
+
+    assert [[item.key for item in items] for items in found] == [["ours", "mine"], ["mine"]]

@@ -9,14 +9,10 @@ import pytest
 from pi.coding.resources.kinds import ResourceKind, Where, load_kind
 from pi.coding.resources.other_agents import PROMPTS, SKILLS, SOURCES
 from pi.coding.trust.gated import gated_in
-from tests.coding.resources.test_kinds import place
+from tests.coding.resources.places import place
+from tests.files import put
 
 SKILL = "---\ndescription: d\n---\nBody"
-
-
-def put(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 def found(kind: ResourceKind, where: Where) -> list[tuple[str, str, str, bool]]:

@@ -1,48 +1,40 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pi.base.records import replace
 from pi.coding.resources.kinds import load_kind
 from pi.coding.resources.rules import RULES, SOURCES, Rule, parse_rule
 from pi.coding.trust.gated import gated_in
-from tests.coding.resources.test_kinds import place
+from tests.coding.resources.places import place
+from tests.files import put
 
 PATH = Path("/somewhere/tabs.mdc")
+
+
+def tabs(content: str, **fields: Any) -> Rule:
+    return Rule(name="tabs", path=str(PATH), content=content, **fields)
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("Use tabs.", Rule(name="tabs", path=str(PATH), content="Use tabs.")),
+        ("Use tabs.", tabs("Use tabs.")),
         (
-            "---\ndescription: d\nglobs: '*.py'\nalwaysApply: true\ncondition: TODO\n---\nx\n",
-            Rule(
-                name="tabs",
-                path=str(PATH),
-                content="x",
-                description="d",
-                globs=("*.py",),
-                always_apply=True,
-                condition="TODO",
-            ),
+            "---\ndescription: d\nglobs: '*.py'\nalwaysApply: true\ncondition: later\n---\nx\n",
+            tabs("x", description="d", globs=("*.py",), always_apply=True, condition="later"),
         ),
         (
             "---\nglobs: [a, 1, b]\nalwaysApply: 'yes'\nttsr_trigger: t\n---\nx",
-            Rule(name="tabs", path=str(PATH), content="x", globs=("a", "b"), condition="t"),
+            tabs("x", globs=("a", "b"), condition="t"),
         ),
-        ("---\n: : [\n---\nx", Rule(name="tabs", path=str(PATH), content="x")),
+        ("---\n: : [\n---\nx", tabs("x")),
         (
             "---\r\ndescription: Style: tabs\r\nglobs: *.ts,*.tsx\r\nalwaysApply: true\r\n---\r\nx",
-            Rule(
-                name="tabs",
-                path=str(PATH),
-                content="x",
-                description="Style: tabs",
-                globs=("*.ts,*.tsx",),
-                always_apply=True,
-            ),
+            tabs("x", description="Style: tabs", globs=("*.ts,*.tsx",), always_apply=True),
         ),
     ],
 )
@@ -61,9 +53,7 @@ def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path:
         "agent/rules/f.md",
         ".codeium/windsurf/memories/global_rules.md",
     ):
-        path = where.home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
+        put(where.home / name, "x")
 
     found = load_kind(RULES, SOURCES, where, print)
 
@@ -80,8 +70,7 @@ def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path:
 
 def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
     where = place(tmp_path)
-    (where.home / ".clinerules").mkdir()
-    (where.home / ".clinerules" / "one.md").write_text("x")
+    put(where.home / ".clinerules" / "one.md", "x")
 
     found = load_kind(RULES, SOURCES, where, print)
 
@@ -107,10 +96,17 @@ def test_whatever_rules_a_project_could_bring_are_asked_about_and_not_read_befor
     tmp_path: Path, name: str
 ) -> None:
     trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
-    path = trusting.cwd / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("x")
+    put(trusting.cwd / name, "x")
 
     assert len(gated_in(wary.cwd, home=wary.home)) == 1
     assert len(load_kind(RULES, SOURCES, trusting, print)) == 1
     assert load_kind(RULES, SOURCES, wary, print) == ()
+
+
+def test_rules_at_home_are_not_in_their_own_shadow(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    put(where.home / ".claude/rules/mine.md", "x")
+
+    found = load_kind(RULES, SOURCES, replace(where, cwd=where.home), print)
+
+    assert [(item.key, item.shadowed) for item in found] == [("mine", False)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.resources.selection import Selection
+from pi.coding.resources.source import Place
 
 BASE = Path("/base")
 
@@ -62,3 +63,12 @@ def test_a_pattern_may_name_a_thing_from_where_it_likes(pattern: str, leaves_out
     admitted = Selection.of([f"!{pattern}"], BASE).admits(path, BASE / "skills")
 
     assert admitted is not leaves_out
+
+
+def test_what_is_listed_and_what_is_forced_is_looked_at() -> None:
+    selection = Selection.of(["more", "!drafts/*", "+drafts/good.md", "-old.md"], BASE)
+
+    assert selection.places("project") == (
+        Place(path=BASE / "more", source="local", scope="project"),
+        Place(path=BASE / "drafts" / "good.md", source="local", scope="project"),
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from pi.coding.resources.source import Place
+from pi.coding.resources.source import Place, named_places
 
 
 def test_a_source_has_the_json_form_of_rpc(tmp_path: Path) -> None:
@@ -19,3 +19,12 @@ def test_a_source_has_the_json_form_of_rpc(tmp_path: Path) -> None:
         "origin": "top-level",
         "baseDir": str(tmp_path),
     }
+
+
+def test_places_that_the_command_line_names_begin_where_it_was_typed() -> None:
+    named = named_places(["skills", "/else/where"], Path("/home/ada/project"))
+
+    assert named == [
+        Place(path=Path("/home/ada/project/skills"), source="cli", scope="temporary"),
+        Place(path=Path("/else/where"), source="cli", scope="temporary"),
+    ]

@@ -16,6 +16,7 @@ from pi.coding.runtime.embedding import (
     create_agent_session,
 )
 from pi.testing import ScriptedProvider
+from tests.files import put
 
 
 class Program:
@@ -57,14 +58,9 @@ class Program:
 
     def project(self) -> None:
         """Give the project everything that is discovered."""
-        write(self.cwd / "AGENTS.md", "Speak French.")
-        write(self.cwd / ".pi/skills/dance/SKILL.md", "---\ndescription: how to dance\n---\nJump.")
-        write(self.cwd / ".pi/prompts/greet.md", "Say hello to $1.")
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+        put(self.cwd / "AGENTS.md", "Speak French.")
+        put(self.cwd / ".pi/skills/dance/SKILL.md", "---\ndescription: how to dance\n---\nJump.")
+        put(self.cwd / ".pi/prompts/greet.md", "Say hello to $1.")
 
 
 @tool

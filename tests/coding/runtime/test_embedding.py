@@ -27,7 +27,8 @@ from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import Choice
 from pi.extension import CommandContext, ExtensionAPI
 from pi.testing import FakeClock, calls, says
-from tests.coding.runtime.program import Program, add, write
+from tests.coding.runtime.program import Program, add
+from tests.files import put
 
 # What is discovered -------------------------------------------------------------------------------
 
@@ -66,8 +67,8 @@ async def test_extensions_are_given_beside_those_that_are_discovered(
     tmp_path: Path, found: list[str], *, disabled: bool
 ) -> None:
     program = Program(tmp_path, says("ok"))
-    write(program.agent_dir / "extensions" / "own.py", EXTENSION.format(name="own"))
-    write(program.cwd / "more" / "file.py", EXTENSION.format(name="file"))
+    put(program.agent_dir / "extensions" / "own.py", EXTENSION.format(name="own"))
+    put(program.cwd / "more" / "file.py", EXTENSION.format(name="file"))
 
     def inline(pi: ExtensionAPI) -> None:
         pi.command("inline", description="one more")(_nothing)
@@ -95,9 +96,9 @@ async def test_a_custom_agent_directory_moves_everything(
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     program = Program(tmp_path, calls("bash", command="echo hi"), says("done"))
-    write(program.agent_dir / "settings.json", '{"defaultThinkingLevel": "high"}')
-    write(program.agent_dir / "AGENTS.md", "Be kind.")
-    write(
+    put(program.agent_dir / "settings.json", '{"defaultThinkingLevel": "high"}')
+    put(program.agent_dir / "AGENTS.md", "Be kind.")
+    put(
         program.agent_dir / "models.json",
         '{"providers": {"mine": {"baseUrl": "http://127.0.0.1:9", "apiKey": "k",'
         ' "api": "openai-completions", "models": [{"id": "m"}]}}}',
@@ -153,9 +154,9 @@ async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
     program = Program(tmp_path)
     program.project()
     elsewhere = tmp_path / "elsewhere"
-    write(elsewhere / "sing/SKILL.md", "---\ndescription: how to sing\n---\nLa.")
-    write(elsewhere / "bye.md", "Say goodbye.")
-    write(elsewhere / "RULES.md", "Be exact.")
+    put(elsewhere / "sing/SKILL.md", "---\ndescription: how to sing\n---\nLa.")
+    put(elsewhere / "bye.md", "Say goodbye.")
+    put(elsewhere / "RULES.md", "Be exact.")
     cook = Skill(name="cook", description="how to cook", location="/cook.md", content="Boil.")
     session = await program.session(
         skills=[cook, elsewhere / "sing"],
@@ -196,7 +197,7 @@ async def test_a_full_system_prompt_is_not_added_to(tmp_path: Path) -> None:
 
 async def test_a_prompt_can_be_added_to_and_is_never_the_name_of_a_file(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"))
-    write(program.cwd / "secret", "never")
+    put(program.cwd / "secret", "never")
     session = await program.session(append_system_prompt="secret")
     await session.dispose()
 
@@ -238,8 +239,8 @@ async def test_a_model_may_be_one_that_no_list_has(tmp_path: Path) -> None:
 
 async def test_settings_that_are_given_are_all_settings(tmp_path: Path) -> None:
     program = Program(tmp_path)
-    write(program.agent_dir / "settings.json", '{"defaultTools": ["ls"]}')
-    write(program.cwd / ".pi/settings.json", '{"defaultTools": ["grep"]}')
+    put(program.agent_dir / "settings.json", '{"defaultTools": ["ls"]}')
+    put(program.cwd / ".pi/settings.json", '{"defaultTools": ["grep"]}')
     given = Settings.in_memory({"defaultTools": ["find"]})
     session = await program.session(settings=given, trust=True)
     session.settings.set({"defaultThinkingLevel": "low"})

@@ -14,11 +14,10 @@ from pi.coding.runtime.events import ModelSelected
 from pi.coding.session.opening import open_session
 from pi.coding.settings.settings import Settings
 from pi.testing import says
-from tests.ai.loopback import site
+from tests.ai.loopback import NOWHERE, site
 from tests.coding.runtime.stage import ENVIRON, Pair, Stage, kinds
 
 OLLAMA = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
-NOWHERE = dict.fromkeys(("LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9")
 
 
 def beside_ollama(tmp_path: Path, url: str) -> Stage:
@@ -178,7 +177,7 @@ async def test_where_nobody_has_a_key_a_local_server_answers_the_first_prompt(
 async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     tmp_path: Path,
 ) -> None:
-    nowhere = {**ENVIRON, **NOWHERE, "OLLAMA_HOST": "127.0.0.1:9"}
+    nowhere = {**ENVIRON, **NOWHERE}
     asked: list[str] = []
 
     async def find(stage: Stage, **options: Any) -> str | None:

@@ -145,3 +145,15 @@ async def test_sections_hold_tools_rules_and_the_working_directory(tmp_path: Pat
     assert list(sections) == ["preamble", "tools", "rules", "docs", "cwd"]
     assert sections["cwd"] == f"<cwd>\n{stage.cwd}\n</cwd>"
     assert "- read:" in sections["tools"]
+
+
+async def test_queue_modes_hold_at_once_and_for_this_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    session.prompts.set_queue_modes(steering="all", follow_up="all")
+    state = session.facts.state()
+
+    assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
+    assert session.settings.values.steering_mode == "all"
+    assert not (stage.agent_dir / "settings.json").exists()
+    await session.close()

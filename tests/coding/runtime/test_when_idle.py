@@ -12,6 +12,18 @@ from pi.testing import says
 from tests.coding.runtime.stage import Stage
 
 
+class Noted:
+    """An act that notes when it is carried out."""
+
+    def __init__(self, order: list[str]) -> None:
+        self._order = order
+        self.done = asyncio.Event()
+
+    async def __call__(self) -> None:
+        self._order.append("act")
+        self.done.set()
+
+
 async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
@@ -42,11 +54,7 @@ async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: 
     session = await stage.open()
     waiting = session.prompts._when_idle
     order: list[str] = []
-    acted = asyncio.Event()
-
-    async def act() -> None:
-        order.append("act")
-        acted.set()
+    act = Noted(order)
 
     def hear(event: object) -> None:
         if isinstance(event, AgentStart | AgentSettled):
@@ -55,7 +63,7 @@ async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: 
     session.subscribe(hear)
     waiting.add(act, before_next_prompt=False)
     await session.prompts.prompt("one")
-    await acted.wait()
+    await act.done.wait()
     await session.close()
 
     assert order == ["AgentStart", "AgentSettled", "act"]
@@ -127,11 +135,7 @@ async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None
     session = await stage.open()
     waiting = session.prompts._when_idle
     order: list[str] = []
-    acted = asyncio.Event()
-
-    async def act() -> None:
-        order.append("act")
-        acted.set()
+    act = Noted(order)
 
     async def accepted() -> None:
         waiting.add(act)
@@ -140,7 +144,7 @@ async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None
         order.append("accepted")
 
     await session.prompts.prompt("one", accepted=accepted)
-    await acted.wait()
+    await act.done.wait()
     await session.close()
 
     assert order == ["accepted", "act"]

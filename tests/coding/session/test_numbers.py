@@ -2,7 +2,20 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
+from pi.base.records import replace
+from pi.coding.session.entries import (
+    BranchSummary,
+    Compaction,
+    Entry,
+    Label,
+    MessageEntry,
+    UsageEntry,
+)
+from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals, usage_of
+
+SPENT = Usage(input=1)
+RESULT = ToolResultMessage(tool_call_id="c", tool_name="ask", content=())
 
 
 def test_numbers_have_the_names_of_the_protocol() -> None:
@@ -29,3 +42,23 @@ def test_numbers_have_the_names_of_the_protocol() -> None:
         "cost": 0.5,
         "contextUsage": {"tokens": None, "contextWindow": 5, "percent": None},
     }
+
+
+def test_an_entry_has_a_cost_if_a_model_was_asked_for_it() -> None:
+    asked: list[Entry] = [
+        MessageEntry(message=AssistantMessage(usage=SPENT)),
+        MessageEntry(message=replace(RESULT, usage=SPENT)),
+        Compaction(summary="s", first_kept_id="e", tokens_before=1, usage=SPENT),
+        BranchSummary(from_id="e", summary="s", usage=SPENT),
+        UsageEntry(kind="warming", provider="p", model="m", usage=SPENT),
+    ]
+    others: list[Entry] = [
+        MessageEntry(message=UserMessage(content="hi")),
+        MessageEntry(message=RESULT),
+        Compaction(summary="s", first_kept_id="e", tokens_before=1),
+        BranchSummary(from_id="e", summary="s"),
+        Label(target_id="e"),
+    ]
+
+    assert [*map(usage_of, asked)] == [SPENT] * len(asked)
+    assert [*map(usage_of, others)] == [None] * len(others)

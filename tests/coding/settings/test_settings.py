@@ -11,21 +11,17 @@ from pi.base.records import Record
 from pi.coding.settings.file import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.testing import FakeClock
+from tests.files import put
 
 
 class Retry(Record):
     max_retries: int = 3
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
 @pytest.fixture
 def agent_dir(tmp_path: Path) -> Path:
-    write(tmp_path / "agent" / "settings.json", '{"theme": "dark", "retry": {"maxRetries": 5}}')
-    write(
+    put(tmp_path / "agent" / "settings.json", '{"theme": "dark", "retry": {"maxRetries": 5}}')
+    put(
         tmp_path / "project" / ".pi" / "settings.json",
         '{"theme": "light", "httpProxy": "http://evil", "skills": ["s"]}',
     )
@@ -74,7 +70,7 @@ def test_a_value_that_is_set_holds_at_once_and_is_in_the_persons_file(agent_dir:
 
 @pytest.mark.trap(278)
 def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
-    write(agent_dir / "settings.json", "{broken")
+    put(agent_dir / "settings.json", "{broken")
     settings = of(agent_dir, trusted=False)
 
     assert settings.raw.get("theme") is None
@@ -87,7 +83,7 @@ def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
 
 @pytest.mark.trap(280)
 def test_a_wrong_value_is_warned_of_once(agent_dir: Path) -> None:
-    write(agent_dir / "settings.json", '{"theme": 7, "outputPad": 5}')
+    put(agent_dir / "settings.json", '{"theme": 7, "outputPad": 5}')
     settings = of(agent_dir, trusted=False)
     for _ in range(2):
         assert (settings.values.theme, settings.values.output_pad) == (None, 1)
@@ -117,7 +113,7 @@ def test_a_project_file_is_written_only_when_it_is_trusted(agent_dir: Path) -> N
 
 def test_files_are_read_again_when_asked(agent_dir: Path) -> None:
     settings = of(agent_dir, trusted=False)
-    write(agent_dir / "settings.json", '{"theme": "other", "x": {"y": 1}}')
+    put(agent_dir / "settings.json", '{"theme": "other", "x": {"y": 1}}')
     settings.load()
 
     assert (settings.values.theme, settings.raw["x"]) == ("other", {"y": 1})
@@ -125,7 +121,7 @@ def test_files_are_read_again_when_asked(agent_dir: Path) -> None:
 
 @pytest.mark.trap(280)
 def test_a_warning_is_told_once_also_when_it_comes_late(agent_dir: Path) -> None:
-    write(agent_dir / "settings.json", '{"outputPad": 5, "retry": {"maxRetries": "many"}}')
+    put(agent_dir / "settings.json", '{"outputPad": 5, "retry": {"maxRetries": "many"}}')
     settings, told = of(agent_dir, trusted=True), list[str]()
     settings.values  # noqa: B018 - reading it finds what does not fit
     settings.tell_warnings(told.append)

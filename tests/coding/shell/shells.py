@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-
-import pytest
 
 from pi.base.processes import MARKER
 from pi.base.processes.tree import processes
 from pi.coding.shell.local import Ended, LocalShell
 from tests.coding.tools.places import make_shell
-
-needs_posix_shell = pytest.mark.skipif(
-    sys.platform == "win32", reason="the scripts are for a POSIX shell"
-)
 
 
 class Room:

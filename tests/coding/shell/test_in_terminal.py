@@ -9,7 +9,8 @@ import pytest
 
 from pi.base.processes.terminal import Terminal
 from pi.coding.shell.local import Ended
-from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+from tests.base.processes.children import needs_posix_shell
+from tests.coding.shell.shells import Room, empty_room
 
 pytestmark = needs_posix_shell
 

@@ -8,7 +8,8 @@ import pytest
 from pi.base.tasks import TaskScope
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.local import Ended
-from tests.coding.shell.shells import empty_room, needs_posix_shell
+from tests.base.processes.children import needs_posix_shell
+from tests.coding.shell.shells import empty_room
 
 pytestmark = needs_posix_shell
 

@@ -10,7 +10,8 @@ from pi.base.processes import SpawnFailed
 from pi.coding.shell.local import Ended, LocalShell, ShellOptions
 from pi.coding.shell.spill import SpillFolder
 from pi.testing import FakeClock
-from tests.coding.shell.shells import Room, needs_posix_shell
+from tests.base.processes.children import needs_posix_shell
+from tests.coding.shell.shells import Room
 from tests.coding.tools.places import make_shell
 
 pytestmark = needs_posix_shell

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.shell.locating import NoShell, find_shell
-
-
-def program(path: Path) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o755)
-    return str(path)
+from tests.files import executable
 
 
 @pytest.mark.trap(105)
@@ -22,7 +17,7 @@ def test_bash_is_taken_from_its_usual_place() -> None:
 
 @pytest.mark.trap(105)
 def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
-    bash, sh = program(tmp_path / "a/bash"), program(tmp_path / "b/sh")
+    bash, sh = executable(tmp_path / "a/bash"), executable(tmp_path / "b/sh")
 
     def found(path: str) -> str:
         return find_shell("", environ={"PATH": path}, platform="linux", is_file=lambda place: False)
@@ -35,7 +30,7 @@ def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
 
 @pytest.mark.trap(105)
 def test_a_configured_shell_wins_and_is_not_replaced_if_it_is_missing(tmp_path: Path) -> None:
-    own = program(tmp_path / "bin/zsh")
+    own = executable(tmp_path / "bin/zsh")
     environ = {"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")}
 
     for configured in (own, "~/bin/zsh", "zsh"):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pi.coding.shell.local import Ended
-from tests.base.processes.children import alive, passing_of
-from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+from tests.base.processes.children import alive, needs_posix_shell, passing_of
+from tests.coding.shell.shells import Room, empty_room
 
 pytestmark = needs_posix_shell
 

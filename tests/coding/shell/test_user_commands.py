@@ -8,7 +8,8 @@ import pytest
 
 from pi.base.processes import SpawnFailed
 from pi.coding.shell.user_commands import BashResult, UserCommands
-from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+from tests.base.processes.children import needs_posix_shell
+from tests.coding.shell.shells import Room, empty_room
 
 pytestmark = needs_posix_shell
 

@@ -13,8 +13,8 @@ from pi.coding.shell.local import ShellOptions
 from pi.coding.tools.bash import bash_tool, checked_timeout
 from pi.testing import calls, says
 from tests.agent.agents import Stage
-from tests.base.processes.children import passing_of
-from tests.coding.shell.shells import empty_room, needs_posix_shell
+from tests.base.processes.children import needs_posix_shell, passing_of
+from tests.coding.shell.shells import empty_room
 from tests.coding.tools.places import make, make_shell, text_of, use
 
 pytestmark = needs_posix_shell

@@ -13,8 +13,8 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.output import Output
 from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
-from tests.base.processes.children import passing_of
-from tests.coding.shell.shells import Room, empty_room, needs_posix_shell
+from tests.base.processes.children import needs_posix_shell, passing_of
+from tests.coding.shell.shells import Room, empty_room
 from tests.coding.tools.places import text_of, use
 
 pytestmark = needs_posix_shell

@@ -169,8 +169,11 @@ def test_other_forms_of_an_edit_are_understood(arguments: dict[str, object]) -> 
     }
 
 
-def test_what_is_no_edit_is_left_to_the_validation() -> None:
-    assert prepare_edit({"path": "f", "edits": "[oh"}) == {"path": "f", "edits": "[oh"}
+@pytest.mark.parametrize(
+    "edits", ["[oh", '["\ud800"]', "[" * 100_000], ids=["no JSON", "half a letter", "too deep"]
+)
+def test_what_is_no_edit_is_left_to_the_validation(edits: str) -> None:
+    assert prepare_edit({"path": "f", "edits": edits}) == {"path": "f", "edits": edits}
 
 
 @pytest.mark.trap(115)

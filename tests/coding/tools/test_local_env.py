@@ -1,17 +1,27 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
-from pi.agent.env import ExecResult, ExecutionEnv
+import pytest
+
+from pi.agent.env import MOST_OUTPUT, ExecResult, ExecutionEnv
+from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.coding.shell.local import ShellOptions
 from pi.coding.tools.local_env import LocalEnv
-from tests.coding.shell.shells import needs_posix_shell
+from tests.base.processes.children import needs_posix_shell
 from tests.coding.tools.places import make_shell
 
 pytestmark = needs_posix_shell
 
 
+def make_env(folder: Path, options: ShellOptions | None = None) -> LocalEnv:
+    return LocalEnv(lambda: folder, home="/", shell=make_shell(folder, options=options))
+
+
 async def test_files_and_commands_share_a_folder(tmp_path: Path) -> None:
-    env: ExecutionEnv = LocalEnv(lambda: tmp_path, home="/", shell=make_shell(tmp_path))
+    env: ExecutionEnv = make_env(tmp_path)
     told: list[str] = []
 
     await env.write_file("f", b"text")
@@ -20,3 +30,105 @@ async def test_files_and_commands_share_a_folder(tmp_path: Path) -> None:
     assert result == ExecResult(exit_code=0, output="text1\n")
     assert "".join(told) == "text1\n"
     assert env.cwd == str(tmp_path)
+
+
+async def test_a_command_gives_code_output_and_what_is_new(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "below").mkdir()
+
+    result = await make_env(tmp_path).exec(
+        'pwd; echo "$SIZE €" >&2; exit 3',
+        cwd="below",
+        env={"SIZE": "big"},
+        on_output=told.append,
+    )
+
+    assert result == ExecResult(exit_code=3, output=f"{tmp_path}/below\nbig €\n")
+    assert "".join(told) == result.output
+
+
+async def test_only_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    result = await make_env(tmp_path).exec(
+        f"head -c {MOST_OUTPUT + 10} /dev/zero; printf end",
+        on_output=lambda text: told.append(len(text)),
+    )
+
+    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
+    assert result.output.endswith("\0end")
+    assert sum(told) == MOST_OUTPUT + 13
+
+
+async def test_cancelling_ends_the_command(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    running = asyncio.create_task(
+        make_env(tmp_path).exec("echo $$; exec sleep 60", on_output=lambda text: begun.set())
+    )
+    await begun.wait()
+
+    running.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
+    def fail(text: str) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await make_env(tmp_path).exec("echo begun; sleep 60", on_output=fail)
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (
+            "echo begun; sleep 60",
+            ExecutionError(code="timed_out", message="The command was killed after 0.3 seconds."),
+        ),
+        (
+            "echo begun; kill -9 $$",
+            ExecutionError(code="killed", message="The command was ended by signal 9."),
+        ),
+    ],
+)
+async def test_it_is_said_why_there_is_no_code(
+    tmp_path: Path, command: str, error: ExecutionError
+) -> None:
+    result = await make_env(tmp_path).exec(command, timeout=0.3)
+
+    assert result == ExecResult(exit_code=None, output="begun\n", error=error)
+
+
+@pytest.mark.parametrize(
+    ("options", "cwd", "code"),
+    [
+        (ShellOptions(path="/nonexistent/bash"), "", "shell_unavailable"),
+        (ShellOptions(), "missing", "invalid_directory"),
+        (ShellOptions(path="{folder}/broken"), "", "spawn_failed"),
+    ],
+)
+async def test_it_is_said_why_a_command_cannot_be_started(
+    tmp_path: Path,
+    options: ShellOptions,
+    cwd: str,
+    code: ExecutionErrorCode,
+    replace_folder: Callable[[ShellOptions], ShellOptions],
+) -> None:
+    (tmp_path / "broken").write_text("#!/nonexistent/interpreter\n")
+    (tmp_path / "broken").chmod(0o755)
+
+    with pytest.raises(ExecutionFailed) as failed:
+        await make_env(tmp_path, replace_folder(options)).exec("true", cwd=cwd)
+
+    assert failed.value.error.code == code
+
+
+@pytest.fixture
+def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
+    def replaced(options: ShellOptions) -> ShellOptions:
+        return ShellOptions(path=options.path.format(folder=tmp_path))
+
+    return replaced

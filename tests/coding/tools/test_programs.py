@@ -5,17 +5,12 @@ import subprocess
 from pathlib import Path
 
 from pi.coding.tools.programs import SearchPrograms
-
-
-def program(path: Path) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o755)
-    return str(path)
+from tests.files import executable
 
 
 def test_what_is_on_path_comes_first_then_the_agents_own(tmp_path: Path) -> None:
-    on_path, own = program(tmp_path / "path/rg"), program(tmp_path / "bin/rg")
-    fdfind = program(tmp_path / "path/fdfind")
+    on_path, own = executable(tmp_path / "path/rg"), executable(tmp_path / "bin/rg")
+    fdfind = executable(tmp_path / "path/fdfind")
     environ = {"PATH": str(tmp_path / "path"), "SECRET": "x", "HOME": "/home/me"}
 
     found = SearchPrograms(lambda: environ, agent_bin=tmp_path / "bin")

@@ -224,9 +224,6 @@ class FakeScreen:
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         return self.edited
 
-    def suspend(self) -> None:
-        raise AssertionError("nothing here suspends")
-
     def quit(self) -> None:
         self.quits += 1
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,7 @@ from tests.modes.interactive.theatre import Theatre
 async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None:
     for key in ("\x04", "\x03"):
         theatre = Theatre(tmp_path)
-
-        async def forever(opening: Opening) -> None:
-            await asyncio.Event().wait()
-
-        theatre.before_open = forever
+        theatre.held_back()
         async with theatre.starting():
             theatre.type("x")
             theatre.type("\x7f")

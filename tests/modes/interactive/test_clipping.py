@@ -82,6 +82,25 @@ async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -
         assert (text, type(image)) == (Text(text="look: [image #1]"), Image)
 
 
+@pytest.mark.trap(191)
+async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.png", tmp_path / "two.png"]
+    for path in paths:
+        path.write_bytes(picture("PNG"))
+    first, second = (f"\x1b[200~{path}\x1b[201~" for path in paths)
+    theatre = Theatre(tmp_path, says("I see."))
+    async with theatre.playing():
+        theatre.type(f"{first} and {second} differ how?\r")
+        await theatre.sees("I see.")
+        await theatre.sees("▌ [image #1] and [image #2] differ how?")
+        [request] = theatre.stage.provider.requests
+        asked = request.messages[-1]
+        assert isinstance(asked, UserMessage)
+        text, *images = blocks(asked.content)
+        assert text == Text(text="[image #1] and [image #2] differ how?")
+        assert len(images) == 2
+
+
 async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():

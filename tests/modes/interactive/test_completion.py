@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.extended import extended
 
 
-async def test_commands_templates_and_skills_are_offered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_skills", [True, False])
+async def test_commands_templates_and_skills_are_offered_if_they_are_wanted(
+    tmp_path: Path, *, with_skills: bool
+) -> None:
     theatre = Theatre(tmp_path, rows=40)
+    theatre.stage.write(".pi/agent/settings.json", json.dumps({"enableSkillCommands": with_skills}))
     theatre.stage.write(".pi/agent/prompts/review.md", "Review this.")
     theatre.stage.write(
         ".pi/agent/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: reads PDFs\n---\nx"
@@ -15,20 +22,8 @@ async def test_commands_templates_and_skills_are_offered(tmp_path: Path) -> None
     async with theatre.playing():
         theatre.type("/")
         await theatre.sees("quit")
-        for name in ("model", "review", "skill:pdf"):
-            assert name in theatre.screen
-
-
-async def test_skills_can_be_kept_out_of_the_menu(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, rows=40)
-    theatre.stage.write(".pi/agent/settings.json", '{"enableSkillCommands": false}')
-    theatre.stage.write(
-        ".pi/agent/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: reads PDFs\n---\nx"
-    )
-    async with theatre.playing():
-        theatre.type("/")
-        await theatre.sees("quit")
-        assert "skill:pdf" not in theatre.screen
+        offered = [name in theatre.screen for name in ("model", "review", "skill:pdf")]
+        assert offered == [True, True, with_skills]
 
 
 async def test_files_are_offered_behind_an_at_sign(tmp_path: Path) -> None:

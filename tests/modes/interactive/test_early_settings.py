@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from pi.coding.settings.values import TerminalValues, Values
 from pi.modes.interactive.early_settings import EarlySettings, EarlyTerminal, early_settings
@@ -16,8 +17,10 @@ def test_names_and_defaults_are_those_of_the_settings() -> None:
         assert told == {name: whole[name] for name in told}
 
 
-def test_the_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text('{"theme": "light", "retry": {"enabled": false}}')
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_the_file_is_read(tmp_path: Path, encoding: str) -> None:
+    text = '{"theme": "light", "retry": {"enabled": false}}'
+    (tmp_path / "settings.json").write_text(text, encoding)
 
     assert early_settings(tmp_path) == EarlySettings(theme="light")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pi.modes.interactive.early_settings import EarlySettings
 from pi.modes.interactive.fullscreen import Fullscreen
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.theme_choice import built_in
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.input.keymap import Keymap
 from pi.tui.tui import TUI
@@ -13,7 +15,14 @@ from pi.tui.widgets.text import Text
 def fullscreen(*, is_typing: bool) -> Fullscreen:
     tui = TUI(VirtualTerminal(), env={}, mode="fullscreen")
     content = Text("▌ one\n▌ more of it\n\nanswer\n\n▌ two", 0, 0)
-    return Fullscreen(tui, Keymap(), content, EarlySettings(), is_typing=lambda: is_typing)
+    return Fullscreen(
+        tui,
+        Theme(built_in("dark")),
+        Keymap(),
+        content,
+        EarlySettings(),
+        is_typing=lambda: is_typing,
+    )
 
 
 def test_the_first_rows_of_what_was_said_can_be_jumped_to() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
+from pi.testing import says
 from pi.tui.component import Component
 from pi.tui.placement import OverlayOptions
 from pi.tui.widgets.select_list import SelectItem, SelectList
@@ -31,6 +33,7 @@ async def test_a_dialog_takes_the_place_of_the_editor_and_the_draft_stays(tmp_pa
         ui = theatre.commands.ui
         theatre.type("my draft")
         await theatre.sees("my draft")
+        await theatre.clock.advance(PAUSE_SECONDS)
         answer = asyncio.ensure_future(ui.show(asking("one", "two")))
         await theatre.sees("→ one")
         assert "my draft" not in theatre.screen
@@ -40,6 +43,24 @@ async def test_a_dialog_takes_the_place_of_the_editor_and_the_draft_stays(tmp_pa
         await theatre.sees("my draft")
         theatre.type("!")
         await theatre.sees("my draft!")
+
+
+@pytest.mark.trap(202)
+async def test_a_dialog_does_not_take_the_keys_of_somebody_who_writes(tmp_path: Path) -> None:
+    async with Theatre(tmp_path, says("Heard.")).playing() as theatre:
+        assert theatre.commands is not None
+        theatre.type("half")
+        await theatre.sees("half")
+        answer = asyncio.ensure_future(theatre.commands.ui.show(asking("one")))
+        await theatre.quiet()
+        theatre.send(" a message")
+        await theatre.sees("▌ half a message")
+        await theatre.sees("Heard.")
+        assert "→ one" not in theatre.screen
+        await theatre.clock.advance(PAUSE_SECONDS)
+        await theatre.sees("→ one")
+        theatre.type("\r")
+        assert await answer == "one"
 
 
 async def test_dialogs_stack_and_a_cancelled_one_goes_away(tmp_path: Path) -> None:

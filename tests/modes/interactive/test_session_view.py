@@ -7,16 +7,6 @@ from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 
 
-async def test_settings_are_followed_when_they_change(tmp_path: Path) -> None:
-    async with Theatre(tmp_path, says("Yes.")).playing() as theatre:
-        assert theatre.session is not None
-        theatre.send("hello")
-        await theatre.sees("\n Yes.")
-        theatre.session.settings.set({"outputPad": 0, "editorPaddingX": 2})
-        theatre.type("x")
-        await theatre.sees("\n  x")
-
-
 async def test_the_branch_is_in_the_footer_and_followed(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     head = theatre.stage.write("project/.git/HEAD", "ref: refs/heads/main\n")
@@ -25,26 +15,6 @@ async def test_the_branch_is_in_the_footer_and_followed(tmp_path: Path) -> None:
         head.write_text("ref: refs/heads/other\n")
         await theatre.clock.advance(5.0)
         await theatre.sees("~/project (other)")
-
-
-async def test_another_session_is_shown_after_a_switch(tmp_path: Path) -> None:
-    async with Theatre(tmp_path, says("Yes.")).playing() as theatre:
-        assert theatre.session is not None
-        assert theatre.commands is not None
-        theatre.send("hello")
-        await theatre.sees("Yes.")
-        await theatre.rests()
-        await theatre.session.sessions.new()
-        await theatre.until(lambda: "Yes." not in theatre.tape)
-        await theatre.sees("~/project")
-
-
-async def test_prompts_of_before_are_found_with_up(tmp_path: Path) -> None:
-    async with Theatre(tmp_path, says("Yes.")).playing() as theatre:
-        theatre.send("what I said")
-        await theatre.sees("Yes.")
-        theatre.type("\x1b[A")
-        await theatre.until(lambda: "\nwhat I said\n" in theatre.screen)
 
 
 REDACTING = """\

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.composer.typing_pause import TypingPause
 from pi.modes.interactive.speaking import Speaking
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
@@ -83,6 +84,7 @@ async def test_a_command_is_painted_before_it_has_written_anything(tmp_path: Pat
             screen.theme,
             screen.keymap,
             tasks=screen.tasks,
+            typing=TypingPause(screen.host.clock),
             screen_rows=lambda: 24,
             request_render=request_render,
         )

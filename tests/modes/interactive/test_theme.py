@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from pi.base.records import replace
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import built_in
 from pi.modes.interactive.theme_file import BACKGROUNDS, REQUIRED
 from pi.tui.colour_scheme import Scheme
-from pi.tui.style import ColourDepth
+from pi.tui.style import ColourDepth, inverse
 
 _SCHEMES: tuple[Scheme, ...] = ("dark", "light")
 
@@ -45,23 +46,49 @@ def test_without_colours_only_attributes_are_left(token: str) -> None:
     assert set(numbers.split(";")) <= {"", "1", "2", "4", "7"}
 
 
-def test_blue_is_bright_where_it_could_not_be_read() -> None:
+@pytest.mark.trap(175)
+def test_another_colour_stands_in_for_one_that_could_not_be_read() -> None:
     painted = [
-        Theme(built_in(scheme), ColourDepth.BASIC).paint("accent")("x") for scheme in _SCHEMES
+        [Theme(built_in(scheme), ColourDepth.BASIC).paint(token)("x") for scheme in _SCHEMES]
+        for token in ("accent", "warning", "mdCode")
     ]
 
-    assert painted == ["\x1b[94mx\x1b[39m", "\x1b[34mx\x1b[39m"]
+    assert painted == [
+        ["\x1b[94mx\x1b[39m", "\x1b[34mx\x1b[39m"],
+        ["\x1b[33mx\x1b[39m", "\x1b[35mx\x1b[39m"],
+        ["\x1b[36mx\x1b[39m", "\x1b[34mx\x1b[39m"],
+    ]
 
 
 def test_what_is_selected_stands_out_on_every_terminal() -> None:
-    for depth in (ColourDepth.NONE, ColourDepth.BASIC):
-        assert "\x1b[7m" in Theme(built_in("dark"), depth).paint("selectedBg")("x")
+    palette = built_in("dark")
+    without = replace(palette, colours=palette.colours | {"selectedBg": None})
+    themes = [
+        Theme(palette, ColourDepth.NONE),
+        Theme(palette, ColourDepth.BASIC),
+        Theme(without, ColourDepth.TRUE),
+    ]
+
+    assert [theme.paint("selectedBg")("x") for theme in themes] == [inverse("x")] * 3
 
 
 def test_backgrounds_are_painted_behind_the_text() -> None:
     theme = Theme(built_in("dark"))
 
     assert all("48;2;" in theme.paint(token)("x") for token in BACKGROUNDS)
+
+
+def test_what_scrolls_has_the_colours_that_themes_may_leave_out() -> None:
+    palette = built_in("dark")
+    colours = {"scrollbarTrack": 1, "scrollbarThumb": 2, "searchMatchBg": 3, "searchMatchText": 4}
+    scrolling = Theme(replace(palette, colours=palette.colours | colours)).scrolling
+
+    assert [scrolling.track("x"), scrolling.thumb("x"), scrolling.match("x")] == [
+        "\x1b[31mx\x1b[39m",
+        "\x1b[32mx\x1b[39m",
+        "\x1b[43m\x1b[34mx\x1b[39m\x1b[49m",
+    ]
+    assert Theme(palette, ColourDepth.NONE).scrolling.selection("x") == inverse("x")
 
 
 def test_themes_of_widgets_are_made_once() -> None:

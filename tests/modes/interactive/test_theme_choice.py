@@ -96,6 +96,40 @@ def test_a_file_that_changes_is_shown_and_one_that_is_broken_is_not(tmp_path: Pa
     assert (room.theme.palette.colours["accent"], room.drawn) == ("#040506", drawn + 1)
 
 
+def test_a_theme_is_called_what_it_calls_itself(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    path = room.write("dusk").rename(tmp_path / "downloaded.json")
+
+    room.choice.use("dusk")
+    assert (room.choice.current, room.choice.names) == ("dusk", ("dark", "dusk", "light"))
+    room.choice.use("downloaded")
+    assert room.choice.current == "dusk"
+
+    path.write_text("{")
+    assert room.choice.names == ("dark", "downloaded", "light")
+
+
+def test_a_pair_with_a_theme_that_there_is_not_is_refused_at_once(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+
+    with pytest.raises(BadTheme, match='There is no theme "x"'):
+        room.choice.use("x/light")
+
+    assert room.choice.current == "dark"
+
+
+def test_a_theme_that_has_vanished_leaves_the_colours_as_they_are(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    path = room.write("mine")
+    room.choice.use("mine/light")
+    path.unlink()
+
+    room.scheme = "light"
+    room.choice.scheme_changed("light")
+
+    assert room.choice.current == "light"
+
+
 def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
     room = Room(tmp_path)
     room.choice.use("light")

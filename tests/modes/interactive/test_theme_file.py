@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from pi.modes.interactive.theme_choice import BUILT_IN
-from pi.modes.interactive.theme_file import OPTIONAL, REQUIRED, BadTheme, Palette, read_theme
+from pi.modes.interactive.theme_file import (
+    OPTIONAL,
+    REQUIRED,
+    BadTheme,
+    Palette,
+    read_theme,
+    theme_name,
+)
+from tests.conftest import ROOT
 
 
 def theme(**changes: Any) -> bytes:
@@ -75,3 +84,18 @@ def test_what_is_wrong_with_a_theme_is_told(content: bytes, said: str) -> None:
         read_theme(content, "mine.json")
 
     assert said in raised.value.message
+
+
+def test_a_theme_tells_its_name_although_its_colours_are_wrong() -> None:
+    assert [theme_name(content) for content in (theme(colors={}), b"{", b'{"name": 1}')] == [
+        "mine",
+        "",
+        "",
+    ]
+
+
+def test_the_documentation_names_every_colour() -> None:
+    page = (ROOT / "docs" / "how-to" / "make-a-theme.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", page))
+
+    assert {*REQUIRED, *OPTIONAL} - named == set()

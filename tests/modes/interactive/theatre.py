@@ -103,6 +103,7 @@ class Theatre:
         self.news: Callable[[], Awaitable[str]] | None = None
         self.themes: Callable[[], Sequence[Path]] | None = None
         self.theme: str | None = None
+        self.ask_trust: Callable[[Ui, Path], Awaitable[Choice | None]] = _never
         self.command = ""
         self.hint = ""
 
@@ -135,7 +136,7 @@ class Theatre:
             load=lambda: None,
             open=self._open,
             commands=self._commands,
-            ask_trust=_never,
+            ask_trust=self.ask_trust,
             environ=self.environ,
             cwd=stage.cwd,
             home=stage.home,
@@ -185,6 +186,12 @@ class Theatre:
         """Until a text is no longer on the screen."""
         await self.until(lambda: text not in self.screen)
 
+    async def asks(self, text: str, answer: str) -> None:
+        """Say something, see the answer, and wait until all is done and painted."""
+        self.send(text)
+        await self.sees(answer)
+        await self.rests()
+
     async def rests(self) -> None:
         """Until the agent is idle and everything is painted."""
         assert self.session is not None
@@ -197,6 +204,16 @@ class Theatre:
         while written != len(self.terminal.output) or not tui.is_painted:
             written = len(self.terminal.output)
             await asyncio.sleep(0.04)  # more than suggestions wait for another key
+
+    def held_back(self) -> asyncio.Event:
+        """Lets the session open only when it is set."""
+        opened = asyncio.Event()
+
+        async def wait(opening: Opening) -> None:
+            await opened.wait()
+
+        self.before_open = wait
+        return opened
 
     def gate(self) -> Gate:
         """Something for a command to wait at: ``cat gate`` ends when it is opened."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from bench.measure import resident_memory
 from pi.base.records import Record
+from tests.base.processes.children import exists
 from tests.modes.rpc.peer import calls_bash, says, talking
 
 MB = 1_000_000
@@ -167,7 +167,7 @@ async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> Non
         assert kinds[-2:] == ["agent_settled", "response"]
         aborted = f"{pid}\n\nCommand aborted"
         assert (end["isError"], end["result"]["content"][0]["text"]) == (True, aborted)
-        assert not _runs(int(pid))
+        assert not exists(int(pid))
 
 
 @pytest.mark.trap(249)
@@ -275,11 +275,3 @@ async def _stands_still(pid: int) -> None:
             await asyncio.sleep(0.1)
             now = status(pid).cpu
             still, cpu = (still + 1 if now == cpu else 0), now
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -19,11 +19,6 @@ class Cut(Record):
     turn_start: int | None = None
     """Where the split turn begins; ``None`` when the cut is between turns."""
 
-    @property
-    def splits_turn(self) -> bool:
-        """Whether the part that stays begins in the middle of a turn."""
-        return self.turn_start is not None
-
 
 def find_cut_point(items: Sequence[Item], keep_recent_tokens: int = 20_000) -> Cut:
     """The cut that keeps as much as fits into ``keep_recent_tokens``.

@@ -7,7 +7,10 @@ themselves are run by the wires.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Literal
+
+from pi.ai.auth.google_setup import LOCATION_VARIABLES, PROJECT_VARIABLES, credential_file
 
 AWS_SIGNS = (
     ("AWS_PROFILE",),
@@ -16,11 +19,7 @@ AWS_SIGNS = (
     ("AWS_CONTAINER_CREDENTIALS_FULL_URI",),
     ("AWS_WEB_IDENTITY_TOKEN_FILE",),
 )
-GOOGLE_SIGNS = tuple(
-    (project, location)
-    for project in ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
-    for location in ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")
-)
+GOOGLE_SIGNS = tuple(product(PROJECT_VARIABLES, LOCATION_VARIABLES))
 
 NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}
 
@@ -29,11 +28,7 @@ def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> boo
     """Whether the chain of ``cloud`` will probably find something, without asking it."""
     if cloud == "aws":
         return _any_set(AWS_SIGNS, environ)
-    if not _any_set(GOOGLE_SIGNS, environ):
-        return False
-    from pi.ai.auth.google_adc import credential_file  # loads the HTTP client
-
-    return credential_file(environ) is not None
+    return _any_set(GOOGLE_SIGNS, environ) and credential_file(environ) is not None
 
 
 def _any_set(signs: tuple[tuple[str, ...], ...], environ: Mapping[str, str]) -> bool:

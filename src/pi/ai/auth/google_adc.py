@@ -9,7 +9,6 @@ traffic goes through our HTTP client, so proxies and certificates apply.
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import CancelledError as Withdrawn
@@ -21,6 +20,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from pi.ai.auth.google_setup import PROJECT_VARIABLES, credential_file
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
@@ -30,8 +30,6 @@ from pi.ai.http.timeouts import Timeouts
 from pi.ai.messages import Json
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
-FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
-PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
 METADATA_HOST = "metadata.google.internal"
 METADATA_SECONDS = 3.0
 """Elsewhere than at Google nobody answers, and the person is waiting."""
@@ -73,22 +71,6 @@ class GoogleCredentials:
             if not loaded.credentials.valid:
                 await _refresh(loaded.credentials, http)
         return loaded.credentials.token, _project(environ) or loaded.project
-
-
-def credential_file(environ: Mapping[str, str]) -> Path | None:
-    """The file that holds credentials: the named one, or that of ``gcloud`` if it is there."""
-    if named := environ.get(FILE_VARIABLE):
-        return Path(named).expanduser()
-    path = _gcloud_folder(environ) / "application_default_credentials.json"
-    return path if path.is_file() else None
-
-
-def _gcloud_folder(environ: Mapping[str, str]) -> Path:
-    if folder := environ.get("CLOUDSDK_CONFIG"):
-        return Path(folder)
-    if sys.platform == "win32":
-        return Path(environ.get("APPDATA", "C:\\")) / "gcloud"
-    return Path(environ.get("HOME", "/")) / ".config" / "gcloud"
 
 
 def _project(environ: Mapping[str, str]) -> str | None:

@@ -21,6 +21,7 @@ from pi.base.files import (
     read_if_exists,
     replace_file,
 )
+from pi.base.records import UNREADABLE
 from pi.base.tasks import finish_although_cancelled
 
 PRIVATE = 0o600
@@ -85,7 +86,7 @@ class StoreFile:
             return {}
         try:
             return msgspec.json.decode(data, type=Json)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise StoreDamaged(
                 f"{self._path} is not a JSON object: {problem}.",
                 hint="Repair it by hand, or move it away and log in again; pi leaves it as it is.",

@@ -11,7 +11,7 @@ from pi.ai.http.errors import BadResponse, BodyTruncated
 from pi.ai.http.exchange import Exchange
 from pi.ai.http.headers import Headers
 from pi.ai.http.response_parser import ResponseHead
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 
 if TYPE_CHECKING:  # bodies are compressed only if a server insists
     from pi.ai.http.content_coding import Inflater
@@ -35,7 +35,7 @@ class HttpResponse(Record):
         """The body as JSON; ``BadResponse`` when it is something else."""
         try:
             return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise BadResponse(f"The response (status {self.status}) is not JSON.") from problem
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from pi.base.errors import PiError
 from pi.base.processes import allow_listed, spawn
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 
 LARGEST_METADATA = 1_000_000
 """Bytes that pip may fetch to find a wheel; more is the wheel itself."""
@@ -106,7 +106,7 @@ def read_report(report: bytes) -> WheelLink | None:
     """The only wheel in pip's installation report; ``None`` where there is no such thing."""
     try:
         (item,) = msgspec.json.decode(report, type=_Report).install
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
+    except (ValueError, *UNREADABLE):
         return None
     archive = item.download_info.archive_info
     return WheelLink(url=item.download_info.url, sha256=archive.hashes.get("sha256", ""))

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from pi.base.records import UNREADABLE
+
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _COMMENT = rf"(?s)({_STRING})|//[^\n]*|/\*.*?\*/"
 _TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def parse_relaxed(text: str) -> Any:
@@ -21,12 +22,12 @@ def parse_relaxed(text: str) -> Any:
     position in the reason is the real one.
     """
     text = text.removeprefix("\ufeff")
-    with suppress(*_UNREADABLE):
+    with suppress(*UNREADABLE):
         return _decode(text)  # most files are plain JSON
     plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
     try:
         return _decode(plain)
-    except _UNREADABLE as problem:
+    except UNREADABLE as problem:
         raise ValueError(str(problem)) from problem
 
 

@@ -17,6 +17,7 @@ from pi.base.files import (
     read_if_exists,
     replace_file,
 )
+from pi.base.records import UNREADABLE
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class ModelsStore:
     def _entries(self) -> Json:
         try:
             entries = msgspec.json.decode(read_if_exists(self._path) or b"{}")
-        except (FileProblem, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except (FileProblem, *UNREADABLE):
             return {}
         return entries if isinstance(entries, dict) else {}
 

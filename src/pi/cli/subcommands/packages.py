@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,10 +11,11 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, BadArguments
 from pi.cli.package_desk import PackageDesk, warn
-from pi.cli.signals import Signalled, until_signal
+from pi.cli.signals import run_until_signal
 from pi.cli.standard_streams import complain
+from pi.cli.wishes import approval
 from pi.coding.packages.discovery import Configured, Package, open_package
-from pi.coding.packages.entries import KINDS, Kind
+from pi.coding.packages.entries import Kind
 from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
 from pi.coding.packages.filters import matches
 from pi.coding.packages.overview import (
@@ -39,18 +38,14 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
     host = Host.of(environ, report=complain)
     try:
-        return asyncio.run(until_signal(_run(arguments, host, Path.cwd())))
+        return run_until_signal(_run(arguments, host, Path.cwd()))
     except NoMatchingPackage as problem:
         complain(problem.message)
         return 1
-    except Signalled as ended:
-        if ended.number == signal.SIGINT:
-            raise KeyboardInterrupt from None
-        return 128 + ended.number
 
 
 async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
-    desk = await PackageDesk.open(host, cwd, approve=_approve(arguments))
+    desk = await PackageDesk.open(host, cwd, approve=approval(arguments))
     match arguments.command:
         case "install":
             await _install(desk, arguments)
@@ -65,12 +60,6 @@ async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
     return 0
 
 
-def _approve(arguments: Arguments) -> bool | None:
-    if arguments.switch("approve"):
-        return True
-    return False if arguments.switch("no_approve") else None
-
-
 # Installing and removing --------------------------------------------------------------------------
 
 
@@ -83,7 +72,7 @@ async def _install(desk: PackageDesk, arguments: Arguments) -> None:
     if not desk.offers_anything(text, scope):
         warn("it has no extensions, skills, prompts or themes where pi looks for them")
     # Asked again: what was written just now may be the first thing here that needs trust.
-    if scope == "project" and not await desk.decide(approve=_approve(arguments)):
+    if scope == "project" and not await desk.decide(approve=approval(arguments)):
         complain("The project is not trusted: its packages are used once it is, or with --approve.")
 
 
@@ -195,7 +184,7 @@ async def _choose_on_screen(
     from pi.modes.interactive.resource_choice import Resource, choose_resources
     from pi.tui.process_terminal import own_terminal
 
-    offered = [(package, kind, path) for package in packages for kind, path in _offered(package)]
+    offered = [(package, kind, path) for package in packages for kind, path in package.resources]
 
     def row(package: Package, kind: Kind, path: str) -> Resource:
         about = f"{kind} of {source_name(package.configured)} ({package.configured.scope})"
@@ -218,7 +207,7 @@ async def _choose_on_screen(
 async def _switch(
     desk: PackageDesk, arguments: Arguments, package: Package, name: str, *, on: bool
 ) -> None:
-    meant = [(kind, path) for kind, path in _offered(package) if matches(name, path)]
+    meant = [(kind, path) for kind, path in package.resources if matches(name, path)]
     if not meant:
         raise PackageProblem(f"The package has no {name}.", hint="`pi config` lists what it has.")
     for kind, path in meant:
@@ -233,10 +222,6 @@ async def _toggle(
     if scope == "project" and not desk.trusted:
         raise PackageProblem("The project is not trusted.", hint="Trust it, or use --approve.")
     await desk.store(scope).toggle(package, kind, path, on=on)
-
-
-def _offered(package: Package) -> list[tuple[Kind, str]]:
-    return [(kind, path) for kind in KINDS for path in package.offered.get(kind, ())]
 
 
 # --------------------------------------------------------------------------------------------------

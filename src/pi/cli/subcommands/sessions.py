@@ -58,9 +58,8 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         case ("rename", id, *words) if words:
             _rename(_only(id, catalog, cwd), " ".join(words), host)
         case ("move", id, folder):
-            _move(
-                _only(id, catalog, cwd), (cwd / Path(folder).expanduser()).resolve(), host, custom
-            )
+            there = (cwd / Path(folder).expanduser()).resolve()
+            _move(_only(id, catalog, cwd), there, host, custom)
         case ("delete", id):
             session = _only(id, catalog, cwd)
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote
 import msgspec
 
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.folder import TextFolder
 from pi.coding.blobs.outputs import AgentOutputs
@@ -109,7 +109,7 @@ def _steps(query: str) -> list[str | int]:
 def _extract(text: str, id: str, steps: Iterable[str | int]) -> Resource:
     try:
         value: object = msgspec.json.decode(text)
-    except msgspec.DecodeError as problem:
+    except UNREADABLE as problem:
         raise NoSuchResource(
             f"The output of {id} is not JSON: {problem}.", hint=f"Read agent://{id} as a whole."
         ) from problem

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from pi.agent.compaction.usage import added
 from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage
 from pi.base.records import Record
-from pi.coding.session.entries import (
-    BranchSummary,
-    Compaction,
-    Entry,
-    MessageEntry,
-    UsageEntry,
-)
+from pi.coding.session.entries import BranchSummary, Entry, MessageEntry, UsageEntry
+from pi.coding.session.numbers import usage_of
 
 
 class Spent(Record):
@@ -42,7 +37,10 @@ class Totals(Record):
 def add_up(entries: Iterable[Entry]) -> Totals:
     """What the entries have cost together."""
     rows: dict[str, Spent] = {}
-    for what, usage in _spending(entries):
+    for entry in entries:
+        if (usage := usage_of(entry)) is None:
+            continue
+        what = _purpose(entry)
         so_far = rows.get(what) or Spent(what=what, requests=0, usage=Usage())
         rows[what] = Spent(
             what=what, requests=so_far.requests + 1, usage=added(so_far.usage, usage)
@@ -50,19 +48,18 @@ def add_up(entries: Iterable[Entry]) -> Totals:
     return Totals(rows=tuple(rows.values()))
 
 
-def _spending(entries: Iterable[Entry]) -> Iterator[tuple[str, Usage]]:
-    for entry in entries:
-        match entry:
-            case MessageEntry(message=AssistantMessage() as answer):
-                yield model_name(answer.provider, answer.model), answer.usage
-            case MessageEntry(message=ToolResultMessage(usage=Usage() as usage) as result):
-                yield f"tool {result.tool_name}", usage
-            case Compaction(usage=Usage() as usage):
-                yield "compaction", usage
-            case BranchSummary(usage=Usage() as usage):
-                yield "branch summaries", usage
-            case UsageEntry():
-                yield f"{model_name(entry.provider, entry.model)} ({entry.kind})", entry.usage
+def _purpose(entry: Entry) -> str:
+    match entry:
+        case MessageEntry(message=AssistantMessage() as answer):
+            return model_name(answer.provider, answer.model)
+        case MessageEntry(message=ToolResultMessage() as result):
+            return f"tool {result.tool_name}"
+        case UsageEntry():
+            return f"{model_name(entry.provider, entry.model)} ({entry.kind})"
+        case BranchSummary():
+            return "branch summaries"
+        case _:
+            return "compaction"
 
 
 def model_name(provider: str, model: str) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from pi.agent.env import OnOutput
 from pi.ai.messages import Image, Json, Message, Text, Usage
 from pi.base.records import UNSET, Record, UnsetType
+from pi.coding.extension_host.descriptions import with_tuples
 from pi.coding.session.entries import Compaction, ContextEdit, Custom, CustomMessageEntry
 from pi.coding.session.messages import CustomMessage, SessionMessage
 from pi.coding.shell.user_commands import BashResult
@@ -112,10 +113,7 @@ def as_answer(kind: type[R], given: object) -> R:
         return given
     if isinstance(given, Mapping):
         fields = {f"{name}_" if iskeyword(name) else name: value for name, value in given.items()}
-        for name, value in fields.items():
-            if isinstance(value, list):
-                fields[name] = tuple(value)
-        return kind(**fields)
+        return kind(**with_tuples(fields))
     raise TypeError(
         f"a handler must give {kind.__name__}, a dict of its fields or None,"
         f" not {type(given).__name__}"

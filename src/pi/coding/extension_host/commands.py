@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pi.base.records import Record
-from pi.coding.extension_host.order import Owner, Row, Rows
+from pi.coding.extension_host.order import Owner, Rows
 from pi.coding.resources.source import SourceInfo
 
 CommandHandler: TypeAlias = Callable[[str, Any], Awaitable[Any] | Any]
@@ -51,33 +51,41 @@ BUILT_IN = frozenset(
 """Commands of the screen, which no extension can replace."""
 
 
-class ExtensionCommand(Record):
-    """One command."""
+class DeclaredCommand(Record):
+    """One command, as a manifest may declare it before its extension is loaded."""
 
     name: str
-    handler: CommandHandler
     description: str = ""
-    completions: Completions | None = None
     source: SourceInfo
+
+
+class ExtensionCommand(DeclaredCommand):
+    """One command, and what it does."""
+
+    handler: CommandHandler
+    completions: Completions | None = None
     context: Any
     owner: Owner
 
 
-class Commands:
+C = TypeVar("C", bound=DeclaredCommand)
+
+
+class Commands(Generic[C]):
     """All commands. Those that share a name are told apart by numbers."""
 
     def __init__(self) -> None:
-        self._rows: Rows[ExtensionCommand] = Rows()
+        self._rows: Rows[C] = Rows()
 
-    def add(self, command: ExtensionCommand, owner: Owner) -> Callable[[], None]:
+    def add(self, command: C, owner: Owner) -> Callable[[], None]:
         """Have one more command; gives what takes it away again."""
         return self._rows.add(command, owner)
 
-    def listed(self) -> list[tuple[str, ExtensionCommand]]:
+    def listed(self) -> list[tuple[str, C]]:
         """Every command with the name that it can be called by."""
         return list(self._named())
 
-    def find(self, text: str) -> tuple[ExtensionCommand, str] | None:
+    def find(self, text: str) -> tuple[C, str] | None:
         """The command that ``text`` calls, and its arguments; ``None`` if it calls none."""
         if not text.startswith("/"):
             return None
@@ -93,10 +101,8 @@ class Commands:
         """Commands that a built-in one stands in front of, and whose they are."""
         return [(row.value.name, row.owner) for row in self._rows if row.value.name in BUILT_IN]
 
-    def _named(self) -> Iterator[tuple[str, ExtensionCommand]]:
-        rows: list[Row[ExtensionCommand]] = [
-            row for row in self._rows if row.value.name not in BUILT_IN
-        ]
+    def _named(self) -> Iterator[tuple[str, C]]:
+        rows = [row for row in self._rows if row.value.name not in BUILT_IN]
         names = [row.value.name for row in rows]
         for place, row in enumerate(rows):
             name = row.value.name

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
-from pi.agent.open_answer import MessageToken
-from pi.agent.policy import Interrupt, Request
-from pi.agent.tool import FilePreview
-from pi.ai.messages import Json, ToolCall
+from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
+from pi.base.records import Record
+from pi.base.tasks import awaited
 from pi.coding.blobs.store import BlobStore
 from pi.coding.extension_host.artifacts import ExtensionArtifacts
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
@@ -21,7 +19,7 @@ from pi.coding.extension_host.model_registry import ExtensionModelRegistry
 from pi.coding.extension_host.prompt_options import SystemPromptOptions
 from pi.coding.extension_host.replicas import Remote, Replica
 from pi.coding.extension_host.resources import ExtensionResources
-from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.run_context import RunContext
 from pi.coding.extension_host.sending import MessageOptions, Sending, UserMessageOptions
 from pi.coding.extension_host.session_parts import Content
 from pi.coding.extension_host.session_reader import SessionReader
@@ -39,28 +37,31 @@ class _Done(Protocol):
 D = TypeVar("D", bound=_Done)
 
 
-class ExtensionContext:
+class ContextParts(Record, eq=False):
+    """What the contexts of one extension hand over to."""
+
+    link: Link
+    ui: OwnedUI
+    mode: Callable[[], Mode]
+    model_registry: ExtensionModelRegistry
+    resources: ExtensionResources
+
+
+class ExtensionContext(RunContext):
     """The session, for one extension. The same object from the first event to the last.
 
     Every member hands over to a part of the session; once that is over, each raises
     ``StaleSession``.
     """
 
-    resources: ExtensionResources
-    """Rules and whatever else is found in many places; given when its extension is."""
-
-    def __init__(
-        self,
-        link: Link,
-        ui: OwnedUI,
-        mode: Callable[[], Mode],
-        model_registry: ExtensionModelRegistry,
-    ) -> None:
-        self._link = link
-        self._ui = ui
-        self._mode = mode
-        self._model_registry = model_registry
-        self.session_manager = SessionReader(link)
+    def __init__(self, parts: ContextParts) -> None:
+        super().__init__(parts.link)
+        self._ui = parts.ui
+        self._mode = parts.mode
+        self._model_registry = parts.model_registry
+        self.resources = parts.resources
+        """Rules and whatever else is found in many places."""
+        self.session_manager = SessionReader(parts.link)
 
     @property
     def ui(self) -> ExtensionUI:
@@ -117,48 +118,9 @@ class ExtensionContext:
         """How much the model thinks."""
         return self._link.session.models.thinking_level
 
-    def is_idle(self) -> bool:
-        """Whether no run is under way."""
-        return self._link.session.runs.idle
-
     def is_project_trusted(self) -> bool:
         """Whether the project is trusted."""
         return self._link.session.place.trusted
-
-    def has_pending_messages(self) -> bool:
-        """Whether messages wait to be delivered."""
-        return bool(self._link.session.talk.pending)
-
-    @property
-    def run_scope(self) -> Scope:
-        """Tasks, timers and what is to be closed with the run; ``ExtensionError`` without one."""
-        return self._link.run_scope
-
-    def next_request(self) -> Request:
-        """What the model would be asked now, before handlers change it; nothing is sent."""
-        return self._link.session.runs.next_request()
-
-    def preview(self, call: ToolCall) -> FilePreview | None:
-        """The file as a call would leave it, also while its arguments are still coming."""
-        return self._link.session.tools.preview(call)
-
-    @property
-    def message_token(self) -> MessageToken | None:
-        """Stands for the answer that is being streamed; ``None`` between answers."""
-        return self._link.session.runs.message_token
-
-    def interrupt(self, message: MessageToken, cut: Interrupt) -> bool:
-        """Cut an answer as if a policy had raised ``cut``; False if it is over, or cut already."""
-        cut.by = cut.by or self._link.name
-        return self._link.session.runs.interrupt(message, cut)
-
-    def abort(self) -> None:
-        """Ask the run to end; never raises in the caller."""
-        self._link.session.runs.abort()
-
-    def shutdown(self) -> None:
-        """Ask the program to end, when the agent rests."""
-        self._link.session.control.shutdown()
 
     def get_context_usage(self) -> ContextUsage | None:
         """How full the model's window is; ``None`` without a model."""
@@ -172,30 +134,6 @@ class ExtensionContext:
         """Milliseconds since the session began, by a clock that never jumps."""
         return self._link.session.facts.since_session_ms()
 
-    def get_system_prompt(self) -> str:
-        """The system prompt, as it would be now."""
-        return self._link.session.facts.system_prompt()
-
-    def compact(
-        self,
-        custom_instructions: str = "",
-        *,
-        on_complete: Callable[[Any], Any] | None = None,
-        on_error: Callable[[Exception], Any] | None = None,
-    ) -> None:
-        """Make the conversation shorter as soon as the agent rests."""
-        session = self._link.session
-
-        async def act() -> None:
-            try:
-                result = await session.runs.compact(custom_instructions)
-            except Exception as problem:
-                await _called(on_error, problem)
-            else:
-                await _called(on_complete, result)
-
-        session.control.when_idle(act)
-
 
 class CommandContext(ExtensionContext):
     """What commands and shortcuts are given: the session may also be replaced.
@@ -205,14 +143,11 @@ class CommandContext(ExtensionContext):
 
     def __init__(
         self,
-        link: Link,
-        ui: OwnedUI,
-        mode: Callable[[], Mode],
-        model_registry: ExtensionModelRegistry,
+        parts: ContextParts,
         sending: Sending,
         renewed: Callable[[], CommandContext | None],
     ) -> None:
-        super().__init__(link, ui, mode, model_registry)
+        super().__init__(parts)
         self._sending = sending
         self._renewed = renewed
 
@@ -281,15 +216,8 @@ class CommandContext(ExtensionContext):
         if with_session is not None and not done.cancelled:
             context = self._renewed()
             if context is not None:
-                await _called(with_session, context)
+                await awaited(with_session(context))
         return done
 
 
 WithSession = Callable[[CommandContext], Awaitable[None] | None]
-
-
-async def _called(function: Callable[[Any], Any] | None, argument: Any) -> None:
-    if function is not None:
-        waiting = function(argument)
-        if isawaitable(waiting):
-            await waiting

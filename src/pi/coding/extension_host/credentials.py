@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from inspect import isawaitable
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.ai.errors import AuthenticationFailed
@@ -12,6 +11,7 @@ from pi.ai.providers.provider import Provider
 from pi.ai.request import Access, StreamOptions
 from pi.base.errors import PiError
 from pi.base.records import Record
+from pi.base.tasks import awaited
 from pi.coding.extension_host.hooks import Failed
 from pi.coding.extension_host.order import Rows
 
@@ -51,8 +51,7 @@ class AuthSources:
             if not row.value.concerns(name):
                 continue
             try:
-                found = row.value.find(name)
-                key = await found if isawaitable(found) else found
+                key = await awaited(row.value.find(name))
             except AuthUnavailable:
                 raise
             except Exception as problem:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from inspect import isawaitable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pi.agent.tool import AgentTool
 from pi.base.records import replace
+from pi.base.tasks import awaited
 from pi.coding.extension_host.api import ExtensionAPI
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.finding import Candidate
@@ -41,8 +41,7 @@ async def _register(path: Path, taken: Taken, pi: ExtensionAPI) -> None:
     """Register the tools of a file; ``ExtensionError`` if there are none, or a name is taken."""
     module = module_at(path)
     if (factory := getattr(module, FACTORY, None)) is not None:
-        made = factory(pi)
-        tools = _several(await made if isawaitable(made) else made)
+        tools = _several(await awaited(factory(pi)))
     else:
         tools = [each for each in vars(module).values() if isinstance(each, AgentTool)]
     if not tools:

@@ -16,11 +16,15 @@ def described(kind: type[R], fields: Mapping[str, Any], what: str) -> R:
 
     ``what`` begins the message. Lists become tuples, which is what records hold.
     """
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
     try:
-        return kind(**given)
+        return kind(**with_tuples(fields))
     except TypeError as problem:
         raise ExtensionError(
             f"{what} cannot be understood: {problem}",
             hint=f"Describe it by these names: {', '.join(kind.__struct_fields__)}.",
         ) from problem
+
+
+def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """``fields`` as records hold them: people write lists."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from pi.base.errors import PiError
-from pi.base.records import Record, replace
+from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.extension_host.finding import IMPORT_ROOTS, Candidate
 from pi.coding.extension_host.manifest import FILE as MANIFEST
 from pi.coding.extension_host.manifest import Manifest, read_manifest
@@ -154,7 +154,7 @@ def _read(file: Path) -> Index | None:
         return msgspec.json.decode(file.read_bytes(), type=Index)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except (OSError, *UNREADABLE) as problem:
         log.info("the index of extensions is made anew: %s", problem)
         return None
 

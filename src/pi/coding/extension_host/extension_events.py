@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import isawaitable
 from typing import Any
 
 from pi.base.records import Record
+from pi.base.tasks import awaited
 from pi.coding.extension_host.order import Owner, Rows
 
 
@@ -32,8 +32,6 @@ class EventBus:
         """Until everybody has heard it."""
         for row in self._rows.get(name, ()):
             try:
-                heard = row.value(data)
-                if isawaitable(heard):
-                    await heard
+                await awaited(row.value(data))
             except Exception as problem:
                 self._failed(row.owner, name, problem)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Literal
 
 from pi.coding.extension_host.drawing import Drawable, Drawn, Lines, Make, Rows, made
 from pi.coding.extension_host.facts import Facts
-from pi.coding.extension_host.failures import StaleSession
 from pi.coding.extension_host.hooks import Failed, Hooks
-from pi.coding.extension_host.open_dialogs import OpenDialogs
 from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.owned_dialogs import OwnedDialogs
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.session_events import (
-    DialogKind,
-    UiPromptEndEvent,
-    UiPromptStartEvent,
-)
-from pi.coding.extension_host.ui import ExtensionUI, Option, Placement
+from pi.coding.extension_host.ui import ExtensionUI, Placement
 from pi.coding.extension_host.watchdog import Watchdog
 
-T = TypeVar("T")
 
-
-class OwnedUI:
+class OwnedUI(OwnedDialogs):
     """Hands over to whatever interface there is now; implements ``ExtensionUI``.
 
-    Dialogs stop the clock of the handler that asks, are told to everybody, and are left when the
-    scope ends. What stays on the screen is taken away then, and harms nobody before.
+    When the scope ends, dialogs are left and what stays on the screen is taken away; it harms
+    nobody before.
     """
 
     def __init__(
@@ -42,14 +34,10 @@ class OwnedUI:
         facts: Facts,
         failed: Failed,
     ) -> None:
-        self._current = current
+        super().__init__(current, scope=scope, hooks=hooks, watchdog=watchdog)
         self._owner = owner
-        self._scope = scope
-        self._hooks = hooks
-        self._watchdog = watchdog
         self._facts = facts
         self._failed = failed
-        self._dialogs = OpenDialogs()
         self._shown: dict[tuple[str, Hashable], Callable[[], None]] = {}
         """What takes away each thing that is shown."""
         scope.keep(Registration(self._end))
@@ -58,65 +46,6 @@ class OwnedUI:
         if not hasattr(ExtensionUI, name):
             raise AttributeError(f"ctx.ui has nothing that is called {name}.")
         return getattr(self._screen, name)
-
-    # Dialogs --------------------------------------------------------------------------------------
-
-    async def select(
-        self, title: str, options: Sequence[str | Option], *, timeout: float | None = None
-    ) -> str | None:
-        """One of ``options``."""
-        return await self._ask(
-            "select", title, lambda ui: ui.select(title, options, timeout=timeout), None
-        )
-
-    async def confirm(self, title: str, message: str, *, timeout: float | None = None) -> bool:
-        """Yes or no."""
-        return await self._ask(
-            "confirm", title, lambda ui: ui.confirm(title, message, timeout=timeout), left=False
-        )
-
-    async def input(
-        self,
-        title: str,
-        placeholder: str = "",
-        *,
-        secret: bool = False,
-        timeout: float | None = None,
-    ) -> str | None:
-        """A line of text."""
-        return await self._ask(
-            "input",
-            title,
-            lambda ui: ui.input(title, placeholder, secret=secret, timeout=timeout),
-            None,
-        )
-
-    async def editor(
-        self, title: str, prefill: str = "", *, timeout: float | None = None
-    ) -> str | None:
-        """A longer text."""
-        return await self._ask(
-            "editor", title, lambda ui: ui.editor(title, prefill, timeout=timeout), None
-        )
-
-    async def custom(self, make: Make, **options: Any) -> Any:
-        """Whatever a component of the extension's own comes to."""
-        return await self._ask("custom", "", lambda ui: ui.custom(make, **options), None)
-
-    async def _ask(
-        self,
-        kind: DialogKind,
-        title: str,
-        ask: Callable[[ExtensionUI], Coroutine[Any, Any, T]],
-        left: T,
-    ) -> T:
-        screen = self._screen
-        await self._hooks.tell(UiPromptStartEvent(kind=kind, title=title))
-        try:
-            with self._watchdog.dialog():
-                return await self._dialogs.answer(ask(screen), left)
-        finally:
-            await self._hooks.tell(UiPromptEndEvent(kind=kind, title=title))
 
     # What is told ---------------------------------------------------------------------------------
 
@@ -161,9 +90,7 @@ class OwnedUI:
         self._owe("rows", key, rows, self._facts.show_in((self._owner.path, key), shown))
         return shown
 
-    def add_footer_line(self, key: str, component: Drawable) -> Rows:
-        """Show rows below the footer."""
-        return self.set_rows(key, component)
+    add_footer_line = ExtensionUI.add_footer_line
 
     def set_footer(self, make: Make | None) -> None:
         """Another footer."""
@@ -228,16 +155,6 @@ class OwnedUI:
         return end
 
     # ----------------------------------------------------------------------------------------------
-
-    @property
-    def _screen(self) -> ExtensionUI:
-        """The interface, for an extension whose session goes on."""
-        self._must_go_on()
-        return self._current()
-
-    def _must_go_on(self) -> None:
-        if self._scope.closed:
-            raise StaleSession
 
     def _making(self, what: str, make: Make) -> Make:
         return lambda *given: self._drawn(what, made(make, *given))

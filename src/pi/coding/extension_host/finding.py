@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi.base.records import Record, field
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.manifest import Manifest, read_manifest
+from pi.coding.resources.folders import entries_of
 from pi.coding.resources.selection import Selection
-from pi.coding.resources.source import Place, SourceInfo, Warn
+from pi.coding.resources.source import Place, SourceInfo, Warn, named_places
 
 if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.order import Rank
@@ -90,10 +91,7 @@ def inline(factories: Sequence[Factory]) -> Iterator[Candidate]:
 
 def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> Found:
     """Those that are named on the command line."""
-    places = [
-        Place(path=cwd / Path(path).expanduser(), source="cli", scope="temporary") for path in paths
-    ]
-    return find(places, "explicit", warn)
+    return find(named_places(paths, cwd), "explicit", warn)
 
 
 def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None) -> Found:
@@ -131,11 +129,7 @@ def _extensions(path: Path, warn: Warn) -> Iterator[Path]:
     if (named := _named_in_manifest(path, warn)) is not None:
         yield from named
         return
-    try:
-        entries = sorted(path.iterdir())
-    except OSError:
-        return
-    for entry in entries:
+    for entry in entries_of(path):
         if not entry.name.startswith((".", "_")):
             yield from _in_folder(entry, warn)
 

@@ -15,7 +15,6 @@ from pi.coding.extension_host.order import At, Names, Owner, Rows
 from pi.coding.extension_host.providers import Providers
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.registries import Registries
-from pi.coding.extension_host.resources import ExtensionResources
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.sending import NextTurn
 from pi.coding.extension_host.shared import SharedThings
@@ -50,13 +49,6 @@ class Instance(Record, eq=False):
     context: ExtensionContext
     command_context: CommandContext
     shelves: Shelves
-
-    def __post_init__(self) -> None:
-        shelves = self.shelves
-        resources = ExtensionResources(
-            self.link, self.scope, shelves.registries, self.owner, shelves.failed
-        )
-        self.context.resources = self.command_context.resources = resources
 
     def add_row(self, rows: Rows[T], value: T, at: At = "normal") -> Registration:
         """Register something where everybody's counts."""

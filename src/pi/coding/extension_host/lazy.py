@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from inspect import isawaitable
 from typing import Any, TypeAlias
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed
 from pi.agent.tool_forms import make_tool
+from pi.base.tasks import awaited
 from pi.coding.extension_host import registering
 from pi.coding.extension_host.activation import asks_session, wanted_in
 from pi.coding.extension_host.failures import ExtensionError
@@ -37,8 +37,8 @@ def stand_in(instance: Instance, manifest: Manifest, activate: Activate) -> None
     """Register what the manifest says; using any of it loads the extension, and goes on there."""
     for name, flag in manifest.flags.items():
         registering.add_flag(instance, flag_of(name, flag))
-    for name in dict.fromkeys((*manifest.commands, *manifest.triggers("command"))):
-        _command(instance, name, manifest.commands.get(name, ""), activate)
+    for name, description in manifest.declared_commands().items():
+        _command(instance, name, description, activate)
     for name, told in manifest.tools.items():
         _tool(instance, name, told, activate)
     for key in dict.fromkeys((*manifest.shortcuts, *manifest.triggers("shortcut"))):
@@ -95,19 +95,15 @@ def _command(instance: Instance, name: str, description: str, activate: Activate
         await activate()
         found = commands.find(f"/{name} {arguments}")
         if found is None or found[0].handler is run:
-            raise ExtensionError(
-                f"{instance.owner.path} has no command /{name}.",
-                hint="Its manifest says so: register the command, or correct the manifest.",
-            )
-        await _done(found[0].handler(found[1], found[0].context))
+            raise _unlike_manifest(instance, f"has no command /{name}", "register the command")
+        await awaited(found[0].handler(found[1], found[0].context))
 
     async def complete(prefix: str) -> Sequence[str] | None:
         await activate()
         found = commands.find(f"/{name}")
         if found is None or found[0].handler is run or found[0].completions is None:
             return None
-        offered = found[0].completions(prefix)
-        return await offered if isawaitable(offered) else offered
+        return await awaited(found[0].completions(prefix))
 
     registering.add_command(instance, name, run, description, complete)
 
@@ -119,11 +115,8 @@ def _shortcut(instance: Instance, key: str, description: str, activate: Activate
         await activate()
         found = shortcuts.get(key)
         if found is None or found.handler is press:
-            raise ExtensionError(
-                f"{instance.owner.path} does nothing for {key}.",
-                hint="Its manifest says so: register the shortcut, or correct the manifest.",
-            )
-        await _done(found.handler(found.context))
+            raise _unlike_manifest(instance, f"does nothing for {key}", "register the shortcut")
+        await awaited(found.handler(found.context))
 
     registering.add_shortcut(instance, key, press, description)
 
@@ -135,19 +128,18 @@ def _input_mode(instance: Instance, prefix: str, label: str, activate: Activate)
         await activate()
         found = modes.get(prefix)
         if found is None or found.mode.run is run:
-            raise ExtensionError(
-                f"{instance.owner.path} takes no text that begins with {prefix}.",
-                hint="Its manifest says so: add the input mode, or correct the manifest.",
-            )
-        await _done(found.mode.run(text, found.context))
+            lacks = f"takes no text that begins with {prefix}"
+            raise _unlike_manifest(instance, lacks, "add the input mode")
+        await awaited(found.mode.run(text, found.context))
 
     registering.add_input_mode(instance, prefix, InputMode(label=label, run=run))
 
 
-async def _done(work: Any) -> None:
-    """Until something is done that may be sync or async."""
-    if isawaitable(work):
-        await work
+def _unlike_manifest(instance: Instance, lacks: str, remedy: str) -> ExtensionError:
+    return ExtensionError(
+        f"{instance.owner.path} {lacks}.",
+        hint=f"Its manifest says so: {remedy}, or correct the manifest.",
+    )
 
 
 def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate) -> None:

@@ -81,14 +81,11 @@ class Listening:
                 pass
         made = _MAKERS.get(type(event))
         if made is not None and self._hooks.heard(made[0]):
-            await self._tell(made[1](event, self))
+            await self._hooks.tell(made[1](event, self))
 
     def hear_token(self, event: MessageUpdate) -> None:
         """Take one token."""
         self._updates.put(event.assistant_message_event)
-
-    async def _tell(self, event: Event) -> None:
-        await self._hooks.tell(event)
 
     def turn_start(self) -> TurnStartEvent:
         """The event of a turn that begins now."""

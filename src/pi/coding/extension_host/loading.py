@@ -6,29 +6,20 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Literal
 
-from pi.base.clock import Clock
 from pi.base.records import Record, replace
-from pi.coding.extension_host import modules, registering
+from pi.coding.extension_host import modules
 from pi.coding.extension_host.activation import is_for, wanted_at_start
-from pi.coding.extension_host.context import CommandContext, ExtensionContext
-from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.extension_ui import OwnedUI
+from pi.coding.extension_host.context import CommandContext
+from pi.coding.extension_host.equipping import Surroundings, equipped
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.finding import Candidate
 from pi.coding.extension_host.instance import Instance, Shelves
 from pi.coding.extension_host.lazy import stand_in
-from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.manifest import Manifest, check_version
-from pi.coding.extension_host.model_registry import ExtensionModelRegistry
 from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.sending import Sending
 from pi.coding.extension_host.stalls import Stalls
-from pi.coding.extension_host.ui import ExtensionUI, Mode
-from pi.coding.extension_host.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -49,16 +40,6 @@ class ExtensionInfo(Record):
     """Why it could not be loaded."""
 
 
-class Surroundings(Record):
-    """What there is around extensions; asked anew every time, because it changes."""
-
-    session: Callable[[], HostedSession | None]
-    ui: Callable[[], ExtensionUI]
-    mode: Callable[[], Mode]
-    cwd: Path
-    """Where pi was started."""
-
-
 class _Waiting(Record):
     """An extension that may wait for its first use."""
 
@@ -76,22 +57,17 @@ class Loading:
         shelves: Shelves,
         around: Surroundings,
         *,
-        watchdog: Watchdog,
         stalls: Stalls,
-        clock: Clock,
         report: Callable[[str], None],
     ) -> None:
         self._shelves = shelves
         self._around = around
-        self._watchdog = watchdog
         self._stalls = stalls
-        self._clock = clock
         self._report = report
-        self._numbers: dict[str, int] = {}
-        """In the order of finding, which is that of loading however late one is loaded."""
         self._waiting: dict[str, _Waiting] = {}
         self._instances: dict[str, Instance] = {}
         self._infos: dict[str, ExtensionInfo] = {}
+        """In the order of finding, which is that of loading however late one is loaded."""
         self._candidates: dict[str, Candidate] = {}
 
     @property
@@ -140,7 +116,6 @@ class Loading:
         self._infos.clear()
         self._candidates.clear()
         self._waiting.clear()
-        self._numbers.clear()
 
     # ----------------------------------------------------------------------------------------------
 
@@ -149,7 +124,6 @@ class Loading:
         if candidate.where in self._infos:
             return None
         self._infos[candidate.where] = _info(candidate)
-        self._numbers[candidate.where] = len(self._numbers)
         try:
             manifest = candidate.declared()
             check_version(manifest, candidate.where)
@@ -197,12 +171,12 @@ class Loading:
         from pi.coding.extension_host.api import ExtensionAPI
 
         self._stalls.watch()
-        began = self._clock.monotonic()
+        began = self._around.clock.monotonic()
         instance = self._instances[candidate.where] = self._instance(candidate)
         try:
             result = modules.factory_of(candidate)(ExtensionAPI(instance))
             if inspect.isawaitable(result):
-                await self._watchdog.watch(result)
+                await self._around.watchdog.watch(result)
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._unload_one(candidate.where)
             raise
@@ -210,7 +184,7 @@ class Loading:
             await self._unload_one(candidate.where)
             self._refuse(candidate, problem)
             return
-        took = (self._clock.monotonic() - began) * 1000
+        took = (self._around.clock.monotonic() - began) * 1000
         self._infos[candidate.where] = replace(_info(candidate), state="loaded", milliseconds=took)
 
     async def _unload_one(self, where: str) -> None:
@@ -227,47 +201,13 @@ class Loading:
         self._report(f"Warning: extension {candidate.where} was not loaded: {told}")
 
     def _instance(self, candidate: Candidate) -> Instance:
-        owner = Owner(
-            name=candidate.name,
-            path=candidate.where,
-            rank=candidate.rank,
-            number=self._numbers[candidate.where],
-        )
-        scope = Scope(
-            self._clock,
-            name=owner.name,
-            report=lambda what, problem: self._shelves.failed(owner, what, problem),
-        )
-        around = self._around
-        link = Link(scope, around.session, around.cwd)
-        sending = Sending(link, self._shelves.next_turn)
-        ui = OwnedUI(
-            around.ui,
-            owner=owner,
-            scope=scope,
-            hooks=self._shelves.hooks,
-            watchdog=self._watchdog,
-            facts=self._shelves.registries.facts,
-            failed=self._shelves.failed,
-        )
+        number = [*self._infos].index(candidate.where)
+        return equipped(candidate, number, self._shelves, self._around, self._renewed)
 
-        def renewed() -> CommandContext | None:
-            new = self._instances.get(owner.path)
-            return None if new is None else new.command_context
-
-        models = ExtensionModelRegistry(
-            link, lambda provider, config: registering.add_provider(made, provider, config)
-        )
-        made = Instance(
-            owner=owner,
-            source=candidate.source,
-            scope=scope,
-            link=link,
-            context=ExtensionContext(link, ui, around.mode, models),
-            command_context=CommandContext(link, ui, around.mode, models, sending, renewed),
-            shelves=self._shelves,
-        )
-        return made
+    def _renewed(self, where: str) -> CommandContext | None:
+        """What commands of an extension are given in the session that is there now."""
+        new = self._instances.get(where)
+        return None if new is None else new.command_context
 
 
 def _info(candidate: Candidate) -> ExtensionInfo:

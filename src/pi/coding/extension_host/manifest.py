@@ -78,6 +78,11 @@ class Manifest(Record, rename=None):
     extensions: tuple[str, ...] | None = None
     """Of a folder: the files or folders in it that are extensions."""
 
+    def declared_commands(self) -> dict[str, str]:
+        """Every command that it is known to have, with its description."""
+        known = dict.fromkeys((*self.commands, *self.triggers("command")), "") | self.commands
+        return {name.removeprefix("/"): description for name, description in known.items()}
+
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of one kind that it waits for."""
         parts = (trigger.partition(":") for trigger in self.activate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from operator import attrgetter
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -85,7 +85,9 @@ class Names(Generic[T]):
     """Values by name: of several with one name the last in order counts."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
-        self._rows: Rows[tuple[str, T]] = Rows(changed)
+        self._rows: Rows[tuple[str, T]] = Rows(self._tell)
+        self._changed = changed
+        self._winners: dict[str, Row[tuple[str, T]]] | None = None
 
     def add(self, name: str, value: T, owner: Owner) -> Callable[[], None]:
         """Have ``value`` under ``name``; gives what takes it away again."""
@@ -96,12 +98,11 @@ class Names(Generic[T]):
         row = self.winners().get(name)
         return None if row is None else row.value[1]
 
-    def winners(self) -> dict[str, Row[tuple[str, T]]]:
+    def winners(self) -> Mapping[str, Row[tuple[str, T]]]:
         """What counts, by name, in the order in which names were first used."""
-        found: dict[str, Row[tuple[str, T]]] = {}
-        for row in self._rows:
-            found[row.value[0]] = row
-        return found
+        if self._winners is None:
+            self._winners = {row.value[0]: row for row in self._rows}
+        return self._winners
 
     @property
     def values(self) -> dict[str, T]:
@@ -120,3 +121,7 @@ class Names(Generic[T]):
             for row in self._rows
             if winners[row.value[0]] is not row
         ]
+
+    def _tell(self) -> None:
+        self._winners = None
+        self._changed()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from inspect import isawaitable
 from typing import Any, Protocol, TypeAlias
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record, replace
+from pi.base.tasks import awaited
 from pi.coding.files.layers import FileWritten
 from pi.coding.shell.truncation import Size, keep_head
 
@@ -109,9 +109,7 @@ async def completions(handler: Any, prefix: str) -> Sequence[str]:
     complete = getattr(handler, "complete", None)
     if complete is None:
         return ()
-    given = complete(prefix)
-    offered: Sequence[str] = await given if isawaitable(given) else given
-    return offered or ()
+    return await awaited(complete(prefix)) or ()
 
 
 async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
@@ -119,8 +117,7 @@ async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
     names = getattr(handler, "list", None)
     if names is None:
         raise ToolFailed(f"{ref.text} cannot be listed.")
-    given = names(ref)
-    found: Sequence[str] = await given if isawaitable(given) else given
+    found: Sequence[str] = await awaited(names(ref))
     return found
 
 

@@ -21,7 +21,6 @@ from pi.coding.extension_host.order import At
 from pi.coding.extension_host.providers import provider_from
 from pi.coding.extension_host.registration import Registration
 from pi.coding.extension_host.registries import Shortcut
-from pi.coding.extension_host.scope import Report
 from pi.coding.extension_host.tools import Exposure, ExtensionTool
 from pi.coding.prompt.sections import ToolNote
 
@@ -137,15 +136,6 @@ def when_idle(
 
     session.control.when_idle(later, before_next_prompt=before_next_prompt)
     return registration
-
-
-def report(instance: Instance) -> Report:
-    """Reports failures of something that outlives the session, under the extension's name."""
-
-    def tell(what: str, problem: BaseException) -> None:
-        instance.shelves.failed(instance.owner, what, problem)
-
-    return tell
 
 
 def first_line(function: Callable[..., Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.agent.policy import Policy
 from pi.base.records import Record
-from pi.coding.extension_host.commands import Commands
+from pi.coding.extension_host.commands import Commands, ExtensionCommand
 from pi.coding.extension_host.credentials import AuthSource
 from pi.coding.extension_host.facts import Facts
 from pi.coding.extension_host.flags import ExtensionFlag
@@ -54,7 +54,7 @@ class Registries:
     ) -> None:
         self.tools: Names[ExtensionTool] = Names(tools_changed)
         self.tool_wraps: Rows[Wrapping] = Rows(tools_changed)
-        self.commands = Commands()
+        self.commands: Commands[ExtensionCommand] = Commands()
         self.flags: Names[ExtensionFlag] = Names()
         self.shortcuts: Names[Shortcut] = Names()
         self.views: Names[View] = Names()

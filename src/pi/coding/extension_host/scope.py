@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context
-from inspect import isawaitable
 from typing import Any, TypeAlias
 
 from pi.base.clock import Clock
-from pi.base.tasks import TaskScope
+from pi.base.tasks import TaskScope, awaited
 from pi.coding.extension_host.registration import Registration
 
 Close: TypeAlias = Callable[[], Awaitable[None] | None]
@@ -84,9 +83,7 @@ class Scope:
 
     async def _guarded(self, what: str, work: Close) -> None:
         try:
-            waiting = work()
-            if isawaitable(waiting):
-                await waiting
+            await awaited(work())
         except Exception as problem:
             self._report(f"{self.name}: {what}", problem)
 

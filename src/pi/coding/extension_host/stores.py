@@ -10,6 +10,7 @@ import msgspec
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.records import UNREADABLE
 from pi.coding.extension_host.control import HostedSession
 from pi.coding.session.entries import Custom
 
@@ -78,7 +79,7 @@ class FileStore:
             return {}
         try:
             return msgspec.json.decode(content, type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise PiError(
                 f"What an extension has stored in {self._path} cannot be read: {problem}",
                 hint="Repair the file, or remove it.",

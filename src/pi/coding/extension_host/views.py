@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.extension_host.hooks import Failed
 from pi.coding.extension_host.order import Names, Rows
+
+if TYPE_CHECKING:  # where nobody draws, no handlers are loaded
+    from pi.coding.extension_host.hooks import Failed
 
 ViewKind: TypeAlias = Literal["tool", "message", "entry", "status"]
 View: TypeAlias = str | Callable[..., Any]
@@ -92,6 +94,10 @@ class Views:
                 self._broken.add((row.owner.number, _MARKDOWN))
                 self._failed(row.owner, _MARKDOWN, problem)
         return text
+
+
+NO_VIEWS = Views(Names(), Rows(), lambda owner, what, problem: None)
+"""Where there are no extensions."""
 
 
 def found_view(view: View) -> Callable[..., Any]:

@@ -178,7 +178,6 @@ def _ways_to_say(names: list[str]) -> list[str]:
 
 
 def _meant(word: str, known: list[str]) -> str:
-    from pi.base.fuzzy import nearest  # only for who has mistyped a name
+    from pi.base.fuzzy import did_you_mean  # only for who has mistyped a name
 
-    like = nearest(word, known)
-    return f"Did you mean {like}?" if like else ""
+    return did_you_mean(word, known)

@@ -12,6 +12,7 @@ from pi.coding.packages.confined import inside, leads_out
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.filters import matches, plain_path
 from pi.coding.packages.manifest import read_manifest
+from pi.coding.resources.folders import entries_of, theme_files
 from pi.coding.resources.globs import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
@@ -55,7 +56,7 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
 
     Those of the original (``THEIRS``) are among them, so that they can be counted.
     """
-    for path in _entries(folder):
+    for path in entries_of(folder):
         if path.name.startswith((".", "_")) or path.name in SKIPPED_FOLDERS:
             continue
         if path.is_file():
@@ -63,11 +64,6 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
                 yield path
         elif path.is_dir():
             yield from _folder_extension(path, warn)
-
-
-def theme_files(folder: Path) -> Iterator[Path]:
-    """The themes of a folder."""
-    return (path for path in _entries(folder) if path.suffix == ".json" and path.is_file())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -122,7 +118,7 @@ def _meant(folder: Path, entry: str) -> Iterator[Path]:
 
 def _below(folder: Path) -> Iterator[Path]:
     """Everything below, without following links or entering folders of dependencies."""
-    for path in _entries(folder):
+    for path in entries_of(folder):
         if path.name in SKIPPED_FOLDERS:
             continue
         yield path
@@ -151,10 +147,3 @@ def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
         else:
             warn(f"{path} is a link that leads out of its package and is not used")
     return tuple(kept.values())
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []

@@ -73,6 +73,11 @@ class Package(Record):
         )
 
     @property
+    def resources(self) -> list[tuple[Kind, str]]:
+        """Everything that it offers, kind by kind."""
+        return [(kind, name) for kind in KINDS for name in self.offered.get(kind, ())]
+
+    @property
     def import_root(self) -> Path | None:
         """The folder that its extensions import from; ``None`` where each is alone."""
         if isinstance(self.configured.source, PypiSource):

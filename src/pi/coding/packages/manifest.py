@@ -11,6 +11,7 @@ import msgspec
 from pi.ai.messages import Json
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
+from pi.base.records import UNREADABLE
 from pi.coding.packages.confined import inside
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.resources.source import Warn
@@ -46,7 +47,7 @@ def read_object(path: Path) -> Json:
         return {}
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise PiError(f"{path} cannot be read: {problem}") from problem
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import THEIRS
 from pi.coding.packages.discovery import Configured, Package
-from pi.coding.packages.entries import KINDS, Kind
+from pi.coding.packages.entries import Kind
 from pi.coding.packages.outcome import Outcome
 from pi.coding.packages.source import without_password
 from pi.coding.resources.source import Scope
@@ -36,7 +36,7 @@ def config_lines(packages: Iterable[Package]) -> Iterator[str]:
     """What ``pi config`` shows: every resource, and whether it is used."""
     for package in packages:
         yield f"{source_name(package.configured)} ({package.configured.scope})"
-        offered = [(kind, name) for kind in KINDS for name in package.offered.get(kind, ())]
+        offered = package.resources
         for kind, name in offered:
             mark = "x" if name in package.chosen.get(kind, ()) else " "
             yield f"  [{mark}] {kind:10} {one_line(name)}{resource_note(kind, name)}"

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.packages.errors import BadSource
+from pi.coding.packages.wheels import normal_name
 
 # Patterns are compiled when first used: a session without packages needs none.
 _NPM = (
@@ -165,7 +166,7 @@ def _pypi(text: str, rest: str) -> PypiSource:
     if found is None:
         raise _bad(text, "packages of the Python index are pypi:name or pypi:name==version")
     return PypiSource(
-        name=re.sub(r"[-_.]+", "-", found["name"]).lower(),
+        name=normal_name(found["name"]),
         extras=found["extras"] or "",
         version=found["version"] or "",
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 from pi.agent.skills import Skill
 from pi.base.records import Record, replace
 from pi.coding.resources.context_files import ContextFile, ContextFiles, find_context_files
-from pi.coding.resources.kinds import is_repository
+from pi.coding.resources.folders import repository_of
 from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
 from pi.coding.resources.prompts import PromptTemplate, find_prompts
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.skills import FoundSkill, find_skills
-from pi.coding.resources.source import INLINE, Place, Warn
+from pi.coding.resources.source import INLINE, Place, Warn, named_places
 
 
 class Brought(Record):
@@ -107,7 +107,7 @@ def discover(wanted: Wanted, where: Surroundings) -> Resources:
 def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[FoundSkill, ...]:
     selections = _selections(where, "skills")
     places = [
-        *_explicit(wanted.skill_paths, where.cwd),
+        *named_places(wanted.skill_paths, where.cwd),
         *(_skill_places(where, selections) if wanted.skills else ()),
     ]
     return find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
@@ -118,7 +118,7 @@ def _admitted_prompts(
 ) -> tuple[PromptTemplate, ...]:
     selections = _selections(where, "prompts")
     places = [
-        *_explicit(wanted.prompt_paths, where.cwd),
+        *named_places(wanted.prompt_paths, where.cwd),
         *(_prompt_places(where, selections) if wanted.prompts else ()),
     ]
     there = _existing(places, "Prompt template", warn)
@@ -156,10 +156,8 @@ def _selections(where: Surroundings, name: str) -> tuple[Selection, Selection]:
 
 def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
     project, user = selections
-    for path in (*project.paths, *project.forced):
-        yield Place(path=path, source="local", scope="project")
-    for path in (*user.paths, *user.forced):
-        yield Place(path=path, source="local")
+    yield from project.places("project")
+    yield from user.places("user")
 
 
 def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
@@ -171,12 +169,6 @@ def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]
             warn(f"{what} {place.path} does not exist.")
 
 
-def _explicit(paths: Sequence[str], cwd: Path) -> list[Place]:
-    return [
-        Place(path=cwd / Path(path).expanduser(), source="cli", scope="temporary") for path in paths
-    ]
-
-
 def _admits(selections: Sequence[Selection], path: Path, place: Place) -> bool:
     if place.source == "cli":
         return True
@@ -185,7 +177,8 @@ def _admits(selections: Sequence[Selection], path: Path, place: Place) -> bool:
 
 def _up_to_repository(cwd: Path) -> Iterator[Path]:
     """Directories from ``cwd`` to the root of its repository; without one, of the file system."""
+    repository = repository_of(cwd)
     for directory in (cwd, *cwd.parents):
         yield directory
-        if is_repository(directory):
+        if directory == repository:
             return

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from pi.coding.resources.folders import repository_of
 from pi.coding.resources.globs import compile_glob
 
 GIT_FILE = ".gitignore"
@@ -83,11 +84,6 @@ def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
         ):
             return not rule.keeps
     return False
-
-
-def repository_of(folder: Path) -> Path | None:
-    """The folder at or above ``folder`` that is a git repository."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
 def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = "") -> Rules:

@@ -6,11 +6,12 @@ lies in a project is only opened when the project is trusted, whoever has found 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pi.base.records import Record
+from pi.coding.resources.folders import repository_of
 from pi.coding.resources.frontmatter import BadResource, read_text
 from pi.coding.resources.source import Scope, Warn
 
@@ -32,7 +33,7 @@ class Where(Record):
     @property
     def project(self) -> Path:
         """The top of the repository that ``cwd`` is in; without one, ``cwd``."""
-        return next((one for one in (self.cwd, *self.cwd.parents) if is_repository(one)), self.cwd)
+        return repository_of(self.cwd) or self.cwd
 
     def scope(self, path: Path) -> Literal["user", "project"]:
         """Whose a file is: what lies in the project is the project's."""
@@ -59,6 +60,19 @@ class ResourceSource(Record):
     name: str
     find: Find
     priority: int = 0
+
+
+def agent_source(
+    kind: str, agent: str, priority: int, folder: str, files: Callable[[Path], Iterable[Path]]
+) -> ResourceSource:
+    """Where an agent keeps files of a kind: in the project, and in the same folder at home."""
+
+    def find(where: Where) -> Iterator[Path]:
+        yield from files(where.cwd / folder)
+        if where.cwd != where.home:
+            yield from files(where.home / folder)
+
+    return ResourceSource(kind=kind, name=agent, find=find, priority=priority)
 
 
 class ResourceItem(Record):
@@ -103,11 +117,6 @@ def load_kind(
             )
             used.add(key)
     return tuple(items)
-
-
-def is_repository(directory: Path) -> bool:
-    """Whether a directory is the top of a repository."""
-    return (directory / ".git").exists()
 
 
 def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.records import Record
+from pi.coding.resources.folders import entries_of
 from pi.coding.resources.frontmatter import (
     BadResource,
     Document,
@@ -81,11 +82,7 @@ def template_files(root: Path) -> Iterator[Path]:
     if root.is_file():
         yield root
         return
-    try:
-        entries = sorted(root.iterdir())
-    except OSError:
-        return
-    for entry in entries:
+    for entry in entries_of(root):
         if entry.suffix == ".md" and entry.is_file():
             yield entry
 

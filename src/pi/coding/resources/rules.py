@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pi.coding.resources.frontmatter import (
     parse_document,
     split_front_matter,
 )
-from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where
+from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where, agent_source
 from pi.coding.trust.gated import CLINE_RULES
 
 log = logging.getLogger(__name__)
@@ -81,14 +81,9 @@ def _globs(value: Any) -> tuple[str, ...]:
 # Where they are -----------------------------------------------------------------------------------
 
 
-def _below(*folders: str, of_person: Callable[[Where], Path]) -> Callable[[Where], Iterator[Path]]:
-    """Rules in a folder of the project, then in the person's own."""
-
-    def find(where: Where) -> Iterator[Path]:
-        yield from _files(where.cwd.joinpath(*folders))
-        yield from _files(of_person(where))
-
-    return find
+def _pi(where: Where) -> Iterator[Path]:
+    yield from _files(where.cwd / ".pi" / "rules")
+    yield from _files(where.agent_dir / "rules")
 
 
 def _windsurf(where: Where) -> Iterator[Path]:
@@ -113,17 +108,14 @@ def _files(folder: Path) -> list[Path]:
 
 RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name)
 
-SOURCES = tuple(
-    ResourceSource(kind=KIND, name=name, priority=priority, find=find)
-    for name, priority, find in (
-        ("pi", 100, _below(".pi", "rules", of_person=lambda where: where.agent_dir / "rules")),
-        ("claude", 80, _below(".claude", "rules", of_person=lambda w: w.home / ".claude/rules")),
-        ("codex", 70, _below(".codex", "rules", of_person=lambda w: w.home / ".codex/rules")),
-        ("agents", 70, _below(".agents", "rules", of_person=lambda w: w.home / ".agents/rules")),
-        ("gemini", 60, _below(".gemini", "rules", of_person=lambda w: w.home / ".gemini/rules")),
-        ("cursor", 50, _below(".cursor", "rules", of_person=lambda w: w.home / ".cursor/rules")),
-        ("windsurf", 50, _windsurf),
-        ("cline", 40, _cline),
-    )
+SOURCES = (
+    ResourceSource(kind=KIND, name="pi", priority=100, find=_pi),
+    agent_source(KIND, "claude", 80, ".claude/rules", _files),
+    agent_source(KIND, "codex", 70, ".codex/rules", _files),
+    agent_source(KIND, "agents", 70, ".agents/rules", _files),
+    agent_source(KIND, "gemini", 60, ".gemini/rules", _files),
+    agent_source(KIND, "cursor", 50, ".cursor/rules", _files),
+    ResourceSource(kind=KIND, name="windsurf", priority=50, find=_windsurf),
+    ResourceSource(kind=KIND, name="cline", priority=40, find=_cline),
 )
 """Whose rules count: of two with one name those of the agent that stands higher."""

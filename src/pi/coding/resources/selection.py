@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from pi.base.records import Record
+from pi.coding.resources.source import Place, Scope
 
 _PATTERN = frozenset("*?[")
 
@@ -30,6 +31,12 @@ class Selection(Record):
             forced=tuple(_resolved(entry[1:], base) for entry in entries if entry[:1] == "+"),
             without=tuple(_resolved(entry[1:], base) for entry in entries if entry[:1] == "-"),
             patterns=tuple(entry[1:] for entry in entries if entry[:1] == "!"),
+        )
+
+    def places(self, scope: Scope) -> tuple[Place, ...]:
+        """What to look at."""
+        return tuple(
+            Place(path=path, source="local", scope=scope) for path in (*self.paths, *self.forced)
         )
 
     def admits(self, path: Path, root: Path) -> bool:

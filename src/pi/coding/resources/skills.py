@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
 from pi.base.records import Record
+from pi.coding.resources.folders import entries_of
 from pi.coding.resources.frontmatter import (
     BadResource,
     Document,
@@ -118,10 +119,7 @@ class _Folder:
 
     def __init__(self, path: Path, base: str = "", rules: Rules = ()) -> None:
         self._base = base
-        try:
-            self._inside = sorted(path.iterdir())
-        except OSError:
-            self._inside = []
+        self._inside = entries_of(path)
         if any(entry.name in IGNORE_FILES for entry in self._inside):
             from pi.coding.resources.ignoring import rules_in  # few folders have any
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -51,6 +51,13 @@ class Place(Record):
     def folder(self) -> Path:
         """The folder that is looked at; that of a file is the one that it is in."""
         return self.path if self.path.is_dir() else self.path.parent
+
+
+def named_places(paths: Iterable[str], cwd: Path) -> list[Place]:
+    """What the command line names."""
+    return [
+        Place(path=cwd / Path(path).expanduser(), source="cli", scope="temporary") for path in paths
+    ]
 
 
 Admits: TypeAlias = Callable[[Path, Place], bool]

@@ -96,9 +96,8 @@ class Accounts:
     def _row(self, provider: str) -> Provider:
         rows = {row.id: row for row in self._core.registry.models.get_providers()}
         if provider not in rows:
-            from pi.base.fuzzy import nearest  # only for who has mistyped a name
+            from pi.base.fuzzy import did_you_mean  # only for who has mistyped a name
 
-            like = nearest(provider, rows)
-            meant = f"Did you mean {like}?" if like else ""
-            raise PiError(f'There is no provider "{provider}".', hint=meant)
+            hint = did_you_mean(provider, rows)
+            raise PiError(f'There is no provider "{provider}".', hint=hint)
         return rows[provider]

@@ -81,7 +81,7 @@ class Asking:
         request = ModelRequest(
             model=model, messages=conversation(context), options=wanted, purpose=purpose
         )
-        return host.ask_model(request, self._ask)
+        return host.lent.ask_model(request, self._ask)
 
     def _ask(self, request: ModelRequest) -> EventStream:
         context = Context(messages=request.messages)

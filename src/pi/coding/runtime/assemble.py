@@ -23,7 +23,6 @@ from pi.coding.runtime.cache_warming import CacheWarming
 from pi.coding.runtime.circles import repetition_policy
 from pi.coding.runtime.compaction import (
     Compacting,
-    compaction_options,
     compaction_surroundings,
 )
 from pi.coding.runtime.core import Core
@@ -38,6 +37,7 @@ from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.runtime.parts import Parts
 from pi.coding.runtime.pictures import FittingPictures
 from pi.coding.runtime.prompting import Prompting
+from pi.coding.runtime.retrying import Retrying
 from pi.coding.runtime.summaries import Summaries
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.user_shell import UserShell
@@ -97,17 +97,44 @@ class _Build:
         """All parts, connected."""
         core = self._core = self._new_core()
         self._ground.serve(core)
-        summaries = Summaries(
+        self._when_idle = WhenIdle(core.agent)
+        self._summaries = Summaries(
             core,
             partial(self._asking.stream, purpose="summary"),
             options=self._asking.options,
             retry=self._retry_settings,
         )
+        around = compaction_surroundings(core, self._summaries, self._hand_off)
+        compactor = Compactor(around)
         retry = RetryPolicy(
             self._retry_settings, tell=core.tell, leave_out=self._leave_out, clock=self._host.clock
         )
+        self._policies = (
+            CompactionPolicy(compactor, around),
+            retry,
+            Interrupting(core),
+            repetition_policy(self._ground.workspace.settings),
+            FittingPictures(core),
+        )
+        self._arrange_policies()
+        self._idle_compaction = IdleCompaction(core, compactor, around)
+        self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))
+        core.agent.subscribe(self._idle_compaction.hear)
+        core.agent.subscribe(self._cache_warming.hear, updates=False)
+        self._session = self._new_session(compactor, retry)
+        core.agent.subscribe(self._session.shell.settled)
+        self._extensions.serve(core, self._serve, discovered=self._add_resources)
+        if self._options.name is not None:
+            await self._session.facts.rename(self._options.name)
+        if not len(core.log.tree) or self._ground.is_new:
+            await self._session.prompts.note_choices()
+        return Assembled(
+            session=self._session, workspace=self._ground.workspace, note=self._ground.start.note
+        )
+
+    def _new_session(self, compactor: Compactor, retry: RetryPolicy) -> AgentSession:
+        core = self._core
         shell = UserShell(core)
-        self._when_idle = WhenIdle(core.agent)
         models = ModelSelection(core, self._parts.last_resort)
         prompts = Prompting(
             core,
@@ -117,53 +144,26 @@ class _Build:
             find_somebody=models.find_somebody,
             whole_prompt=self._whole_prompt(),
         )
-        around = compaction_surroundings(core, summaries, self._hand_off)
-        compactor = Compactor(around)
-        self._idle_compaction = IdleCompaction(core, compactor, around)
-        self._policies = (
-            CompactionPolicy(compactor, around),
-            retry,
-            Interrupting(core),
-            repetition_policy(self._ground.workspace.settings),
-            FittingPictures(core),
-        )
-        self._arrange_policies()
-        self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))
-        core.agent.subscribe(self._idle_compaction.hear)
-        core.agent.subscribe(self._cache_warming.hear, updates=False)
         compaction = Compacting(
             core,
             compactor,
             quiet=self._stop_run,
             resume=self._resume,
-            holding_prompts=self._when_idle.holding_prompts,
+            holding_prompts=prompts.gate.closed,
         )
-        self._session = AgentSession(
+        return AgentSession(
             core,
             prompts=prompts,
             models=models,
             sessions=self._replacing,
-            tree=partial(self._tree_moves, summaries),
+            tree=self._tree_moves,
             shell=shell,
-            facts=SessionFacts(
-                core,
-                compacting=lambda: compactor.busy,
-                auto=lambda: compaction_options(core).enabled,
-            ),
+            facts=SessionFacts(core, compaction),
             accounts=self._accounts,
             compaction=compaction,
             extensions=self._extensions,
-            retry=retry,
+            retry=Retrying(core, retry),
             close=self._close,
-        )
-        core.agent.subscribe(shell.settled)
-        self._extensions.serve(core, self._serve, discovered=self._add_resources)
-        if self._options.name is not None:
-            await self._session.facts.rename(self._options.name)
-        if not len(core.log.tree) or self._ground.is_new:
-            await prompts.note_choices()
-        return Assembled(
-            session=self._session, workspace=self._ground.workspace, note=self._ground.start.note
         )
 
     def _whole_prompt(self) -> str | None:
@@ -182,10 +182,10 @@ class _Build:
             note_choices=self._session.prompts.note_choices,
         )
 
-    def _tree_moves(self, summaries: Summaries) -> TreeMoves:
+    def _tree_moves(self) -> TreeMoves:
         from pi.coding.runtime.tree_moves import TreeMoves
 
-        return TreeMoves(self._core, summaries, quiet=self._quiet)
+        return TreeMoves(self._core, self._summaries, quiet=self._quiet)
 
     def _accounts(self) -> Accounts:
         from pi.coding.runtime.accounts import Accounts
@@ -266,7 +266,7 @@ class _Build:
     async def _resume(self) -> None:
         """Deliver what was queued while nobody could take it."""
         inbox = self._core.agent.inbox
-        if inbox and not self._core.agent.state.is_streaming:
+        if inbox and not self._core.agent.is_running:
             await self._session.prompts.prepare()
             messages = tuple(inbox.drain_steering()) or tuple(inbox.drain_follow_up())
             await self._core.agent.prompt(messages)

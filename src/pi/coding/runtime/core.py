@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pi.agent.agent import Agent
-from pi.agent.events import EntryAppended
+from pi.agent.events import EntryAppended, MessageEnd, MessageStart
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.folder import TextFolder, artifact_directory
 from pi.coding.bus import Bus
@@ -19,6 +19,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
 from pi.coding.session.log import SessionLog
+from pi.coding.session.messages import SessionMessage
 
 
 class Core:
@@ -88,6 +89,12 @@ class Core:
     async def tell(self, event: Any) -> None:
         """Tell a public event, in order with what the agent tells."""
         await self.agent.tell(event)
+
+    async def say(self, message: SessionMessage) -> None:
+        """Put a message into the conversation of a session at rest, and tell it."""
+        self.conversation.append(message)
+        await self.tell(MessageStart(message=message))
+        await self.tell(MessageEnd(message=message))
 
     async def add(self, draft: KnownEntry) -> str:
         """Append an entry, and tell it if it is of a kind that is told; gives its id."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage
+from pi.ai.messages import AssistantMessage, Usage
 from pi.coding.session.context import message_of
-from pi.coding.session.entries import BranchSummary, Compaction, Entry, MessageEntry, UsageEntry
+from pi.coding.session.entries import Entry
 from pi.coding.session.log import SessionLog
+from pi.coding.session.numbers import usage_of
 
 
 class Counted(NamedTuple):
@@ -42,18 +43,4 @@ class EntryCounts:
 def _counted(entry: Entry) -> Counted:
     message = message_of(entry)
     calls = len(message.tool_calls) if isinstance(message, AssistantMessage) else 0
-    return Counted(type(message) if message is not None else None, calls, _usage(entry))
-
-
-def _usage(entry: Entry) -> Usage | None:
-    match entry:
-        case MessageEntry(message=AssistantMessage(usage=usage)):
-            return usage
-        case MessageEntry(message=ToolResultMessage(usage=Usage() as usage)):
-            return usage
-        case Compaction(usage=Usage() as usage) | BranchSummary(usage=Usage() as usage):
-            return usage
-        case UsageEntry(usage=usage):
-            return usage
-        case _:
-            return None
+    return Counted(type(message) if message is not None else None, calls, usage_of(entry))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from pi.agent.events import MessageEnd, MessageStart
 from pi.base.records import replace
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import Streaming
@@ -32,6 +31,4 @@ async def send_custom(
         await prepare()
         await agent.prompt((message,))
     else:
-        core.conversation.append(message)
-        await core.tell(MessageStart(message=message))
-        await core.tell(MessageEnd(message=message))
+        await core.say(message)

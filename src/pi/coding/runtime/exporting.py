@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -25,43 +25,57 @@ class ShareOptions(Record):
     """Run with the page's file as its last word, in place of GitHub's program."""
 
 
-async def export(core: Core, output: str | None, *, secrets: Iterable[str]) -> Path:
-    """Write the session to ``output``, or to a page in the working directory; gives the path."""
-    cwd = core.workspace.cwd
-    target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
-    work = partial(
-        export_session,
-        core.log,
-        target,
-        cwd=cwd,
-        secrets=secrets,
-        also=partial(core.extensions.redacted, sink="export"),
-        instructions=_instructions(core),
-    )
-    return await asyncio.to_thread(work)
+class Exports:
+    """Passes a session on, as it is at that moment."""
 
+    def __init__(self, core: Core, secrets: Callable[[], Awaitable[Iterable[str]]]) -> None:
+        self._core = core
+        self._secrets = secrets
 
-async def dump(core: Core, *, secrets: Iterable[str]) -> str:
-    """The branch as text, prompt and tools included; empty if nothing was said."""
-    also = partial(core.extensions.redacted, sink="export")
-    redactor = Redactor(secrets, also=also)
-    transcript = transcript_of(core.log, redactor, _instructions(core))
-    return await asyncio.to_thread(render_text, transcript)
+    async def write(self, output: str | None = None) -> Path:
+        """Write the session to ``output``, or to a page in the working directory; gives the path.
 
+        The name of ``output`` says in which form.
+        """
+        core = self._core
+        cwd = core.workspace.cwd
+        target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
+        work = partial(
+            export_session,
+            core.log,
+            target,
+            cwd=cwd,
+            secrets=await self._secrets(),
+            also=partial(core.extensions.redacted, sink="export"),
+            instructions=_instructions(core),
+        )
+        return await asyncio.to_thread(work)
 
-async def share(core: Core, *, secrets: Iterable[str]) -> Shared:
-    """Pass the session on as a page, through the person's own program or as a secret gist."""
-    cwd, env = core.workspace.cwd, core.workspace.environment.of_process
-    command = core.workspace.settings.section(("share",), ShareOptions).command
-    return await share_session(
-        core.log,
-        cwd=cwd,
-        env=env,
-        handler=command_handler(command, cwd=cwd, env=env) if command else None,
-        secrets=secrets,
-        also=partial(core.extensions.redacted, sink="share"),
-        instructions=_instructions(core),
-    )
+    async def text(self) -> str:
+        """The branch as text, prompt and tools included; empty if nothing was said."""
+        core = self._core
+        also = partial(core.extensions.redacted, sink="export")
+        redactor = Redactor(await self._secrets(), also=also)
+        transcript = transcript_of(core.log, redactor, _instructions(core))
+        return await asyncio.to_thread(render_text, transcript)
+
+    async def share(self) -> Shared:
+        """Pass the session on as a page, through the person's own program or as a secret gist.
+
+        Cancelling ends the upload.
+        """
+        core = self._core
+        cwd, env = core.workspace.cwd, core.workspace.environment.of_process
+        command = core.workspace.settings.section(("share",), ShareOptions).command
+        return await share_session(
+            core.log,
+            cwd=cwd,
+            env=env,
+            handler=command_handler(command, cwd=cwd, env=env) if command else None,
+            secrets=await self._secrets(),
+            also=partial(core.extensions.redacted, sink="share"),
+            instructions=_instructions(core),
+        )
 
 
 def _instructions(core: Core) -> Instructions | None:

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from inspect import isawaitable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pi.base.tasks import awaited
 from pi.coding.extension_host.failures import ExtensionFailed, words
+from pi.coding.runtime.extension_hosting import ExtensionHosting
 
 if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.clashes import Clash
     from pi.coding.extension_host.flags import ExtensionFlag
-    from pi.coding.extension_host.host import ExtensionHost
-    from pi.coding.extension_host.input_modes import InputMode
+    from pi.coding.extension_host.input_modes import InputMode, OwnedMode
     from pi.coding.extension_host.views import Views
-    from pi.coding.runtime.core import Core
-
 
 log = logging.getLogger(__name__)
 
 
-class ExtensionCalls(ABC):
+class ExtensionCalls(ExtensionHosting):
     """What modes have extensions do; whatever fails is told, and harms nobody."""
 
-    _core: Core
-
-    @property
-    @abstractmethod
-    def host(self) -> ExtensionHost:
-        """The host; it is made if there is none."""
-
     # Commands, keys and texts ---------------------------------------------------------------------
+
+    def find(self, text: str) -> str | None:
+        """The name of the command that ``text`` calls, if it calls one."""
+        host = self._lender.host
+        if host is None and not text.startswith("/"):
+            return None
+        found = (self._sleeping if host is None else host.registries).commands.find(text)
+        return None if found is None else found[0].name
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is told."""
@@ -45,7 +43,8 @@ class ExtensionCalls(ABC):
 
     def shortcuts(self) -> Mapping[str, str]:
         """Keys that extensions want, with what they do."""
-        found = self.host.registries.shortcuts.values
+        host = self._lender.host
+        found = {} if host is None else host.registries.shortcuts.values
         return {key: shortcut.description for key, shortcut in found.items()}
 
     async def press(self, key: str) -> bool:
@@ -59,16 +58,12 @@ class ExtensionCalls(ABC):
 
     def input_mode(self, text: str) -> InputMode | None:
         """What takes a text that begins so, if an extension does."""
-        from pi.coding.extension_host.input_modes import mode_of
-
-        found = mode_of(self.host.registries.input_modes, text)
+        found = self._mode_of(text)
         return None if found is None else found.mode
 
     async def take(self, text: str) -> bool:
         """Give a text to the extension that takes it; False if none does."""
-        from pi.coding.extension_host.input_modes import mode_of
-
-        found = mode_of(self.host.registries.input_modes, text)
+        found = self._mode_of(text)
         if found is None:
             return False
         work = partial(found.mode.run, found.text_of(text), found.context)
@@ -77,13 +72,14 @@ class ExtensionCalls(ABC):
 
     # What is drawn and listed ---------------------------------------------------------------------
 
-    @cached_property
+    @property
     def views(self) -> Views:
         """Draws tools, messages, entries and statuses."""
-        from pi.coding.extension_host.views import Views
+        if self._lender.host is not None:
+            return self._lender.host.views
+        from pi.coding.extension_host.views import NO_VIEWS
 
-        registries = self.host.registries
-        return Views(registries.views, registries.markdown, self.host.failed)
+        return NO_VIEWS
 
     def markdown(self, text: str, **about: Any) -> str:
         """Markdown as extensions want it drawn."""
@@ -94,15 +90,16 @@ class ExtensionCalls(ABC):
         found = self.host.registries.commands.find(f"/{command}")
         if found is None or found[0].completions is None:
             return ()
-        offered = found[0].completions(prefix)
-        return (await offered if isawaitable(offered) else offered) or ()
+        return await awaited(found[0].completions(prefix)) or ()
 
     async def references(self, typed: str) -> Sequence[str]:
         """How a reference like ``rule://`` may go on of which this was typed."""
+        if self._lender.host is None:
+            return ()
         from pi.coding.extension_host.references import completed
 
         try:
-            return await completed(self.host.registries.references.values, typed)
+            return await completed(self._lender.host.registries.references.values, typed)
         except Exception:
             log.warning("nobody could say how %s goes on", typed, exc_info=True)
             return ()
@@ -120,11 +117,16 @@ class ExtensionCalls(ABC):
 
     # ----------------------------------------------------------------------------------------------
 
+    def _mode_of(self, text: str) -> OwnedMode | None:
+        if self._lender.host is None:
+            return None
+        from pi.coding.extension_host.input_modes import mode_of
+
+        return mode_of(self._lender.host.registries.input_modes, text)
+
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
-            waiting = work()
-            if isawaitable(waiting):
-                await waiting
+            await awaited(work())
         except (Exception, SystemExit) as problem:
             failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
             await self._core.tell(failed)

@@ -43,7 +43,9 @@ class ExtensionPlaces:
             yield from installed(self._machine.agent_dir, self._machine.import_path)
             folder = Place(path=self._machine.agent_dir / "extensions")
             listed = Selection.of(self._listed(), self._machine.agent_dir)
-            yield from self._taken(finding.find(_places(folder, listed), "user", report, listed))
+            yield from self._taken(
+                finding.find((folder, *listed.places("user")), "user", report, listed)
+            )
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
         yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
         yield from finding.inline(self._wanted.inline)
@@ -81,7 +83,7 @@ class ExtensionPlaces:
         folder = Place(path=base / "extensions", scope="project")
         raw = workspace.settings.layer("project", ("extensions",))
         listed = Selection.of(_texts(raw), base)
-        found = finding.find(_places(folder, listed), "project", self._warn, listed)
+        found = finding.find((folder, *listed.places("project")), "project", self._warn, listed)
         yield from self._taken(found)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
 
@@ -130,14 +132,6 @@ class ExtensionPlaces:
 
     def _warn(self, text: str) -> None:
         self._machine.report(f"Warning: {text}")
-
-
-def _places(folder: Place, listed: Selection) -> list[Place]:
-    more = [
-        Place(path=path, source="local", scope=folder.scope)
-        for path in (*listed.paths, *listed.forced)
-    ]
-    return [folder, *more]
 
 
 def _texts(value: object) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from pi.ai.messages import Json
+from pi.base.tasks import awaited
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
 from pi.coding.extension_host.replicas import Remote, Replica
 from pi.coding.extension_host.sub_sessions import NestedSession, SubSession
@@ -50,9 +50,7 @@ class HostedControl:
         self._core.agent.must_be_idle()
         done = await self._parts.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
-            waiting = setup(self._core.log)
-            if isawaitable(waiting):
-                await waiting
+            await awaited(setup(self._core.log))
         return Cancelled(cancelled=done.cancelled)
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:

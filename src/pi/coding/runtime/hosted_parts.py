@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import StreamFn
 from pi.agent.declaring import whole
-from pi.agent.events import MessageEnd, MessageStart
 from pi.agent.tool import AgentTool, FilePreview
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
@@ -143,7 +142,7 @@ class HostedTalk:
     @property
     def partial_answer(self) -> AssistantMessage | None:
         """The answer that is being streamed, as far as it has come."""
-        return self._core.agent.partial_answer
+        return self._core.agent.progress.partial_answer
 
     def messages(self) -> Sequence[SessionMessage]:
         """What the model is shown."""
@@ -159,9 +158,7 @@ class HostedTalk:
 
     async def say(self, message: CustomMessage) -> None:
         """Put a message into the conversation of a session at rest."""
-        self._core.conversation.append(message)
-        await self._core.tell(MessageStart(message=message))
-        await self._core.tell(MessageEnd(message=message))
+        await self._core.say(message)
 
     async def rename(self, name: str) -> None:
         """Call the session something else."""

@@ -59,7 +59,7 @@ class HostedRuns:
     @property
     def message_token(self) -> MessageToken | None:
         """Stands for the answer that is being streamed."""
-        return self._core.agent.message_token
+        return self._core.agent.open_answer.token
 
     def scope(self, outer: Scope) -> Scope:
         """What an extension starts for the run that is under way, and no longer."""
@@ -113,7 +113,7 @@ class HostedRuns:
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
         """Cut an answer, and ask again; False if it is too late."""
-        return self._core.agent.interrupt(token, cut)
+        return self._core.agent.open_answer.interrupt(token, cut)
 
     def abort(self) -> None:
         """Ask the run to end, here or elsewhere."""

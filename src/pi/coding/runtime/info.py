@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ from pi.ai.messages import UserMessage
 from pi.base.errors import PiError
 from pi.base.records import UNSET
 from pi.coding.runtime.commands import Command, listed_commands
+from pi.coding.runtime.compaction import Compacting
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.counting import EntryCounts
 from pi.coding.runtime.events import SessionInfoChanged
@@ -32,12 +33,9 @@ from pi.coding.session.tree_view import TreeNode, session_tree, tree_json
 class SessionFacts:
     """Reads the session as it is; nothing here waits for the agent."""
 
-    def __init__(
-        self, core: Core, *, compacting: Callable[[], bool], auto: Callable[[], bool]
-    ) -> None:
+    def __init__(self, core: Core, compaction: Compacting) -> None:
         self._core = core
-        self._compacting = compacting
-        self._auto = auto
+        self._compaction = compaction
         self._counts = EntryCounts(core.log)
 
     @property
@@ -67,8 +65,9 @@ class SessionFacts:
 
     def state(self) -> SessionState:
         """What the session is at this moment."""
+        compaction = self._compaction
         return session_state(
-            self._core, compacting=self._compacting(), auto_compaction=self._auto()
+            self._core, compacting=compaction.busy, auto_compaction=compaction.automatic
         )
 
     def stats(self) -> SessionStats:

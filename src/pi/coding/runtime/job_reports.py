@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi.agent.events import MessageEnd, MessageStart
 from pi.coding.session.messages import CustomMessage
 from pi.coding.tools.bash import shown_text
 
@@ -25,12 +24,7 @@ async def report_job(core: Core, job: Job) -> None:
         details={"jobId": job.id, "state": job.state},
         timestamp=core.host.clock.now_ms(),
     )
-    if core.agent.is_running:
-        await core.agent.steer(message)
-        return
-    core.conversation.append(message)
-    await core.tell(MessageStart(message=message))
-    await core.tell(MessageEnd(message=message))
+    await (core.agent.steer if core.agent.is_running else core.say)(message)
 
 
 def _text(job: Job) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pi.agent.policy import Policy
@@ -11,9 +11,10 @@ from pi.coding.files.layers import FileLayer
 
 if TYPE_CHECKING:  # the host is a sixth of all that a session could load
     from pi.coding.compaction.strategies.strategy import Strategy
-    from pi.coding.extension_host.commands import ExtensionCommand
+    from pi.coding.extension_host.commands import DeclaredCommand
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.extension_host.registries import Sink
+    from pi.coding.extension_host.sleeping import Sleeping
     from pi.coding.extension_host.tools import ExtensionTool
 
 
@@ -23,29 +24,30 @@ class Lender:
     def __init__(self) -> None:
         self.host: ExtensionHost | None = None
         """Set once there are extensions."""
-        self.wake: Callable[[], ExtensionHost] | None = None
-        """Makes the host, where extensions wait for a command."""
+        self.sleeping: Sleeping | None = None
+        """Extensions that have nothing to lend but their commands."""
 
-    def commands(self) -> Iterable[tuple[str, ExtensionCommand]]:
+    def commands(self) -> Iterable[tuple[str, DeclaredCommand]]:
         """What can be typed behind a slash."""
-        host = self.host or (self.wake() if self.wake else None)
-        return () if host is None else host.registries.commands.listed()
+        if self.host is not None:
+            return self.host.registries.commands.listed()
+        return () if self.sleeping is None else self.sleeping.commands.listed()
 
     def tools(self) -> Mapping[str, ExtensionTool]:
         """Their tools, by name."""
-        return {} if self.host is None else self.host.tools()
+        return {} if self.host is None else self.host.registries.tools.values
 
     def dressed(self, tool: AgentTool) -> AgentTool:
         """``tool`` inside everything that they have wrapped around it."""
-        return tool if self.host is None else self.host.dressed(tool)
+        return tool if self.host is None else self.host.lent.dressed(tool)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """What stands around every write."""
-        return () if self.host is None else self.host.file_layers()
+        return () if self.host is None else self.host.lent.file_layers()
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name."""
-        return {} if self.host is None else self.host.sections()
+        return {} if self.host is None else self.host.lent.sections()
 
     def strategies(self) -> Mapping[str, Strategy]:
         """Ways to make a conversation shorter, by name."""
@@ -53,7 +55,7 @@ class Lender:
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """Who is asked in a run, in order: ``core`` among theirs."""
-        return core if self.host is None else self.host.policies(*core)
+        return core if self.host is None else self.host.lent.policies(*core)
 
     def redacted(self, text: str, sink: Sink) -> str:
         """``text`` as it may leave the program."""

@@ -105,7 +105,10 @@ class ModelSelection:
         else:
             choice = self._core.registry.resolve(wanted)
         if choice is None:
-            raise PiError(f"Model not found: {wanted}")
+            raise PiError(
+                f"Model not found: {wanted}",
+                hint="/model and `pi --list-models` list those there are.",
+            )
         await self.use(choice.model, thinking=choice.thinking, source="set")
         return choice.model
 

@@ -13,18 +13,19 @@ from pi.coding.runtime.options import SessionOptions
 from pi.coding.settings.settings import Settings
 
 
+def stores_here(cwd: Path, host: Host, settings: Settings, *, offline: bool) -> Stores:
+    """Where packages are installed, with the programs that settings name."""
+    programs = Programs(
+        environ=host.environ, npm_command=settings.values.npm_command, offline=offline
+    )
+    return Stores(agent_dir=host.agent_dir, cwd=cwd, programs=programs, clock=host.clock)
+
+
 class PackagesHere:
     """The packages of one working directory."""
 
     def __init__(self, cwd: Path, host: Host, settings: Settings, options: SessionOptions) -> None:
-        programs = Programs(
-            environ=host.environ,
-            npm_command=settings.values.npm_command,
-            offline=host.offline or options.offline,
-        )
-        self._stores = Stores(
-            agent_dir=host.agent_dir, cwd=cwd, programs=programs, clock=host.clock
-        )
+        self._stores = stores_here(cwd, host, settings, offline=host.offline or options.offline)
         self._report = host.report
         self._settings = settings
         self._explicit = options.extensions.paths

@@ -6,25 +6,23 @@ Commands go in, events come out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pi.agent.listeners import Listener
+from pi.coding.runtime.extensions_port import ExtensionsPort
 from pi.coding.runtime.port_parts import (
     AccountsPort,
     CompactionPort,
-    ExtensionsPort,
+    ExportsPort,
     FactsPort,
     ModelPort,
     PromptPort,
+    RetryPort,
     SessionsPort,
     ShellPort,
     TreePort,
 )
 from pi.coding.settings.settings import Settings
-
-if TYPE_CHECKING:  # most sessions are never exported
-    from pi.coding.export.share import Shared
 
 
 class SessionPort(Protocol):
@@ -61,6 +59,16 @@ class SessionPort(Protocol):
         ...
 
     @property
+    def retry(self) -> RetryPort:
+        """Asking again after a failed answer."""
+        ...
+
+    @property
+    def exports(self) -> ExportsPort:
+        """The session for others."""
+        ...
+
+    @property
     def facts(self) -> FactsPort:
         """Questions."""
         ...
@@ -90,30 +98,6 @@ class SessionPort(Protocol):
 
     async def abort(self) -> None:
         """End whatever is under way, and wait until it has ended."""
-        ...
-
-    async def abort_retry(self) -> None:
-        """Give up the retry that is being waited for."""
-        ...
-
-    def set_auto_retry(self, *, enabled: bool) -> None:
-        """Say for this session whether failed answers are asked for again."""
-        ...
-
-    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Say for this session how queued messages are delivered."""
-        ...
-
-    async def export(self, output: str | None = None) -> Path:
-        """Write the session as a page, or as what the name of ``output`` says."""
-        ...
-
-    async def dump(self) -> str:
-        """The branch as text; empty if nothing was said."""
-        ...
-
-    async def share(self) -> Shared:
-        """Pass the session on as a page."""
         ...
 
     async def wait_for_idle(self) -> None:

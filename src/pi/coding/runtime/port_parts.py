@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -14,12 +14,6 @@ from pi.ai.auth.login_ui import LoginUI
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.extension_host.clashes import Clash
-from pi.coding.extension_host.input_modes import InputMode
-from pi.coding.extension_host.loading import ExtensionInfo
-from pi.coding.extension_host.registries import Sink
-from pi.coding.extension_host.ui import ExtensionUI, Mode
-from pi.coding.extension_host.views import Views
 from pi.coding.models.patterns import Choice
 from pi.coding.runtime.accounts import Account
 from pi.coding.runtime.commands import Command
@@ -39,6 +33,9 @@ from pi.coding.session.messages import SessionMessage
 from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.session.tree_view import TreeNode
 from pi.coding.shell.user_commands import BashResult
+
+if TYPE_CHECKING:  # most sessions are never exported
+    from pi.coding.export.share import Shared
 
 
 class PromptPort(Protocol):
@@ -71,6 +68,10 @@ class PromptPort(Protocol):
 
     async def clear_queue(self) -> Queues:
         """Take back what was queued."""
+        ...
+
+    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
+        """Say for this session how queued messages are delivered."""
         ...
 
 
@@ -224,6 +225,34 @@ class CompactionPort(Protocol):
         ...
 
 
+class RetryPort(Protocol):
+    """Asking again after a failed answer."""
+
+    async def abort(self) -> None:
+        """Give up the retry that is being waited for."""
+        ...
+
+    def set_automatic(self, *, enabled: bool) -> None:
+        """Say for this session whether failed answers are asked for again."""
+        ...
+
+
+class ExportsPort(Protocol):
+    """The session for others, without the person's secrets."""
+
+    async def write(self, output: str | None = None) -> Path:
+        """Write the session as a page, or as what the name of ``output`` says."""
+        ...
+
+    async def text(self) -> str:
+        """The branch as text; empty if nothing was said."""
+        ...
+
+    async def share(self) -> Shared:
+        """Pass the session on as a page."""
+        ...
+
+
 class FactsPort(Protocol):
     """Questions about a session, and its name and labels."""
 
@@ -322,76 +351,4 @@ class AccountsPort(Protocol):
 
     async def secrets(self) -> tuple[str, ...]:
         """The person's keys and tokens, for taking them out of what is written down."""
-        ...
-
-
-class ExtensionsPort(Protocol):
-    """What modes give to extensions, and get from them."""
-
-    def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Let extensions reach the person; before the session is started."""
-        ...
-
-    def infos(self) -> Sequence[ExtensionInfo]:
-        """Every extension that was found."""
-        ...
-
-    def clashes(self) -> Sequence[Clash]:
-        """What extensions have registered under names that count for somebody else."""
-        ...
-
-    def foreign(self) -> Sequence[str]:
-        """Files that only the original can run."""
-        ...
-
-    def shortcuts(self) -> Mapping[str, str]:
-        """Keys that extensions want, with what they do."""
-        ...
-
-    async def press(self, key: str) -> bool:
-        """Do what a key of an extension does; False if no extension wants it."""
-        ...
-
-    @property
-    def views(self) -> Views:
-        """Draws tools, messages, entries and statuses."""
-        ...
-
-    def input_mode(self, text: str) -> InputMode | None:
-        """What takes a text that begins so, if an extension does."""
-        ...
-
-    async def take(self, text: str) -> bool:
-        """Give a text to the extension that takes it; False if none does."""
-        ...
-
-    def redacted(self, text: str, sink: Sink) -> str:
-        """``text`` as extensions let it leave the program."""
-        ...
-
-    def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
-        """Have ``moved`` called when another session or branch is to be shown than before.
-
-        ``reloaded`` is called when it is the same one, but with other extensions.
-        """
-        ...
-
-    def markdown(self, text: str, **about: Any) -> str:
-        """Markdown as extensions want it drawn."""
-        ...
-
-    async def completions(self, command: str, prefix: str) -> Sequence[str]:
-        """What an argument of a command could be."""
-        ...
-
-    async def references(self, typed: str) -> Sequence[str]:
-        """How a reference like ``rule://`` may go on of which this was typed."""
-        ...
-
-    async def reload(self) -> None:
-        """Read settings, resources and extensions again."""
-        ...
-
-    async def shutdown_wanted(self) -> None:
-        """Until an extension asks the program to end."""
         ...

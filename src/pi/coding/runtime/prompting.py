@@ -9,7 +9,7 @@ from pi.agent.errors import AgentBusy
 from pi.agent.inbox import user_message, words
 from pi.agent.policy import Next
 from pi.agent.skills import expand_skill
-from pi.ai.messages import Image, Json
+from pi.ai.messages import Image, Json, UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import UNSET, UnsetType
@@ -18,6 +18,7 @@ from pi.coding.resources.prompts import MissingValues, expand_prompt
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import BeforeRun, Input, InputSource, Streaming
 from pi.coding.runtime.pictures import said_with_pictures
+from pi.coding.runtime.prompt_gate import PromptGate
 from pi.coding.runtime.results import Queues
 from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.session.context import chosen_model
@@ -73,6 +74,8 @@ class Prompting:
         find_somebody: Callable[[], Awaitable[None]],
         whole_prompt: str | None = None,
     ) -> None:
+        self.gate = PromptGate()
+        """Where what people say waits; what extensions say does not."""
         self._core = core
         self._find_somebody = find_somebody
         self._commands = commands
@@ -109,28 +112,21 @@ class Prompting:
             await _call(accepted)
             return None
         if source != "extension":  # which may be what a compaction waits for
-            await self._when_idle.may_prompt()
+            await self.gate.passed()
         given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
-        if core.agent.state.is_streaming and streaming is None:
+        if core.agent.is_running and streaming is None:
             raise AgentBusy(BUSY)
         given = await core.bus.ask(given)
         if given.handled:
             await _call(accepted)
             return None
         text = await self._filled(given.text, fill) if expand else given.text
-        text, pictures = await said_with_pictures(core, text, given.images)
-        message = user_message(text, pictures, now_ms=core.host.clock.now_ms(), meta=meta)
-        if core.agent.state.is_streaming:
-            queue = core.agent.steer if streaming == "steer" else core.agent.follow_up
-            await queue(message)
+        message = await self._message(text, given.images, meta)
+        if core.agent.is_running:
+            await self._enqueue(message, streaming)
             await _call(accepted)
             return None
-        async with self._when_idle.kept_off():
-            await self._check()
-            await self.prepare()
-            more = await self._instructed(text, pictures)
-            await _call(accepted)
-        return await core.agent.prompt((message, *more))
+        return await self._run(message, accepted)
 
     async def steer(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
@@ -144,14 +140,20 @@ class Prompting:
         """Have it delivered when the agent would stop."""
         await self._queue(text, images, source, "followUp")
 
-    def give_up(self) -> None:
-        """What waits for the end of a compaction is not said any more."""
-        self._when_idle.give_up_prompts()
-
     async def clear_queue(self) -> Queues:
         """Take back what was queued."""
         steering, follow_up = await self._core.agent.clear_queue()
         return Queues(steering=tuple(map(words, steering)), follow_up=tuple(map(words, follow_up)))
+
+    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
+        """Say for this session how queued messages are delivered, all at once or one by one."""
+        inbox, settings = self._core.agent.inbox, self._core.workspace.settings
+        if steering is not None:
+            inbox.steering_mode = steering  # type: ignore[assignment]
+            settings.override({"steeringMode": steering})
+        if follow_up is not None:
+            inbox.follow_up_mode = follow_up  # type: ignore[assignment]
+            settings.override({"followUpMode": follow_up})
 
     def expanded(self, text: str, values: Mapping[str, str] | None = None) -> str:
         """``/skill:name`` and ``/template`` as what they stand for; any other text as it is.
@@ -185,12 +187,26 @@ class Prompting:
         said = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         given = await self._core.bus.ask(said)
         if not given.handled:
-            agent = self._core.agent
-            queue = agent.steer if streaming == "steer" else agent.follow_up
-            text, pictures = await said_with_pictures(
-                self._core, self.expanded(given.text), given.images
-            )
-            await queue(text, pictures)
+            text = self.expanded(given.text)
+            await self._enqueue(await self._message(text, given.images), streaming)
+
+    async def _run(self, message: UserMessage, accepted: Accepted | None) -> Next:
+        async with self._when_idle.kept_off():
+            await self._check()
+            await self.prepare()
+            more = await self._instructed(message)
+            await _call(accepted)
+        return await self._core.agent.prompt((message, *more))
+
+    async def _message(
+        self, text: str, images: Sequence[Image], meta: Json | UnsetType = UNSET
+    ) -> UserMessage:
+        text, pictures = await said_with_pictures(self._core, text, images)
+        return user_message(text, pictures, now_ms=self._core.host.clock.now_ms(), meta=meta)
+
+    async def _enqueue(self, message: UserMessage, streaming: Streaming | None) -> None:
+        agent = self._core.agent
+        await (agent.steer if streaming == "steer" else agent.follow_up)(message)
 
     async def prepare(self) -> None:
         """Everything that must hold when a run begins: prompt, tools, what the log says of them."""
@@ -233,12 +249,13 @@ class Prompting:
             return {"preamble": self._whole_prompt} if self._whole_prompt else {}
         return prompt_sections(parts)
 
-    async def _instructed(self, text: str, images: tuple[Image, ...]) -> tuple[SessionMessage, ...]:
+    async def _instructed(self, message: UserMessage) -> tuple[SessionMessage, ...]:
         """Let others change the instructions of a run; gives what they add to what is said."""
         core = self._core
         if not core.bus.heard(BeforeRun):
             return ()
-        given = BeforeRun(text=text, images=images, parts=self.parts())
+        pictures = tuple(block for block in message.content if isinstance(block, Image))
+        given = BeforeRun(text=words(message), images=pictures, parts=self.parts())
         asked = await core.bus.ask(given)
         if asked.parts is not given.parts:
             core.agent.system_prompt = self._sections(asked.parts)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from pi.agent.listeners import Listener
-from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.compaction import Compacting
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionEnding, SessionStarted
@@ -17,13 +16,14 @@ from pi.coding.runtime.extensions import Extensions
 from pi.coding.runtime.info import SessionFacts
 from pi.coding.runtime.model_selection import ModelSelection
 from pi.coding.runtime.prompting import Prompting
+from pi.coding.runtime.retrying import Retrying
 from pi.coding.runtime.user_shell import UserShell
 from pi.coding.runtime.watching import EventFeed
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # most sessions need none of these
-    from pi.coding.export.share import Shared
     from pi.coding.runtime.accounts import Accounts
+    from pi.coding.runtime.exporting import Exports
     from pi.coding.runtime.replacing import Replacing
     from pi.coding.runtime.tree_moves import TreeMoves
 
@@ -47,7 +47,7 @@ class RunningSession:
         accounts: Callable[[], Accounts],
         compaction: Compacting,
         extensions: Extensions,
-        retry: RetryPolicy,
+        retry: Retrying,
         close: Callable[[], Any],
     ) -> None:
         self.prompts = prompts
@@ -58,9 +58,9 @@ class RunningSession:
         self.facts = facts
         self._make_accounts = accounts
         self.compaction = compaction
+        self.retry = retry
         self.extensions = extensions
         self._core = core
-        self._retry = retry
         self._close = close
         self._closed = False
         self._feeds: WeakSet[EventFeed] = WeakSet()
@@ -79,6 +79,13 @@ class RunningSession:
     def accounts(self) -> Accounts:
         """The credentials of the person."""
         return self._make_accounts()
+
+    @cached_property
+    def exports(self) -> Exports:
+        """The session for others, without the secrets that the accounts hold."""
+        from pi.coding.runtime.exporting import Exports
+
+        return Exports(self._core, lambda: self.accounts.secrets())
 
     @property
     def cwd(self) -> Path:
@@ -114,49 +121,12 @@ class RunningSession:
 
     async def stop(self) -> None:
         """End what is under way here, whoever runs the session."""
-        self.prompts.give_up()
+        self.prompts.gate.give_up()
         self._core.agent.abort()
         self.compaction.abort()
         if "tree" in vars(self):  # made already: there may be something to stop
             self.tree.abort()
         await self._core.agent.wait_for_idle()
-
-    async def abort_retry(self) -> None:
-        """Give up the retry that is being waited for."""
-        await self._retry.cancel()
-
-    def set_auto_retry(self, *, enabled: bool) -> None:
-        """Say for this session whether failed answers are asked for again."""
-        self.settings.override({"retry.enabled": enabled})
-
-    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Say for this session how queued messages are delivered, all at once or one by one."""
-        inbox = self._core.agent.inbox
-        if steering is not None:
-            inbox.steering_mode = steering  # type: ignore[assignment]
-            self.settings.override({"steeringMode": steering})
-        if follow_up is not None:
-            inbox.follow_up_mode = follow_up  # type: ignore[assignment]
-            self.settings.override({"followUpMode": follow_up})
-
-    async def export(self, output: str | None = None) -> Path:
-        """Write the session as a page, or as what the name of ``output`` says."""
-        # Here, not above: most sessions are never exported.
-        from pi.coding.runtime.exporting import export
-
-        return await export(self._core, output, secrets=await self.accounts.secrets())
-
-    async def dump(self) -> str:
-        """The branch as text, without the person's secrets; empty if nothing was said."""
-        from pi.coding.runtime.exporting import dump  # as above
-
-        return await dump(self._core, secrets=await self.accounts.secrets())
-
-    async def share(self) -> Shared:
-        """Pass the session on as a page; cancelling ends the upload."""
-        from pi.coding.runtime.exporting import share  # as above
-
-        return await share(self._core, secrets=await self.accounts.secrets())
 
     async def wait_for_idle(self) -> None:
         """Until nothing is under way."""

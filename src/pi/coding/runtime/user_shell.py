@@ -73,5 +73,5 @@ class UserShell:
             timestamp=self._core.host.clock.now_ms(),
         )
         self._waiting.append(run)
-        if not self._core.agent.state.is_streaming:
+        if not self._core.agent.is_running:
             self.flush()

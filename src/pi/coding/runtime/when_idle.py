@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import TypeAlias
 
 from pi.agent.agent import Agent
-from pi.base.errors import PiError
+from pi.base.tasks import Signal
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
@@ -29,11 +29,7 @@ class WhenIdle:
         self._acting = False
         self._preparing = 0
         """Prompts of which the run is about to begin."""
-        self._held = 0
-        """Reasons why no prompt may begin."""
-        self._given_up = 0
-        """How often those that wait were told not to."""
-        self._changed = asyncio.Event()
+        self._changed = Signal()
 
     def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
         """Have ``act`` carried out at the next rest, behind those that wait already.
@@ -47,29 +43,6 @@ class WhenIdle:
                 self._work(), name="when idle", context=Context()
             )
 
-    @contextmanager
-    def holding_prompts(self) -> Iterator[None]:
-        """For as long as the block lasts, what people say waits."""
-        self._held += 1
-        try:
-            yield
-        finally:
-            self._held -= 1
-            self._tell()
-
-    async def may_prompt(self) -> None:
-        """Until nobody holds prompts; ``PiError`` if they are given up meanwhile."""
-        before = self._given_up
-        while self._held:
-            await self._changed.wait()
-            if self._given_up != before:
-                raise PiError("The prompt was aborted before its run began.")
-
-    def give_up_prompts(self) -> None:
-        """Those that wait will not begin."""
-        self._given_up += 1
-        self._tell()
-
     @asynccontextmanager
     async def kept_off(self) -> AsyncIterator[None]:
         """While a prompt is prepared: first come the acts it waits for, then no other begins."""
@@ -80,7 +53,7 @@ class WhenIdle:
             yield
         finally:
             self._preparing -= 1
-            self._tell()
+            self._changed.tell()
 
     async def close(self) -> None:
         """Give up what still waits."""
@@ -101,10 +74,10 @@ class WhenIdle:
                     log.exception("what waited for the agent's rest failed")
                 finally:
                     self._acting = False
-                    self._tell()
+                    self._changed.tell()
         finally:
             self._worker = None
-            self._tell()
+            self._changed.tell()
 
     async def _rest(self) -> None:
         await self._agent.wait_for_idle()
@@ -115,8 +88,3 @@ class WhenIdle:
     @property
     def _holds_prompts(self) -> bool:
         return self._acting or any(first for _, first in self._acts)
-
-    def _tell(self) -> None:
-        """Have everybody who waits look again."""
-        self._changed.set()
-        self._changed = asyncio.Event()

@@ -103,10 +103,7 @@ async def open_workspace(
 ) -> Workspace:
     """Decide about trust, then read what trust allows. Nothing of the project comes before."""
     discovered = settings is None
-    if settings is None:
-        own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
-        settings = Settings(own, overrides=options.settings)
-        settings.load()
+    settings = settings or _own_settings(host, options)
     trust = await decide_trust(
         cwd,
         TrustStore(host.agent_dir / "trust.json", clock=host.clock),
@@ -132,9 +129,7 @@ async def open_workspace(
     place = Workplace(
         files=files,
         shell=shell,
-        programs=SearchPrograms(
-            lambda: service_environment(environment.of_process), agent_bin=host.agent_dir / "bin"
-        ),
+        programs=_search_programs(host, environment),
         home=host.home,
         image_limits=session.image_limits,
         session_variables=session.variables,
@@ -152,6 +147,19 @@ async def open_workspace(
         commands=UserCommands(shell),
         jobs=jobs,
         tools=_tools(place, settings),
+    )
+
+
+def _own_settings(host: Host, options: SessionOptions) -> Settings:
+    own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+    settings = Settings(own, overrides=options.settings)
+    settings.load()
+    return settings
+
+
+def _search_programs(host: Host, environment: Environment) -> SearchPrograms:
+    return SearchPrograms(
+        lambda: service_environment(environment.of_process), agent_bin=host.agent_dir / "bin"
     )
 
 

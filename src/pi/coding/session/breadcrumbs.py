@@ -11,7 +11,7 @@ import msgspec
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 
 FOLDER = "terminals"
 """In the agent's directory; one small file per terminal."""
@@ -59,7 +59,7 @@ def find_breadcrumb(agent_dir: Path, key: str) -> Breadcrumb | None:
     try:
         stored = read_if_exists(_file(agent_dir / FOLDER, key))
         return None if stored is None else msgspec.json.decode(stored, type=Breadcrumb)
-    except (PiError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (PiError, *UNREADABLE):
         return None
 
 

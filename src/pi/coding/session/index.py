@@ -14,7 +14,7 @@ import msgspec
 
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists, replace_file
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 from pi.coding.session.facts import SessionFacts
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def load_index(agent_dir: Path) -> dict[str, Row]:
     """The rows by the real path of their files; none, if there is no index that can be used."""
     try:
         stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME) or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, PiError):
+    except (*UNREADABLE, PiError):
         return {}
     return stored.rows if stored.version == _VERSION else {}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage
 from pi.base.records import UNSET, Record, UnsetType
+from pi.coding.session.entries import BranchSummary, Compaction, Entry, MessageEntry, UsageEntry
 
 
 class TokenTotals(Record):
@@ -36,3 +38,20 @@ class SessionStats(Record):
     tokens: TokenTotals
     cost: float
     context_usage: ContextUsage | UnsetType = UNSET
+
+
+def usage_of(entry: Entry) -> Usage | None:
+    """What an entry has cost, if a model was asked for it."""
+    match entry:
+        case (
+            MessageEntry(
+                message=AssistantMessage(usage=Usage() as usage)
+                | ToolResultMessage(usage=Usage() as usage)
+            )
+            | Compaction(usage=Usage() as usage)
+            | BranchSummary(usage=Usage() as usage)
+            | UsageEntry(usage=usage)
+        ):
+            return usage
+        case _:
+            return None

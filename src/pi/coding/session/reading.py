@@ -17,7 +17,7 @@ import msgspec
 from pi.ai.messages import Json
 from pi.base.files import FileProblem, may_never_end
 from pi.base.json_lines import BadLine, decode_line, encode_line
-from pi.base.records import UNSET, Record
+from pi.base.records import UNREADABLE, UNSET, Record
 from pi.coding.session.entries import (
     SESSION_VERSION,
     Entry,
@@ -51,10 +51,6 @@ class SessionFile(Record, kw_only=False):
 
 _READ_AHEAD = 1 << 18
 _OUTLINES = msgspec.json.Decoder(Outline)
-# A ValidationError is a DecodeError. The others: text that is not UTF-8, nesting without end.
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
 _KINDS = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEntry)}
 
 
@@ -72,7 +68,7 @@ def _entry_start() -> re.Pattern[bytes]:
 def read_file(path: Path) -> list[bytes]:
     """The lines of a file with their LF, which is the only thing that ends a line.
 
-    None if there is no such file.
+    There are none where there is no such file.
     """
     try:
         if may_never_end(path):
@@ -109,7 +105,7 @@ def decode_entry(line: bytes, known: Outline) -> Entry:
     """The whole entry; an ``UnknownEntry`` if it is of no kind or shape that is known."""
     try:
         return _entry_decoder(known.type).decode(line)
-    except (KeyError, *_UNREADABLE):  # of a kind, or of a shape, that is not known
+    except (KeyError, *UNREADABLE):  # of a kind, or of a shape, that is not known
         data = read_object(line)
     if data is None:
         data = msgspec.to_builtins(known)
@@ -147,7 +143,7 @@ def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
     for line in lines:
         try:
             found = decode(line)
-        except _UNREADABLE:
+        except UNREADABLE:
             for part, known in _careful_outlines(line):
                 entries.append(part)
                 outlines.append(known)

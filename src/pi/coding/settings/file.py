@@ -11,6 +11,7 @@ from pi.ai.messages import Json
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.records import UNREADABLE
 from pi.coding.settings.layers import migrated, with_value
 
 
@@ -52,7 +53,7 @@ class SettingsFile:
             return {}
         try:
             raw = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise BadSettings(f"Invalid settings file {self.path}: {problem}") from problem
         if not isinstance(raw, dict):
             raise BadSettings(f"Invalid settings file {self.path}: it must hold a JSON object")

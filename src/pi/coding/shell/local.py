@@ -69,11 +69,6 @@ class LocalShell:
         self._lineage = os.urandom(8).hex()
         self._started: list[Child] = []
 
-    @property
-    def cwd(self) -> Path:
-        """Where commands run unless somebody says otherwise."""
-        return self._cwd()
-
     def new_output(self, *, harmless: bool = False) -> Output:
         """What ``run`` is given to write into, and who is asked for it afterwards.
 

@@ -12,7 +12,7 @@ from pi.agent.error_codes import FileFailed
 from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
 from pi.ai.messages import Json
-from pi.base.records import Meta, Record
+from pi.base.records import UNREADABLE, Meta, Record
 from pi.coding.files.local import LocalFiles, read_whole
 from pi.coding.files.node_errors import cause_of, node_code
 from pi.coding.files.text import NotText, TextForm, decode
@@ -80,7 +80,7 @@ def prepare_edit(arguments: Json) -> Json:
     if isinstance(mended.get("edits"), str):
         try:
             mended["edits"] = msgspec.json.decode(mended["edits"])
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return arguments
     if "edits" not in mended and "oldText" in mended and "newText" in mended:
         mended["edits"] = [{name: mended.pop(name) for name in ("oldText", "newText")}]

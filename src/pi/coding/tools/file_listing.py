@@ -10,7 +10,8 @@ from pathlib import Path
 from pi.agent.tool import ToolFailed
 from pi.base.processes import Finished, run
 from pi.coding.files.walking import GIT_FOLDER, Entry, Ignores, walk
-from pi.coding.resources.ignoring import IgnoreTree, repository_of
+from pi.coding.resources.folders import repository_of
+from pi.coding.resources.ignoring import IgnoreTree
 from pi.coding.tools.programs import SearchPrograms
 
 MOST_OUTPUT = 512 * 1024 * 1024

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pi.agent.env import ExecResult, OnOutput
+from pi.agent.env import MOST_OUTPUT, ExecResult, OnOutput
+from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.base.errors import PiError
+from pi.base.processes import SpawnFailed
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.references import System
-from pi.coding.shell.executing import execute
-from pi.coding.shell.local import LocalShell
+from pi.coding.shell.local import Ended, LocalShell
+from pi.coding.shell.locating import NoShell
+from pi.coding.shell.output import Output
 
 
 class LocalEnv(LocalFiles):
@@ -31,6 +35,57 @@ class LocalEnv(LocalFiles):
         on_output: OnOutput | None = None,
     ) -> ExecResult:
         """Run a command line to its end; see ``pi.agent.env.Shell``."""
-        return await execute(
-            self._shell, command, cwd=cwd, env=env, timeout=timeout, on_output=on_output
+        kept = _Kept(on_output)
+        folder = Path(self.cwd, cwd or "")
+        try:
+            end = await self._shell.run(
+                command,
+                output=Output(lambda: None, fallback=None),
+                cwd=folder,
+                env=env,
+                timeout=timeout,
+                on_text=kept.add,
+            )
+        except (NoShell, SpawnFailed) as problem:
+            raise _cannot_start(problem, folder) from problem
+        error = _why_no_code(end, timeout)
+        return ExecResult(
+            exit_code=None if error else end.exit_code,
+            output=kept.text,
+            truncated=kept.truncated,
+            error=error,
         )
+
+
+class _Kept:
+    """The last of what a command writes, told as it comes."""
+
+    def __init__(self, tell: OnOutput | None) -> None:
+        self._tell = tell
+        self.text = ""
+        self.truncated = False
+
+    def add(self, text: str) -> None:
+        if self._tell is not None:
+            self._tell(text)
+        self.truncated = self.truncated or len(self.text) + len(text) > MOST_OUTPUT
+        self.text = (self.text + text)[-MOST_OUTPUT:]
+
+
+def _why_no_code(end: Ended, timeout: float | None) -> ExecutionError | None:
+    if end.timed_out:
+        message = f"The command was killed after {timeout:g} seconds."
+        return ExecutionError(code="timed_out", message=message)
+    if end.signal is not None:
+        message = f"The command was ended by signal {end.signal}."
+        return ExecutionError(code="killed", message=message)
+    return None
+
+
+def _cannot_start(problem: PiError, folder: Path) -> ExecutionFailed:
+    code: ExecutionErrorCode = "spawn_failed"
+    if isinstance(problem, NoShell):
+        code = "shell_unavailable"
+    elif not folder.is_dir():
+        code = "invalid_directory"
+    return ExecutionFailed(ExecutionError(code=code, message=problem.message), hint=problem.hint)

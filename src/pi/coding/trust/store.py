@@ -11,6 +11,7 @@ import msgspec
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.records import UNREADABLE
 
 
 class BadTrustFile(PiError):
@@ -31,7 +32,7 @@ class TrustStore:
             return {}
         try:
             return msgspec.json.decode(data, type=dict[str, bool])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise BadTrustFile(
                 f"The trust file {self._path} cannot be read: {problem}",
                 hint="Repair it, or remove it to be asked again.",

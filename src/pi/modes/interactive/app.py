@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.frame import Frame
+from pi.modes.interactive.leaving import Leaving
 from pi.modes.interactive.startup import Start
 from pi.tui.terminal import Terminal
 
 if TYPE_CHECKING:  # loaded behind the first frame
+    from pi.ai.messages import Image
     from pi.modes.interactive.drafts import Drafts
     from pi.modes.interactive.session_view import SessionView
 
@@ -38,8 +40,17 @@ class App:
         self._start = start
         self._tasks = TaskScope(report=self._failed)
         self._ended = asyncio.Event()
+        self._has_quit = False
+        """Whether it ends because the person wants it to: what they wrote is then given up."""
         self._frame = Frame(
             start, terminal, tasks=self._tasks, on_gone=self._ended.set, strict=strict
+        )
+        self._leaving = Leaving(
+            self._frame.composer,
+            self._frame.keymap,
+            clock=start.clock,
+            tell=self._tell,
+            quit=self.quit,
         )
         self._view: SessionView | None = None
         self._early: list[str] = []
@@ -55,21 +66,19 @@ class App:
         Raises why there is no session; what was typed meanwhile is kept as a draft.
         """
         composer = self._frame.composer
-        composer.on_submit = lambda text, images: self._early.append(text)
-        composer.on_action(self._act_early)
+        composer.on_submit = self._submit_early
+        composer.on_action(self._leaving.act)
         composer.on_change = self._draft_changed
         self._frame.tui.start()
-        has_quit = False
         try:
             self._tasks.start(self._open(), name="opening the session")
             await self._ended.wait()
-            has_quit = self._problem is None
         finally:
             self._frame.slot.clear()  # what a dialog hides belongs into the terminal's history
             self._frame.tui.stop()
             if self._drafts is not None:
-                self._drafts.save(composer.text)
-                self._drafts.close(keep=not has_quit)
+                self._drafts.save(composer.unsent)
+                self._drafts.close(keep=not self._has_quit)
             try:
                 hint = await self._view.close() if self._view else ""
             finally:
@@ -84,8 +93,10 @@ class App:
         return self._ended.is_set()
 
     def quit(self) -> None:
-        """End the application."""
-        self._ended.set()
+        """End the application, as the person wants it."""
+        if not self._ended.is_set():
+            self._has_quit = True
+            self._ended.set()
 
     async def _open(self) -> None:
         """Open the session, or end: without one there is nothing to do here."""
@@ -95,7 +106,7 @@ class App:
             if self._view is not None and self._view.has_session:
                 raise
             self._problem = problem
-            self.quit()
+            self._ended.set()
 
     async def _load(self) -> None:
         """Load everything else, behind a screen that can be used already."""
@@ -105,7 +116,9 @@ class App:
         from pi.modes.interactive.drafts import Drafts
         from pi.modes.interactive.session_view import SessionView
 
-        self._view = SessionView(self._start, self._frame, self._tasks, quit=self.quit)
+        self._view = SessionView(
+            self._start, self._frame, self._tasks, self._leaving, quit=self.quit
+        )
         self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=os.urandom(4).hex())
         if not self._frame.composer.text and (text := self._drafts.left_behind()):
             self._frame.composer.set_text(text)
@@ -113,18 +126,9 @@ class App:
         early, self._early = self._early, []
         await self._view.open(early)
 
-    def _act_early(self, action: str) -> bool:
-        """The keys that work before there is a session: leaving."""
-        is_empty = not self._frame.composer.text
-        if action == "app.exit" and is_empty:
-            self.quit()
-            return True
-        if action == "app.clear":
-            self._frame.composer.set_text("")
-            if is_empty:
-                self.quit()
-            return True
-        return False
+    def _submit_early(self, text: str, images: tuple[Image, ...]) -> None:
+        self._early.append(text)
+        self._frame.composer.show_queued(("Waiting", tuple(self._early)))
 
     def _draft_changed(self, text: str) -> None:
         if not self._draft_is_due:
@@ -135,7 +139,7 @@ class App:
         await self._start.clock.sleep(DRAFT_SECONDS)
         self._draft_is_due = False
         if self._drafts is not None:
-            await asyncio.to_thread(self._drafts.save, self._frame.composer.text)
+            await asyncio.to_thread(self._drafts.save, self._frame.composer.unsent)
 
     def _failed(self, name: str, problem: BaseException) -> None:
         """Something unexpected: told on the screen, and in full in the log."""
@@ -143,5 +147,9 @@ class App:
         if self._view is not None:
             self._view.tell_failure(name, problem)
         else:
-            self._frame.passing.show(f"{name}: {problem!r}", "error")
-            self._frame.tui.request_render()
+            self._tell(f"{name}: {problem!r}", "error")
+
+    def _tell(self, text: str, token: str = "muted") -> None:
+        """Say something in passing."""
+        self._frame.passing.show(text, token)
+        self._frame.tui.request_render()

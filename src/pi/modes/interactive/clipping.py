@@ -49,15 +49,21 @@ class Clipping:
         """Attach the pictures that a pasted text names; whether it may name some."""
         readings = dropped(text, self._start.home)
         if readings:
-            self._ui.tasks.start(self._attach(text, readings), name="reading pictures")
+            # An Enter right behind them comes when they are there: it is to send them, too.
+            release = self._composer.prompt.hold()
+            work = self._attach(text, readings, release)
+            self._ui.tasks.start(work, name="reading pictures")
         return bool(readings)
 
-    async def _attach(self, text: str, readings: Sequence[Sequence[Path]]) -> None:
+    async def _attach(
+        self, text: str, readings: Sequence[Sequence[Path]], release: Callable[[], None]
+    ) -> None:
         images = await asyncio.to_thread(read_pictures, readings, self._limits())
         for image in images:
             self._composer.attach(image)
         if not images:
             self._composer.insert(text)
+        release()
         self._ui.request_render()
 
     def copy_selected(self, text: str) -> None:

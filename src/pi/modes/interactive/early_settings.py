@@ -6,12 +6,13 @@ module, and what it needs, would take a tenth of the time until the first frame.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from pi.base.records import Meta, Record
+from pi.base.records import UNREADABLE, Meta, Record
 
 
 class EarlyTerminal(Record):
@@ -40,6 +41,6 @@ def early_settings(agent_dir: Path) -> EarlySettings:
     """What the person's file says; if it is wrong, the session tells, and defaults hold."""
     try:
         content = (agent_dir / "settings.json").read_bytes()
-        return msgspec.json.decode(content, type=EarlySettings)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
+    except (OSError, *UNREADABLE):
         return EarlySettings()

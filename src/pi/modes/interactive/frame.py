@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.composer.typing_pause import TypingPause
 from pi.modes.interactive.early_settings import EarlySettings, early_settings
 from pi.modes.interactive.keymap import load_keys
 from pi.modes.interactive.slot import Slot
@@ -68,7 +69,7 @@ class Frame:
         self.themes = self._new_themes(start, values)
         self.keymap = Keymap(platform=platform_of(start.system, start.environ))
         self.problems += load_keys(self.keymap, start.agent_dir)
-        self.composer = self._new_composer(tasks, values)
+        self.composer = self._new_composer(tasks, TypingPause(start.clock), values)
         self.header = Container()
         """For what stands above the conversation."""
         self.above = Container(self.header)
@@ -99,11 +100,14 @@ class Frame:
         appearance.on_change(themes.scheme_changed)
         return themes
 
-    def _new_composer(self, tasks: TaskScope, values: EarlySettings) -> Composer:
+    def _new_composer(
+        self, tasks: TaskScope, typing: TypingPause, values: EarlySettings
+    ) -> Composer:
         composer = Composer(
             self.theme,
             self.keymap,
             tasks=tasks,
+            typing=typing,
             screen_rows=lambda: self.tui.terminal.size.rows,
             request_render=self.tui.request_render,
         )
@@ -132,7 +136,12 @@ class Frame:
         from pi.modes.interactive.fullscreen import Fullscreen  # most people never use it
 
         self.fullscreen = Fullscreen(
-            self.tui, self.keymap, self.above, values, is_typing=lambda: not self.slot.is_taken
+            self.tui,
+            self.theme,
+            self.keymap,
+            self.above,
+            values,
+            is_typing=lambda: not self.slot.is_taken,
         )
         return self.fullscreen.view
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.modes.interactive.early_settings import EarlySettings
-from pi.tui.component import Box, Component
+from pi.modes.interactive.theme import Theme
+from pi.tui.component import Area, Component
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.keys import ScrollKeys, SearchBar
 from pi.tui.fullscreen.scroll_view import ScrollView
@@ -26,6 +27,7 @@ class Fullscreen:
     def __init__(
         self,
         tui: TUI,
+        theme: Theme,
         keymap: Keymap,
         content: Component,
         settings: EarlySettings,
@@ -45,6 +47,7 @@ class Fullscreen:
             primary=True,
             scrollbar=settings.fullscreen_scrollbar,
             on_select=lambda text: self.on_select(text),
+            theme=theme.scrolling,
         )
         self._keys = ScrollKeys(self.view, keymap, open_search=self._open_search)
         self._search: OverlayHandle | None = None
@@ -102,8 +105,8 @@ class _Prompts:
         pairs = zip([False, *spoken], spoken, strict=False)
         return [number for number, (before, now) in enumerate(pairs) if now and not before]
 
-    def boxes_at(self, row: int) -> list[Box]:
-        return [Box(self._content, 0, 0, self._width, len(self._rows))]
+    def areas_at(self, row: int) -> list[Area]:
+        return [Area(self._content, 0, 0, self._width, len(self._rows))]
 
     def invalidate(self) -> None:
         self._content.invalidate()

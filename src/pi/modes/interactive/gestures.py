@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.double_press import DoublePress
+from pi.modes.interactive.leaving import Leaving
 from pi.modes.interactive.screen import Screen
 from pi.modes.interactive.speaking import Speaking
 from pi.modes.interactive.status.activity import Activity
@@ -15,9 +17,6 @@ from pi.modes.interactive.transcript.view import TranscriptView
 
 if TYPE_CHECKING:
     from pi.coding.runtime.port import SessionPort
-
-TWICE_SECONDS = 0.5
-"""Within this time a second press of the same key counts as two."""
 
 _COMMANDS = {
     "app.session.new": "new",
@@ -31,7 +30,7 @@ _COMMANDS = {
 
 
 class Gestures:
-    """Knows what was pressed just before; everything else it asks of the parts of the screen."""
+    """Knows whether Escape was pressed just before; all else it asks of the parts of the screen."""
 
     def __init__(
         self,
@@ -40,8 +39,10 @@ class Gestures:
         transcript: TranscriptView,
         activity: Activity,
         speaking: Speaking,
+        leaving: Leaving,
         *,
         clock: Clock,
+        suspend: Callable[[], None],
         paste_image: Callable[[], Coroutine[Any, Any, None]],
         status_changed: Callable[[], None],
     ) -> None:
@@ -50,15 +51,14 @@ class Gestures:
         self._transcript = transcript
         self._activity = activity
         self._speaking = speaking
-        self._clock = clock
+        self._leaving = leaving
+        self._escapes = DoublePress(clock)
+        self._suspend_program = suspend
         self._paste_image = paste_image
         self._status_changed = status_changed
         self._port: SessionPort | None = None
-        self._last: tuple[str, float] | None = None
         self._acts: Mapping[str, Callable[[], bool]] = {
             "app.interrupt": self._interrupt,
-            "app.clear": self._clear,
-            "app.exit": self._exit,
             "app.suspend": self._suspend,
             "app.editor.external": self._edit,
             "app.clipboard.pasteImage": lambda: self._start(self._paste_image()),
@@ -80,7 +80,7 @@ class Gestures:
         if (command := _COMMANDS.get(action)) is not None:
             return self._speaking.run_command(command)
         act = self._acts.get(action)
-        return act is not None and act()
+        return act() if act is not None else self._leaving.act(action)
 
     # Stopping -------------------------------------------------------------------------------------
 
@@ -91,51 +91,28 @@ class Gestures:
         if self._speaking.is_shell_running:
             port.shell.stop()
         elif self._activity.is_retrying:
-            self._start(port.abort_retry())
+            self._start(self._stop(port.retry.abort))
         elif self._activity.is_busy:
-            self._start(self._abort(port))
+            self._start(self._stop(port.abort))
         elif self._composer.text.startswith("!"):
-            self._composer.set_text("")
-        elif not self._composer.text and self._is_second("escape"):
+            self._composer.take()  # Up brings it back
+        elif not self._composer.text and self._escapes.is_second():
             self._twice(port)
         return True
 
-    async def _abort(self, port: SessionPort) -> None:
+    async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Stop the agent; what it would have been told next is the person's again."""
         await self._speaking.take_back()
-        await port.abort()
+        await abort()
 
     def _twice(self, port: SessionPort) -> None:
         wanted = port.settings.values.double_escape_action
         if wanted != "none":
             self._speaking.run_command(wanted)
 
-    def _clear(self) -> bool:
-        if self._is_second("clear"):
-            self._screen.quit()
-        elif self._composer.text:
-            self._composer.remember(self._composer.text)
-            self._composer.set_text("")
-        else:
-            self._screen.notify("Press the same key again to exit.")
-        return True
-
-    def _exit(self) -> bool:
-        if self._composer.text:
-            return False
-        self._screen.quit()
-        return True
-
     def _suspend(self) -> bool:
-        self._screen.suspend()
+        self._suspend_program()
         return True
-
-    def _is_second(self, name: str) -> bool:
-        now, last = self._clock.monotonic(), self._last
-        self._last = (name, now)
-        is_second = last is not None and last[0] == name and now - last[1] <= TWICE_SECONDS
-        if is_second:
-            self._last = None
-        return is_second
 
     # Writing --------------------------------------------------------------------------------------
 
@@ -151,7 +128,6 @@ class Gestures:
         if not self._composer.text.strip():
             return False
         text, images = self._composer.take()
-        self._composer.remember(text)
         self._speaking.follow_up(text, images)
         return True
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from pi.base.files import read_if_exists
+from pi.base.records import UNREADABLE
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.user_keys import UserKeys, read_user_keys
 
@@ -30,5 +31,5 @@ def _read(path: Path) -> UserKeys:
         return UserKeys(bindings={})
     try:
         return read_user_keys(msgspec.json.decode(content))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         return UserKeys(bindings={}, problems=(f"{path} is not JSON: {problem}",))

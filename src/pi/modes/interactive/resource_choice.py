@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.modes.interactive.dialogs.panel import AROUND_A_LIST, LEAST_ROWS, Panel
+from pi.modes.interactive.dialogs.panel import LEAST_ROWS, Panel
 from pi.modes.interactive.keymap import load_keys
 from pi.modes.interactive.status.passing import PassingNotice
 from pi.modes.interactive.theme import Theme
@@ -20,6 +20,8 @@ from pi.tui.tui import TUI
 from pi.tui.widgets.settings_list import SettingItem, SettingsList
 
 TITLE = "What of the packages is used"
+_AROUND_THE_LIST = 9
+"""Rows that the screen has beside it."""
 
 
 class Resource(Record):
@@ -103,7 +105,7 @@ def _listed(
 
     return SettingsList(
         items,
-        max(LEAST_ROWS, rows - AROUND_A_LIST),
+        max(LEAST_ROWS, rows - _AROUND_THE_LIST),
         theme.settings,
         on_change=change,
         on_cancel=lambda: wishes.put_nowait(None),

@@ -14,13 +14,10 @@ from pi.coding.runtime.host import Host
 from pi.modes.interactive.external_editor import edit_text, editor_command
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import ThemeChoice
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Build, Level, OverlayShown, T
 from pi.tui.clipboard import Clipboard
 from pi.tui.component import Component
-from pi.tui.input.keymap import Keymap
 from pi.tui.placement import OverlayOptions
 
 if TYPE_CHECKING:
@@ -52,6 +49,9 @@ class Screen:
         self._session: tuple[SessionPort, Host] | None = None
         self._cwd = cwd
         self._system = system
+        self.theme = frame.theme
+        self.themes = frame.themes
+        self.keymap = frame.keymap
         self.tasks = tasks
         self.clipboard = clipboard
         self.reload_session = reload
@@ -72,32 +72,16 @@ class Screen:
         return self._opened()[1]
 
     @property
-    def theme(self) -> Theme:
-        """The colours."""
-        return self._frame.theme
-
-    @property
-    def themes(self) -> ThemeChoice:
-        """The themes that there are."""
-        return self._frame.themes
-
-    @property
-    def keymap(self) -> Keymap:
-        """What keys do."""
-        return self._frame.keymap
-
-    @property
     def rows(self) -> int:
         """How high the screen is."""
         return self._frame.tui.terminal.size.rows
 
-    @property
-    def is_asking(self) -> bool:
-        """Whether a dialog has the editor's place or lies over the screen."""
-        return self._frame.slot.is_taken or self._frame.tui.overlays.has_visible
-
     async def show(self, build: Build[T]) -> T:
-        """Put a component in the editor's place until it has an answer."""
+        """Put a component in the editor's place until it has an answer.
+
+        Whoever is writing is not interrupted: it waits for a pause.
+        """
+        await self._frame.composer.typing.wait()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         component = build(_settler(answer))
         self._frame.slot.push(component)
@@ -115,7 +99,9 @@ class Screen:
         *,
         on_shown: OverlayShown | None = None,
     ) -> T:
-        """Lay a component over everything until it has an answer."""
+        """Lay a component over everything until it has an answer; like ``show``, after a pause."""
+        if options is None or not options.non_capturing:
+            await self._frame.composer.typing.wait()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         handle = self._frame.tui.show_overlay(build(_settler(answer)), options)
         try:
@@ -180,10 +166,6 @@ class Screen:
             tui.display.resume(tui.terminal.size)
             tui.request_render(clear_scrollback=True)  # what stood there stands there still
             tui.start()
-
-    def suspend(self) -> None:
-        """Give the terminal back to the shell until somebody continues the program."""
-        self._frame.tui.suspend()
 
     def _opened(self) -> tuple[SessionPort, Host]:
         if self._session is None:

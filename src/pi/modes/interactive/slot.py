@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.tui.component import Box, Component
+from pi.tui.component import Area, Component
 
 
 class Slot:
@@ -42,10 +42,10 @@ class Slot:
         rows: int = getattr(self._resident, "passing_rows", 0)
         return rows
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """Who is shown has all of it."""
         (shown,) = self.children
-        return [Box(shown, 0, 0, self._width, self._rows)]
+        return [Area(shown, 0, 0, self._width, self._rows)]
 
     def render(self, width: int) -> list[str]:
         """The rows of who is shown."""

@@ -53,6 +53,11 @@ class Speaking:
         self.deliver_waiting()
 
     @property
+    def is_open(self) -> bool:
+        """Whether what is sent is delivered."""
+        return self._port is not None
+
+    @property
     def is_shell_running(self) -> bool:
         """Whether a command of the person runs."""
         return self._shell_runs > 0
@@ -78,6 +83,13 @@ class Speaking:
         """The session's own queues are others now."""
         self._queued = (steering, follow_up)
         self._show_queued()
+
+    def moved(self, port: SessionPort) -> None:
+        """Another session may be shown now: what that one does not know of comes back."""
+        if any(self._queued) and not port.facts.state().pending_message_count:
+            steering, follow_up = self._queued
+            self.queue_changed((), ())
+            self._composer.take_back([*steering, *follow_up])
 
     async def take_back(self) -> bool:
         """Put what is not delivered back into the editor; whether there was something."""

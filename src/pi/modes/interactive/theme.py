@@ -10,7 +10,8 @@ from pi.tui.style import Colour, ColourDepth, Paint, Style, painter
 from pi.tui.widgets.editor.editor import EditorTheme
 from pi.tui.widgets.select_list import SelectTheme
 
-if TYPE_CHECKING:  # the first frame needs neither
+if TYPE_CHECKING:  # the first frame needs none of them
+    from pi.tui.fullscreen.scroll_view import ScrollTheme
     from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
     from pi.tui.widgets.settings_list import SettingsTheme
 
@@ -29,8 +30,10 @@ _SIXTEEN: dict[str, int | None] = {
 """Colours on terminals with sixteen, which people choose themselves; all others are grey."""
 
 _GREY = 8
-_BLUE, _BRIGHT_BLUE = 4, 12
-"""The first is hardly to be read on black."""
+_ON_DARK: dict[int | None, int] = {4: 12}
+"""What stands in for a colour that is hardly to be read on black: blue."""
+_ON_LIGHT: dict[int | None, int] = {3: 5, 6: 4}
+"""The same on white: yellow and cyan."""
 
 _PLAIN: dict[str, Style] = {
     "accent": Style(bold=True),
@@ -48,7 +51,7 @@ _PLAIN: dict[str, Style] = {
 """What stands in for colours on terminals without any."""
 
 _INVERSE = frozenset({"selectedBg", "searchMatchBg"})
-"""Backgrounds that tell something: without enough colours they are shown inverted."""
+"""Backgrounds that tell something: without one, or enough colours, they are shown inverted."""
 
 
 class Theme:
@@ -131,6 +134,19 @@ class Theme:
         return EditorTheme(border=self.paint("borderMuted"), suggestions=self.select)
 
     @cached_property
+    def scrolling(self) -> ScrollTheme:
+        """For what is longer than the screen."""
+        from pi.tui.fullscreen.scroll_view import ScrollTheme
+
+        behind, text = self.paint("searchMatchBg"), self.paint("searchMatchText")
+        return ScrollTheme(
+            track=self.paint("scrollbarTrack"),
+            thumb=self.paint("scrollbarThumb"),
+            selection=self.paint("selectedBg"),
+            match=lambda found: behind(text(found)),
+        )
+
+    @cached_property
     def code(self) -> CodeTheme:
         """For source code."""
         from pi.tui.widgets.markdown.look import CodeTheme
@@ -168,7 +184,7 @@ class Theme:
             heading=self.paint("mdHeading", bold=True),
             link=self.paint("mdLink"),
             link_url=self.paint("mdLinkUrl"),
-            code=self.paint("mdCode"),
+            code=self._inline_code,
             code_block=self.paint("mdCodeBlock"),
             code_border=self.paint("mdCodeBlockBorder"),
             quote=self.paint("mdQuote", italic=True),
@@ -178,6 +194,11 @@ class Theme:
             syntax=self.code,
             code_indent=lambda: self.code_indent,
         )
+
+    def _inline_code(self, text: str) -> str:
+        """Code within a sentence; without colours its backticks stay, or nothing would tell."""
+        painted = self.paint("mdCode")(text)
+        return f"`{painted}`" if self.depth == ColourDepth.NONE else painted
 
     def _current(self, key: tuple[str, Style]) -> Paint:
         if key not in self._made:
@@ -194,7 +215,7 @@ class Theme:
     def _style(self, token: str) -> Style:
         colour = self.palette.colours.get(token)
         if token in BACKGROUNDS:
-            if self.has_backgrounds:
+            if self.has_backgrounds and colour is not None:
                 return Style(background=colour)
             return Style(inverse=token in _INVERSE)
         if self.depth == ColourDepth.NONE:
@@ -209,7 +230,7 @@ def _of_sixteen(token: str, colour: Colour | None, *, on_dark: bool) -> Colour |
     if colour is None or (isinstance(colour, int) and colour < 16):
         return colour
     chosen = _SIXTEEN.get(token, _GREY)
-    return _BRIGHT_BLUE if chosen == _BLUE and on_dark else chosen
+    return (_ON_DARK if on_dark else _ON_LIGHT).get(chosen, chosen)
 
 
 def _joined(base: Style, more: Style) -> Style:

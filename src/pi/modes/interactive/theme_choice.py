@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from pi.base.records import Record
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme, Palette, read_theme
+from pi.modes.interactive.theme_file import BadTheme, Palette, read_theme, theme_name
 from pi.tui.colour_scheme import Scheme
 
 BUILT_IN = Path(__file__).parent / "themes"
@@ -43,7 +45,7 @@ class ThemeChoice:
     @property
     def names(self) -> tuple[str, ...]:
         """Every theme, by name."""
-        return tuple(sorted({path.stem for path in self._candidates()}))
+        return tuple(sorted({file.name for file in self._files()}))
 
     @property
     def current(self) -> str:
@@ -58,31 +60,35 @@ class ThemeChoice:
     def use(self, wanted: str | None) -> None:
         """Show what the setting says: a name, ``light/dark``, or nothing for the terminal's.
 
-        ``BadTheme`` if there is none of that name or it cannot be read; the old one stays then.
+        ``BadTheme`` if there is none of that name or it cannot be read, be it only the other one
+        of a pair; the old one stays then.
         """
-        palette = self._load(self._name(wanted))
+        if wanted is not None and "/" in wanted:
+            for name in wanted.split("/", 1):
+                self.palette(name)
+        file = self._find(self._name(wanted))
+        self._show(file)
         self._wanted = wanted
-        self._show(palette)
 
     def palette(self, name: str) -> Palette:
         """The colours of a theme, without showing it; ``BadTheme`` if it cannot be read."""
-        return self._read(name)[0]
+        return self._find(name).palette
 
     def scheme_changed(self, scheme: Scheme) -> None:
         """The terminal has become dark or light."""
         if self.follows_terminal:
-            self._show(self._load(self._name(self._wanted)))
+            with suppress(BadTheme):  # it was there when it was chosen
+                self._show(self._find(self._name(self._wanted)))
 
     def reload_if_changed(self) -> None:
         """Show the theme as its file says now; a file that is wrong changes nothing."""
         if self._shown is None:
             return
         path, written = self._shown
-        try:
-            if path.stat().st_mtime_ns != written:
-                self._show(self._load(path.stem))
-        except (OSError, BadTheme):
-            return  # it is being written: the next look finds it whole
+        file = _opened(path)
+        if file is not None and file.written != written:
+            with suppress(BadTheme):  # it is being written: the next look finds it whole
+                self._show(file)
 
     def _name(self, wanted: str | None) -> str:
         scheme = self._scheme()
@@ -91,30 +97,57 @@ class ThemeChoice:
         light, slash, dark = wanted.partition("/")
         return (light if scheme == "light" else dark) if slash else wanted
 
-    def _load(self, name: str) -> Palette:
-        palette, self._shown = self._read(name)
-        return palette
-
-    def _read(self, name: str) -> tuple[Palette, tuple[Path, int]]:
-        for path in self._candidates():
-            if path.stem != name:
-                continue
-            try:
-                written, content = path.stat().st_mtime_ns, path.read_bytes()
-            except OSError:
-                continue
-            return read_theme(content, str(path)), (path, written)
+    def _find(self, name: str) -> _ThemeFile:
+        """The theme that calls itself so, or else that of a file with this name."""
+        by_file_name: _ThemeFile | None = None
+        for file in self._files():
+            if file.name == name:
+                return file
+            if file.path.stem == name and by_file_name is None:
+                by_file_name = file
+        if by_file_name is not None:
+            return by_file_name
         known = ", ".join(self.names)
         raise BadTheme(f'There is no theme "{name}".', hint=f"There are: {known}.")
 
-    def _show(self, palette: Palette) -> None:
+    def _show(self, file: _ThemeFile) -> None:
+        palette = file.palette
+        self._shown = (file.path, file.written)
         if palette != self._theme.palette:
             self._theme.use(palette)
             self._redraw()
 
-    def _candidates(self) -> Iterator[Path]:
-        yield from self.files()
-        yield from themes_in(BUILT_IN)
+    def _files(self) -> Iterator[_ThemeFile]:
+        for path in (*self.files(), *themes_in(BUILT_IN)):
+            file = _opened(path)
+            if file is not None:
+                yield file
+
+
+class _ThemeFile(Record, kw_only=False):
+    """A file as it was when it was last looked at."""
+
+    path: Path
+    written: int
+    """When it was written."""
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        """What it calls itself; the name of the file if nobody can tell."""
+        return theme_name(self.content) or self.path.stem
+
+    @property
+    def palette(self) -> Palette:
+        """Its colours; ``BadTheme`` if it cannot be read."""
+        return read_theme(self.content, str(self.path))
+
+
+def _opened(path: Path) -> _ThemeFile | None:
+    try:
+        return _ThemeFile(path, path.stat().st_mtime_ns, path.read_bytes())
+    except OSError:
+        return None
 
 
 def follows_terminal(wanted: str | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from pi.base.errors import PiError
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 from pi.tui.style import Colour
 
 Colours: TypeAlias = dict[str, Colour | None]
@@ -64,7 +64,7 @@ def read_theme(content: bytes, where: str) -> Palette:
     """The theme in a file; ``BadTheme`` tells what is wrong and ``where``."""
     try:
         document = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise BadTheme(f"{where} is not JSON: {problem}") from problem
     match document:
         case {"name": str() as name, "colors": dict() as colours}:
@@ -83,6 +83,18 @@ def read_theme(content: bytes, where: str) -> Palette:
     for token, stand_in in OPTIONAL.items():
         found.setdefault(token, found[stand_in])
     return Palette(name=name, colours=found)
+
+
+def theme_name(content: bytes) -> str:
+    """What the theme in a file calls itself; empty if that cannot be read."""
+    try:
+        return msgspec.json.decode(content, type=_Named).name
+    except UNREADABLE:
+        return ""
+
+
+class _Named(Record):
+    name: str
 
 
 class _Resolver:

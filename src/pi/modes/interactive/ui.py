@@ -79,7 +79,8 @@ class Ui(Protocol):
         """Put a component in the editor's place and give it the keys, until it has an answer.
 
         Dialogs stack: one that is asked from within another covers it. What is in the editor stays
-        there. Cancelling the caller takes the component away.
+        there. Cancelling the caller takes the component away. While the person writes, it waits
+        until they pause: what they type is not meant for it.
         """
         ...
 
@@ -131,10 +132,6 @@ class Ui(Protocol):
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Let the person's own editor change a text; nothing if it failed or was given up."""
-        ...
-
-    def suspend(self) -> None:
-        """Give the terminal back to the shell until somebody continues the program."""
         ...
 
     def quit(self) -> None:

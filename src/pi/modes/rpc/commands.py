@@ -64,13 +64,13 @@ async def _clear_queue(port: SessionPort, request: Request) -> Any:
 
 @_command("set_steering_mode")
 async def _steering_mode(port: SessionPort, request: Request) -> Any:
-    port.set_queue_modes(steering=request.text("mode"))
+    port.prompts.set_queue_modes(steering=request.text("mode"))
     return UNSET
 
 
 @_command("set_follow_up_mode")
 async def _follow_up_mode(port: SessionPort, request: Request) -> Any:
-    port.set_queue_modes(follow_up=request.text("mode"))
+    port.prompts.set_queue_modes(follow_up=request.text("mode"))
     return UNSET
 
 
@@ -135,13 +135,13 @@ async def _auto_compaction(port: SessionPort, request: Request) -> Any:
 
 @_command("set_auto_retry")
 async def _auto_retry(port: SessionPort, request: Request) -> Any:
-    port.set_auto_retry(enabled=request.flag("enabled"))
+    port.retry.set_automatic(enabled=request.flag("enabled"))
     return UNSET
 
 
 @_command("abort_retry")
 async def _abort_retry(port: SessionPort, request: Request) -> Any:
-    await port.abort_retry()
+    await port.retry.abort()
     return UNSET
 
 
@@ -187,7 +187,7 @@ async def _set_session_name(port: SessionPort, request: Request) -> Any:
 
 @_command("export_html")
 async def _export_html(port: SessionPort, request: Request) -> Any:
-    path = await port.export(request.optional_text("outputPath"))
+    path = await port.exports.write(request.optional_text("outputPath"))
     return {"path": str(path)}
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -25,12 +24,6 @@ CALL = Call(
     access=AMBIENT,
 )
 ANSWER = {"candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}]}
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    async with HttpClient(environ={}) as client:
-        yield client
 
 
 def machine(requests: list[bytes]) -> Script:

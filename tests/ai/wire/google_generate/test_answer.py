@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Literal
 
 import pytest
@@ -28,12 +27,6 @@ FLATTENED = {
         }
     ]
 }
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    async with HttpClient(environ={}) as client:
-        yield client
 
 
 async def test_a_hook_sees_the_payload_and_may_change_even_the_model(http: HttpClient) -> None:

@@ -4,77 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
-from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError, RateLimited
-from pi.ai.messages import (
-    AssistantMessage,
-    Json,
-    Text,
-    Thinking,
-    Tool,
-    ToolCall,
-    Usage,
-)
-from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.response import (
-    AFTER_A_REASON,
-    AFTER_REASONS_ONLY,
-    GenerateDecoder,
-)
+from pi.ai.builder import INVALID_ARGUMENTS
+from pi.ai.errors import BadAnswer
+from pi.ai.messages import Json, Text, Thinking, ToolCall, Usage
+from pi.ai.wire.google_generate.response import AFTER_A_REASON, AFTER_REASONS_ONLY
 from pi.base.records import UNSET
-
-MODEL = Model(id="gemini-3-flash", name="Flash", api="google-generative-ai", provider="google")
-EDIT = Tool(
-    name="edit",
-    description="change files",
-    parameters={"type": "object", "properties": {"edits": {"type": "array"}, "a.b": {}}},
-)
-
-
-def chunk(*parts: Any, finish: str | None = None, **rest: Any) -> Json:
-    candidate: Json = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
-    if finish is not None:
-        candidate["finishReason"] = finish
-    return {"candidates": [candidate], **rest}
-
-
-def called(name: str, args: Any = UNSET, **rest: Any) -> Json:
-    call = {"name": name, **({} if args is UNSET else {"args": args}), **rest}
-    return {"functionCall": call}
-
-
-def new_decoder(*tools: Tool) -> tuple[GenerateDecoder, MessageBuilder]:
-    builder = MessageBuilder(MODEL, now_ms=0xABC)
-    return GenerateDecoder(builder, tools), builder
-
-
-def answer(*events: Json | bytes, tools: tuple[Tool, ...] = ()) -> AssistantMessage:
-    """The finished answer that ``events`` come to."""
-    decoder, builder = new_decoder(*tools)
-    for event in events:
-        assert not decoder.finished
-        decoder.feed("", event if isinstance(event, bytes) else json.dumps(event).encode())
-    if not decoder.finished:
-        decoder.end()
-    assert decoder.finished
-    assert builder.final is not None
-    return builder.final
-
-
-def failure(*events: Json) -> tuple[ProviderError, AssistantMessage]:
-    """The error that the last of ``events``, or the end, raises, and what had arrived."""
-    decoder, builder = new_decoder()
-    *before, last = (json.dumps(event).encode() for event in events)
-    for event in before:
-        decoder.feed("", event)
-    with pytest.raises(ProviderError) as caught:
-        decoder.feed("", last)
-        decoder.end()
-    return caught.value, builder.message()
-
+from tests.ai.wire.google_generate.answers import EDIT, MODEL, answer, called, chunk, new_decoder
 
 # Text and thoughts -------------------------------------------------------------------------------
 
@@ -292,88 +228,6 @@ def test_flattened_arguments_of_a_known_tool_are_rebuilt() -> None:
     assert unknown.tool_calls[0].arguments == args
 
 
-# How it ends -------------------------------------------------------------------------------------
-
-
-@pytest.mark.trap(58)
-def test_calls_of_an_answer_that_was_cut_are_no_normal_tool_use() -> None:
-    message = answer(chunk(called("peek", {}), finish="MAX_TOKENS"))
-
-    assert (message.stop_reason, message.raw_stop_reason) == ("length", "MAX_TOKENS")
-
-
-@pytest.mark.trap(58)
-@pytest.mark.parametrize(
-    "reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "BRAND_NEW_REASON"]
-)
-def test_a_stop_by_a_slip_can_be_recovered_from(reason: str) -> None:
-    broken = chunk(finish=reason)
-    broken["candidates"][0]["finishMessage"] = "Malformed function call: peek("
-
-    error, message = failure(chunk({"text": "I call"}, called("peek", {})), broken)
-
-    assert isinstance(error, BadAnswer)
-    assert error.retryable
-    assert error.code == reason
-    assert error.message == f"Provider finish_reason: {reason} (Malformed function call: peek()"
-    assert message.raw_stop_reason == reason
-    assert message.text == "I call"
-
-
-@pytest.mark.parametrize(
-    "reason", ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"]
-)
-def test_a_stop_by_a_filter_is_a_refusal(reason: str) -> None:
-    error, _ = failure(chunk({"text": "part"}), chunk(finish=reason))
-
-    assert isinstance(error, AnswerRefused)
-    assert not error.retryable
-    assert error.message == f"Provider finish_reason: {reason}"
-
-
-def test_a_missing_signature_is_our_fault_and_not_worth_a_retry() -> None:
-    error, _ = failure(chunk(finish="MISSING_THOUGHT_SIGNATURE"))
-
-    assert isinstance(error, BadRequest)
-
-
-def test_a_blocked_prompt_is_a_refusal() -> None:
-    feedback = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": "not allowed"}
-
-    error, _ = failure({"promptFeedback": feedback, "usageMetadata": {"promptTokenCount": 5}})
-
-    assert isinstance(error, AnswerRefused)
-    assert error.message == "The provider blocked the prompt: PROHIBITED_CONTENT (not allowed)"
-
-
-@pytest.mark.trap(59)
-@pytest.mark.parametrize("parts", [[], [{"text": ""}], [{"text": "hm", "thought": True}]])
-def test_a_stop_without_an_answer_is_worth_a_retry(parts: list[Json]) -> None:
-    error, _ = failure(chunk(*parts, finish="STOP"))
-
-    assert isinstance(error, BadAnswer)
-    assert error.retryable
-
-
-@pytest.mark.trap(6)
-@pytest.mark.parametrize("wrap", [lambda event: event, lambda event: [event]])
-def test_an_error_inside_the_stream_is_classified(wrap: Any) -> None:
-    exhausted = {"code": 429, "message": "Slow down.", "status": "RESOURCE_EXHAUSTED"}
-
-    error, message = failure(chunk({"text": "part"}), wrap({"error": exhausted}))
-
-    assert isinstance(error, RateLimited)
-    assert error.status == 429
-    assert message.content == (Text(text="part"),)
-
-
-def test_an_event_that_is_not_json_is_quoted() -> None:
-    decoder, _ = new_decoder()
-
-    with pytest.raises(BadAnswer, match="<html>busy</html>"):
-        decoder.feed("", b"<html>busy</html>")
-
-
 # Usage -------------------------------------------------------------------------------------------
 
 
@@ -414,63 +268,3 @@ def test_what_was_counted_is_known_while_the_answer_streams() -> None:
     decoder.feed("", json.dumps(event).encode())
 
     assert builder.message().usage == Usage(input=9, output=1, total_tokens=10)
-
-
-# Whatever comes ----------------------------------------------------------------------------------
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=6,
-)
-
-
-def shaped(*names: str, **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Objects with fields of these names, mostly as they should be, at times anything."""
-    fields = {**{name: ANYTHING | st.text(max_size=8) for name in names}, **inner}
-    return st.fixed_dictionaries({}, optional=fields) | ANYTHING
-
-
-PARTS = shaped("text", "thought", "thoughtSignature", functionCall=shaped("name", "args", "id"))
-CANDIDATES = shaped(
-    "finishReason", "finishMessage", content=shaped(parts=st.lists(PARTS, max_size=3))
-)
-COUNTS = shaped(promptTokenCount=st.integers(), candidatesTokenCount=ANYTHING)
-EVENTS = shaped(
-    "responseId",
-    "modelVersion",
-    "error",
-    candidates=st.lists(CANDIDATES, max_size=2),
-    usageMetadata=COUNTS,
-    promptFeedback=shaped("blockReason", "blockReasonMessage"),
-)
-VALID = json.dumps(
-    chunk({"text": "ok", "thought": True}, called("edit", {"edits[0].path": "x"}), finish="STOP")
-).encode()
-
-
-@given(st.lists(EVENTS, max_size=4))
-def test_any_event_is_understood_or_a_provider_error(events: list[Any]) -> None:
-    feed_all([json.dumps(event).encode() for event in events])
-
-
-@given(st.lists(st.integers(0, len(VALID) - 1), max_size=4), st.binary(max_size=4))
-def test_damaged_events_are_understood_or_a_provider_error(at: list[int], noise: bytes) -> None:
-    damaged = bytearray(VALID)
-    for place in at:
-        damaged[place : place + len(noise)] = noise
-    feed_all([bytes(damaged)])
-
-
-def feed_all(events: list[bytes]) -> None:
-    decoder, builder = new_decoder(EDIT)
-    try:
-        for event in events:
-            decoder.feed("", event)
-            builder.message()
-            if decoder.finished:
-                return
-        decoder.end()
-    except ProviderError as error:
-        builder.fail(error)
-    assert builder.final is not None

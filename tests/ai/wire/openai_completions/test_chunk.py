@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.errors import BadAnswer
-from pi.ai.json_text import UNREADABLE
 from pi.ai.wire.openai_completions.chunk import (
     Choice,
     Chunk,
@@ -16,6 +15,7 @@ from pi.ai.wire.openai_completions.chunk import (
     decode_oddity,
     decode_opening,
 )
+from pi.base.records import UNREADABLE
 
 
 def test_a_chunk_is_decoded_as_far_as_it_is_needed() -> None:

@@ -163,6 +163,15 @@ def test_a_signature_that_cannot_be_read_is_left_out(broken: str) -> None:
     assert sent(answer) == [{"role": "assistant", "content": "x"}]
 
 
+@pytest.mark.parametrize("broken", ["no JSON", "[" * 100_000], ids=["no JSON", "too deep"])
+def test_a_call_whose_signature_cannot_be_read_goes_without_it(broken: str) -> None:
+    signed = replace(peeked("c"), thought_signature=broken)
+
+    call = sent(answered(signed), resulted("c", Text(text="R")))[0]["tool_calls"][0]
+
+    assert "extra_content" not in call
+
+
 def test_what_a_server_attached_to_a_call_goes_back_with_it() -> None:
     signed = replace(peeked("c"), thought_signature='{"google":{"thought_signature":"c2ln"}}')
 

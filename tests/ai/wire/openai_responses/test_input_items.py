@@ -118,10 +118,12 @@ def test_a_text_keeps_its_id_and_its_phase() -> None:
 def test_an_id_of_another_form_is_hashed_and_an_old_signature_is_an_id() -> None:
     odd = Text(text="a", text_signature='{"v":1,"id":"chatcmpl/9"}')
     old = Text(text="b", text_signature="msg_7")
+    deep = Text(text="c", text_signature="[" * 100_000)
 
-    assert items(own(odd, old)) == [
+    assert items(own(odd, old, deep)) == [
         said("a", item_id("chatcmpl/9", "msg")),
         said("b", "msg_7"),
+        said("c", item_id("[" * 100_000, "msg")),
     ]
 
 

@@ -21,6 +21,7 @@ from pi.batteries.timebox.adapters.pi import extension
 from pi.coding.retry.events import AutoRetryStart
 from pi.extension import AssistantMessage, ExtensionAPI, SubSession, Usage, replace
 from pi.testing import Reply, ScriptedProvider, calls, says
+from tests.base.processes.children import exists
 from tests.coding.extension_host.stage import FakeUI, Play, playing
 
 GOES_ON = "The agent stops for this turn. The chat continues."
@@ -152,7 +153,7 @@ async def test_the_command_for_the_end_runs_and_outlives_the_session(tmp_path: P
         await play.session.prompt("first")
         async with asyncio.timeout(30):
             pid = int(await asyncio.to_thread(pipe.read_text))
-            while _exists(pid):  # noqa: ASYNC110 - whoever has started it must also see its end
+            while exists(pid):  # noqa: ASYNC110 - whoever has started it must also see its end
                 await asyncio.sleep(0.01)
 
     assert play.failures == []
@@ -222,11 +223,3 @@ async def test_a_sub_agent_spends_of_the_same_budget(tmp_path: Path) -> None:
     assert [answer and answer.stop_reason for answer in answers] == ["stop", "error"]
     assert len(play.stage.provider.requests) == 1
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {GOES_ON}"]
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from pi.agent.events import ToolExecutionStart
 from pi.ai.providers.faux import Step
 from pi.coding.runtime.agent_session import AgentSession
 from pi.modes.interactive.commands.built_in import BuiltInCommands
+from pi.testing import calls
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.fake_screen import FakeScreen
 
@@ -53,3 +55,17 @@ async def acting(tmp_path: Path, *steps: Step, **options: bool) -> AsyncIterator
         yield Acting(stage, session, tmp_path)
     finally:
         await session.close()
+
+
+@asynccontextmanager
+async def at_work(tmp_path: Path) -> AsyncIterator[Acting]:
+    """The same while the agent runs a command that does not end by itself."""
+    async with acting(tmp_path, calls("bash", command="sleep 60")) as on:
+        started = on.stage.seen(on.session, ToolExecutionStart)
+        run = asyncio.create_task(on.session.prompts.prompt("go"))
+        await started.wait()
+        try:
+            yield on
+        finally:
+            await on.session.abort()
+            await run

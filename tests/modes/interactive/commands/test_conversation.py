@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 
 import pytest
 
-from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
 from pi.base.records import UNSET
 from pi.coding.runtime.events import BeforeSwitch, SwitchDecision
-from pi.testing import calls, says
+from pi.testing import says
 from tests.coding.runtime.stage import kinds
-from tests.modes.interactive.commands.acting import acting
+from tests.modes.interactive.commands.acting import acting, at_work
 
 
 async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
@@ -53,15 +51,10 @@ async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
 
 
 async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) -> None:
-    async with acting(tmp_path, calls("bash", command="sleep 60")) as on:
-        started = on.stage.seen(on.session, ToolExecutionStart)
-        run = asyncio.create_task(on.session.prompts.prompt("go"))
-        await started.wait()
+    async with at_work(tmp_path) as on:
         for command in ("/fork", "/clone"):
             with pytest.raises(PiError, match="at work"):
                 await on.run(command)
-        await on.session.abort()
-        await run
 
 
 async def test_clone_goes_on_in_a_copy(tmp_path: Path) -> None:
@@ -142,7 +135,7 @@ async def test_session_tells_where_it_is_and_how_long(tmp_path: Path) -> None:
         await on.run("/session")
         told = on.screen.told(200)
         assert on.session.session_id in told
-        assert "1 from you, 1 answers" in told
+        assert "1 from you, 1 answer, 0 tool calls, 0 results" in told
         assert "Cache warming  streaming" in told
 
 

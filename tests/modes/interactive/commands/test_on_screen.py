@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.commands.built_in import BuiltInCommands
-from pi.modes.interactive.ui import Ui
 from pi.testing import says
-from tests.modes.interactive.theatre import Theatre
+from tests.modes.interactive.commands.playhouse import Playhouse, asked
 
 DIALOGS = {
     "/tree": "Session Tree",
@@ -23,22 +21,11 @@ DIALOGS = {
 }
 
 
-class Playhouse(Theatre):
-    """A theatre with all commands."""
-
-    def _commands(self, ui: Ui) -> BuiltInCommands:  # type: ignore[override]
-        self.commands = BuiltInCommands(ui)  # type: ignore[assignment]
-        return BuiltInCommands(ui)
-
-
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 12)])
 async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
-    play = Playhouse(tmp_path, says("an answer"), columns=columns, rows=rows)
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path, columns=columns, rows=rows) as play:
         for command, title in DIALOGS.items():
             play.send(command)
             await play.sees(f"\n {title}")
@@ -49,10 +36,7 @@ async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
 
 async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path) -> None:
     answer = "\n\n".join(f"line {number}" for number in range(20))
-    play = Playhouse(tmp_path, says(answer))
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path, answer) as play:
         before = play.screen
         play.send("/model")
         await play.sees("[All]")
@@ -73,10 +57,7 @@ async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path
 async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
     tmp_path: Path,
 ) -> None:
-    play = Playhouse(tmp_path, says("an answer"))
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path) as play:
         play.type("my draft")
         await play.sees("my draft")
         play.type("\x0c")  # Ctrl+L: the model
@@ -96,10 +77,7 @@ async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_t
 
 
 async def test_debug_writes_what_is_shown(tmp_path: Path) -> None:
-    play = Playhouse(tmp_path, says("an answer"))
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path) as play:
         play.send("/debug")
         await play.sees("Written to")
         text = (play.stage.agent_dir / "pi-debug.log").read_text()
@@ -127,10 +105,7 @@ async def test_the_session_is_told_with_charts(tmp_path: Path) -> None:
 
 
 async def test_a_compaction_that_fails_is_told_once(tmp_path: Path) -> None:
-    play = Playhouse(tmp_path, says("an answer"))
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path) as play:
         play.send("/compact")
         await play.sees("Nothing to compact")
         await play.quiet()
@@ -141,10 +116,7 @@ async def test_a_compaction_that_fails_is_told_once(tmp_path: Path) -> None:
 async def test_all_of_the_settings_dialog_fits_on_the_screen(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
-    play = Playhouse(tmp_path, says("an answer"), columns=columns, rows=rows)
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path, columns=columns, rows=rows) as play:
         play.send("/settings")
         await play.sees("Default provider")
         await play.sees("\n Settings\n")
@@ -155,10 +127,7 @@ async def test_all_of_the_settings_dialog_fits_on_the_screen(
 async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
     tmp_path: Path, command: str
 ) -> None:
-    play = Playhouse(tmp_path, says("an answer"), columns=120, rows=40)
-    async with play.playing():
-        play.send("a question")
-        await play.rests()
+    async with asked(tmp_path, columns=120, rows=40) as play:
         play.send(command)
         arrow = "›" if command == "/tree" else "→"
         await play.sees(f"{arrow} ")

@@ -9,7 +9,7 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.base.records import replace
-from tests.modes.interactive.commands.acting import acting
+from tests.modes.interactive.commands.acting import acting, at_work
 
 
 async def test_a_theme_is_used_and_remembered(tmp_path: Path) -> None:
@@ -81,6 +81,12 @@ async def test_reload_brings_extensions_as_they_are_now(tmp_path: Path) -> None:
             on.stage.write(".pi/agent/extensions/guest.py", named.format(name))
             await on.run("/reload")
             assert name in [command.name for command in on.session.facts.commands()]
+
+
+async def test_nothing_is_reloaded_below_an_agent_at_work(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as on:
+        with pytest.raises(PiError, match="The agent is at work"):
+            await on.run("/reload")
 
 
 async def test_quit_leaves(tmp_path: Path) -> None:

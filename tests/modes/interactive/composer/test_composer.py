@@ -4,9 +4,11 @@ from pi.ai.messages import Image
 from pi.base.tasks import TaskScope
 from pi.coding.extension_host.input_modes import InputMode
 from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.composer.typing_pause import TypingPause
 from pi.modes.interactive.extensions.foreign_editor import ForeignEditor
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import built_in
+from pi.testing import FakeClock
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.extensions.framed import FullEditor
@@ -20,6 +22,7 @@ def composer() -> Composer:
         Theme(built_in("dark")),
         Keymap(),
         tasks=TaskScope(),
+        typing=TypingPause(FakeClock()),
         screen_rows=lambda: 24,
         request_render=lambda: None,
     )
@@ -56,6 +59,28 @@ def test_what_is_taken_back_stands_before_what_is_written() -> None:
     made.take_back(["one", "two"])
 
     assert made.text == "one\n\ntwo\n\ndraft"
+
+
+def test_what_is_queued_is_unsent_in_full_like_what_is_written() -> None:
+    made = composer()
+    told: list[str] = []
+    made.on_change = told.append
+
+    made.set_text("draft")
+    made.show_queued(("Steering", ("one\nmore",)), ("Follow-up", ("two",)))
+    made.show_queued()
+
+    assert told == ["draft", "one\nmore\n\ntwo\n\ndraft", "draft"]
+
+
+def test_what_is_taken_is_found_with_up() -> None:
+    made = composer()
+    made.set_text(" !make ")
+
+    taken = made.take()
+    made.prompt.handle_input("\x1b[A")
+
+    assert (taken, made.text) == (("!make", ()), "!make")
 
 
 def test_the_text_is_told_with_long_pastes_in_full() -> None:

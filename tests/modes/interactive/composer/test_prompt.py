@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from pi.modes.interactive.composer.prompt import Prompt
+from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS, TypingPause
+from pi.testing import FakeClock
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.editor import Editor
 
 
 def prompt(keymap: Keymap | None = None) -> Prompt:
     keymap = keymap or Keymap()
-    return Prompt(Editor(keymap=keymap), keymap)
+    return Prompt(Editor(keymap=keymap), keymap, TypingPause(FakeClock()))
 
 
 def test_keys_of_the_application_do_not_reach_the_editor() -> None:
@@ -55,11 +57,38 @@ def test_the_focus_is_the_editors() -> None:
 
 
 def test_a_key_that_somebody_else_takes_never_reaches_the_editor() -> None:
-    editor = Editor()
-    made = Prompt(editor, Keymap())
+    made = prompt()
     made.on_key = lambda data: data == "x"
 
     made.handle_input("x")
     made.handle_input("y")
 
-    assert editor.get_text() == "y"
+    assert made.editor.get_text() == "y"
+
+
+def test_keys_wait_behind_what_is_still_being_read() -> None:
+    made = prompt()
+
+    release = made.hold()
+    for key in "bc":
+        made.handle_input(key)
+    made.editor.insert_text_at_cursor("a")
+    before = made.editor.get_text()
+    release()
+    made.handle_input("d")
+
+    assert (before, made.editor.get_text()) == ("a", "abcd")
+
+
+def test_only_keys_of_the_editor_count_as_writing() -> None:
+    typing = TypingPause(FakeClock())
+    made = Prompt(Editor(), Keymap(), typing)
+    made.on_action = lambda action: True
+    made.on_key = lambda data: data == "x"
+    left = []
+
+    for key in ("a", "x", "a", "\x0f"):
+        made.handle_input(key)
+        left.append(typing.left)
+
+    assert left == [PAUSE_SECONDS, 0.0, PAUSE_SECONDS, 0.0]

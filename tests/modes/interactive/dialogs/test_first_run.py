@@ -11,7 +11,7 @@ from pi.coding.runtime.agent_session import AgentSession
 from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
 from pi.modes.interactive.dialogs.waiting import Tell
 from pi.modes.interactive.ui import Ui
-from tests.ai.loopback import site
+from tests.ai.loopback import NOWHERE, site
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.fake_screen import FakeScreen
 
@@ -21,8 +21,7 @@ async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
     """A session that has nobody to ask."""
-    servers = ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL")
-    stage = Stage(tmp_path, environ={**dict.fromkeys(servers, "127.0.0.1:9"), **environ})
+    stage = Stage(tmp_path, environ={**NOWHERE, **environ})
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)
     try:

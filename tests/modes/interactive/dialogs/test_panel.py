@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows, shown_key
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.modes.interactive.dialogs.panel import LOW, Panel, framed, hints, list_rows, shown_key
+from pi.modes.interactive.dialogs.questions import CHOOSING
+from pi.modes.interactive.ui import Ui
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.widgets.input import Input
 from tests.modes.interactive.fake_screen import FakeScreen, plain_theme
@@ -61,3 +69,47 @@ def test_hints_are_never_broken_between_a_key_and_what_it_does() -> None:
     )
     assert narrow == [" Enter go there", " Ctrl+O filter", " Escape close"]
     assert wide == [" Enter go there · Ctrl+O filter", " Escape close"]
+
+
+def test_a_title_is_seen_on_a_low_screen_whatever_the_message(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    screen.rows = 10
+    message = "The folder\n\nOne word after the other about it, more than the screen has rows for."
+    panel = framed(screen, "A title", Input(prompt=" > "), lambda: CHOOSING, message=message)
+    rows = [strip_sequences(row).rstrip() for row in panel.render(20)]
+    line = "─" * 20
+    told = [" The folder", "", " One word after the", " other about it,…"]
+    assert rows == [line, " A title", *told, " >", line]
+
+
+@pytest.mark.parametrize(("height", "hinted"), [(16, False), (17, True)])
+def test_hints_go_before_anything_else_does(tmp_path: Path, height: int, *, hinted: bool) -> None:
+    screen = FakeScreen(tmp_path)
+    screen.rows = height
+    panel = framed(screen, "A title", Lines(9), lambda: CHOOSING)
+    rows = [strip_sequences(row).rstrip() for row in panel.render(60)]
+    hints = ["", " Enter choose · Escape cancel"] if hinted else []
+    assert rows[1:-1] == [" A title", "", *(["x"] * 9), *hints]
+
+
+class Lines:
+    """Rows that are always as many."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def invalidate(self) -> None:
+        """Nothing is remembered."""
+
+    def render(self, width: int) -> list[str]:
+        return ["x"] * self._count
+
+
+@given(st.integers(3, 60), st.integers(0, 4))
+def test_a_list_with_a_head_and_hints_fits_every_screen_that_is_not_tiny(
+    height: int, more: int
+) -> None:
+    screen = cast("Ui", SimpleNamespace(rows=height))
+    rows = list_rows(screen, more=more)
+    around = 9 if height < LOW else 12
+    assert rows == 3 or rows + more + around <= height

@@ -87,3 +87,34 @@ def test_what_is_listed_may_change_while_the_selection_stays() -> None:
 def test_rows_fit_any_width() -> None:
     watched = Watched("a very long word " * 9)
     assert all(len(row) <= 5 for row in watched.rows(5))
+
+
+def test_whoever_has_moved_to_an_item_stays_on_it_when_the_list_changes() -> None:
+    watched = Watched("one", "two", "three")
+    watched.press("down")
+    watched.words[:0] = ["new", "newer"]
+    watched.picker.refresh()
+    assert watched.picker.selected == "two"
+    watched.words.remove("two")
+    watched.picker.refresh()
+    assert watched.picker.selected == "three"
+
+
+def test_whoever_has_not_moved_has_the_best_item_of_the_list_as_it_is_now() -> None:
+    watched = Watched("one", "two")
+    watched.words.insert(0, "new")
+    watched.picker.refresh()
+    assert watched.picker.selected == "new"
+
+
+def test_items_may_be_known_by_something_that_does_not_change() -> None:
+    watched = Watched("one 1", "two 1", same=lambda word: word.split()[0])
+    watched.press("down")
+    watched.words[:] = ["two 2", "one 2"]
+    watched.picker.refresh()
+    assert watched.picker.selected == "two 2"
+
+
+def test_something_may_be_searched_for_from_the_beginning() -> None:
+    watched = Watched("one", "two", query="tw")
+    assert watched.rows() == [" > tw", "", " → TWO"]

@@ -54,6 +54,11 @@ def test_rows_fit_narrow_screens() -> None:
     assert all(len(row) <= 12 for row in drawn([answer(10), answer(20)], width=12))
 
 
+def test_of_a_long_name_the_end_is_cut_and_never_the_cost() -> None:
+    row = drawn([answer(10, 0.5, "a-name-that-is-long")], width=40)[-2]
+    assert row == " █████████ p/a-nam…  1× · 110 · $0.5000"
+
+
 def test_the_charts_can_be_had_by_themselves() -> None:
     context = ContextUsage(tokens=50_000, context_window=200_000, percent=25.0)
     view = ChartsView(usage_of([answer(10), answer(20)], context), plain_theme())

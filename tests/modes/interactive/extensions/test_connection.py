@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.testing import calls, says
+from tests.modes.interactive.theatre import Theatre
 from tests.screens.extended import extended
 
 
@@ -27,3 +29,17 @@ async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> 
     async with extended(tmp_path, "pass").playing() as theatre:
         theatre.type("hello")
         await theatre.sees("hello")
+
+
+async def test_whoever_has_no_extensions_waits_for_nothing_of_them(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, calls("bash", command="echo hi"), says("**Done.**"))
+    async with theatre.playing():
+        theatre.type("/")
+        await theatre.quiet()
+        theatre.type("\x7f")
+        theatre.send("go")
+        await theatre.sees("Done.")
+        await theatre.rests()
+
+        assert theatre.session is not None
+        assert theatre.session._core.extensions.host is None

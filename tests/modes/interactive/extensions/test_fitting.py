@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.extensions.fitting import Fitted, FittedLines, Player, fitting
-from pi.tui.component import Box
+from pi.tui.component import Area
 from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.mouse_region import MouseRegion
@@ -91,13 +91,13 @@ def test_the_mouse_is_passed_on() -> None:
     player.render(9)
 
     assert player.handle_mouse(mouse_press()) == MouseAnswer(handled=True)
-    assert player.boxes_at(0) == [Box(region.child, 0, 0, 9, 1)]
+    assert player.areas_at(0) == [Area(region.child, 0, 0, 9, 1)]
 
 
 def test_what_wants_no_mouse_gets_none() -> None:
     player = Player(FittedLines(["x"]), lambda problem: None)
 
-    assert (player.handle_mouse(mouse_press()), player.boxes_at(0)) == (None, [])
+    assert (player.handle_mouse(mouse_press()), player.areas_at(0)) == (None, [])
 
 
 def test_a_component_that_fails_at_the_mouse_is_told() -> None:

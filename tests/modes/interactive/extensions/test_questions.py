@@ -95,6 +95,17 @@ async def test_a_component_that_fails_fails_whoever_asks(tmp_path: Path) -> None
         await on.answered(question, "escape")
 
 
+async def test_a_component_that_takes_no_keys_can_be_closed(tmp_path: Path) -> None:
+    class Picture:
+        def render(self, width: int) -> list[str]:
+            return ["a picture"]
+
+    on = Asking(tmp_path)
+    question = on.questions.custom(Picture, None, None, overlay=False)
+
+    assert await on.answered(question, "x", "escape") is None
+
+
 def test_an_overlay_is_placed_by_names() -> None:
     placed = overlay_placement({"width": "50%", "margin": {"top": 1}})
 

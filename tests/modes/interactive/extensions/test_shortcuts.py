@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from pi.coding.runtime.port_parts import ExtensionsPort
+from pi.coding.runtime.extensions_port import ExtensionsPort
 from pi.modes.interactive.extensions.shortcuts import Shortcuts
 from pi.tui.input.keymap import Keymap
 
@@ -13,16 +13,16 @@ CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"
 class Wishes:
     """Extensions that want keys."""
 
-    def __init__(self, *keys: str) -> None:
-        self.keys = keys
+    def __init__(self, purposes: Mapping[str, str]) -> None:
+        self.purposes = purposes
 
     def shortcuts(self) -> Mapping[str, str]:
-        return dict.fromkeys(self.keys, "")
+        return self.purposes
 
 
-def shortcuts(*keys: str) -> tuple[Shortcuts, list[str]]:
+def shortcuts(*keys: str, **purposes: str) -> tuple[Shortcuts, list[str]]:
     pressed: list[str] = []
-    wishes = cast("ExtensionsPort", Wishes(*keys))
+    wishes = cast("ExtensionsPort", Wishes(dict.fromkeys(keys, "") | purposes))
     return Shortcuts(wishes, Keymap(), pressed.append), pressed
 
 
@@ -42,10 +42,10 @@ def test_a_key_that_means_something_in_the_editor_is_not_taken() -> None:
 
 
 def test_a_problem_is_told_once() -> None:
-    made, _ = shortcuts("ctrl+p", "hyper+q", "f5")
+    made, _ = shortcuts("ctrl+p", "hyper+q", "f5", **{"ctrl+p": "plan"})
 
     assert made.problems() == [
-        "An extension wants the key ctrl+p, which is app.model.cycleForward."
+        "An extension wants the key ctrl+p (plan), which is app.model.cycleForward."
         " To give it away, bind that to other keys in keybindings.json.",
         "An extension wants the key hyper+q, which there is not.",
     ]

@@ -56,6 +56,16 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
     ]
 
 
+async def test_what_a_view_repeats_cannot_command_the_terminal(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_view("tool", "dice", lambda call, options, theme: [call.arguments["sides"]])
+
+    call = Call("1", "dice", now=0.0)
+    call.asked({"sides": "\x1b]52;c;b3duZWQ=\x07\x1b[1msix\x1b[0m\x1b[2J"})
+    async with playing(tmp_path, extension) as play:
+        assert views_of(play).tool(call, 20, expanded=False) == ["\x1b[1msix\x1b[0m"]
+
+
 async def test_entries_stand_among_the_messages_where_they_were_kept(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.register_entry_renderer("mark", lambda entry, options, theme: "x")

@@ -29,6 +29,19 @@ def test_progress_is_told_when_it_changes() -> None:
     assert written == ["\x1b]9;4;3;0\x07", "\x1b]9;4;0;0\x07"]
 
 
+def test_whoever_gets_the_terminal_back_finds_its_title_and_no_progress() -> None:
+    made, written = window()
+    quiet = made.farewell()
+    made.set_title("project")
+    made.set_progress(is_busy=True)
+
+    farewell = made.farewell()
+    made.set_progress(is_busy=True)
+
+    assert (quiet, farewell) == ("", "\x1b]9;4;0;0\x07\x1b]0;π - project\x07")
+    assert written[-1] == "\x1b]9;4;3;0\x07"
+
+
 def test_every_terminal_is_told_in_its_own_way() -> None:
     told = {}
     for brand in ("kitty", "ghostty", "unknown"):

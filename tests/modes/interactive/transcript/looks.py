@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from pi.modes.interactive.theme import Theme
@@ -11,6 +13,9 @@ from pi.modes.interactive.transcript.look import Look
 from pi.tui.component import Component
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import strip_sequences
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def look(depth: ColourDepth = ColourDepth.TRUE) -> Look:
@@ -26,6 +31,11 @@ def look(depth: ColourDepth = ColourDepth.TRUE) -> Look:
 def plain(component: Component, width: int = 60) -> list[str]:
     """What is drawn, without colours and without the blanks at the ends."""
     return [strip_sequences(row).rstrip() for row in component.render(width)]
+
+
+def commands_in(rows: Iterable[str]) -> list[str]:
+    """What the terminal would obey beside styles: there should be nothing."""
+    return _CONTROL.findall(_STYLE.sub("", "".join(rows)))
 
 
 def call(name: str, **arguments: object) -> Call:

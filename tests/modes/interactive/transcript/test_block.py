@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.transcript.block import Block, clipped, more_rows
+from pi.modes.interactive.transcript.block import Block, clipped, hanging, more_rows
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
 
@@ -33,3 +33,8 @@ def test_what_has_no_rows_takes_no_space() -> None:
 def test_folded_rows_are_counted_with_the_key_that_unfolds_them() -> None:
     assert strip_sequences(more_rows(3, look())) == "… 3 more lines (ctrl+o to expand)"
     assert clipped(["abcdef"], 4) == ["abc…"]
+
+
+def test_a_title_hangs_over_the_rows_below_it() -> None:
+    assert hanging("one two three", 9) == ["one two", "  three"]
+    assert hanging("one two 3", 9) == ["one two 3"]

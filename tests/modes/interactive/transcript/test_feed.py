@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pi.agent.answering import ABORTED_EARLY
 from pi.agent.events import (
@@ -25,6 +27,7 @@ from pi.ai.events import (
 )
 from pi.ai.messages import (
     AssistantMessage,
+    Image,
     Text,
     Thinking,
     ToolCall,
@@ -40,8 +43,9 @@ from pi.coding.session.messages import (
     CustomMessage,
 )
 from pi.modes.interactive.transcript.feed import Feed
+from pi.modes.interactive.transcript.notices import NoticeBlock
 from pi.tui.transcript import Transcript
-from tests.modes.interactive.transcript.looks import look, plain
+from tests.modes.interactive.transcript.looks import commands_in, look, plain
 
 
 class Play:
@@ -49,7 +53,8 @@ class Play:
 
     def __init__(self) -> None:
         self.screen = Transcript()
-        self.feed = Feed(look(), self.screen.add_child)
+        self.look = look()
+        self.feed = Feed(self.look, self.screen.add_child)
 
     def hear(self, *events: object) -> Play:
         for event in events:
@@ -111,6 +116,14 @@ def test_words_after_a_call_stand_below_it() -> None:
     )
 
     assert play.rows == [" before", " ○ ls .", " after"]
+
+
+def test_a_remark_does_not_part_an_answer() -> None:
+    play = Play().grow(TextDelta(content_index=0, delta="1. one\n2. two be"))
+    play.feed.remark(NoticeBlock(play.look, "By the way."))
+    play.grow(TextDelta(content_index=0, delta="gins\n3. three"))
+
+    assert play.rows == [" 1. one", " 2. two begins", " 3. three", " By the way."]
 
 
 def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
@@ -190,6 +203,32 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
         " todo",
         " one left",
     ]
+
+
+@given(st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J<>`*|", min_size=1, max_size=30))
+def test_a_session_of_somebody_else_cannot_command_the_terminal(text: str) -> None:
+    play = Play()
+    said = Text(text=text)
+    play.feed.load(
+        [
+            CompactionSummaryMessage(summary=text, tokens_before=1),
+            BranchSummaryMessage(summary=text, from_id=text),
+            UserMessage(content=(said, Image(data=text, mime_type=text))),
+            AssistantMessage(
+                content=(Thinking(thinking=text), said, ToolCall(id="1", name=text, arguments={})),
+                stop_reason="error",
+                error_message=text,
+            ),
+            BashExecution(
+                command=text, output=text, exit_code=1, truncated=True, full_output_path=text
+            ),
+            CustomMessage(custom_type=text, content=text),
+        ]
+    )
+    for expanded in (False, True):
+        play.look.is_expanded = expanded
+        play.screen.invalidate()
+        assert commands_in(play.screen.render(40)) == []
 
 
 def test_a_compaction_that_worked_is_a_divider() -> None:

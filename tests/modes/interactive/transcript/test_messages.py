@@ -11,6 +11,7 @@ from pi.modes.interactive.transcript.messages import (
     as_typed,
 )
 from pi.tui.style import ColourDepth
+from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import look, plain
 
@@ -59,6 +60,13 @@ def test_an_extension_speaks_under_its_name() -> None:
     assert plain(CustomBlock(look(), "todo", "*two* left"), 20) == ["", " todo", " two left"]
 
 
+def test_the_name_of_an_extension_is_one_harmless_line() -> None:
+    block = CustomBlock(look(ColourDepth.NONE), "to\x1b]0;owned\x07\ndo", "x")
+
+    assert plain(block, 20) == ["", " to do", " x"]
+    assert "owned" not in "".join(block.render(20))
+
+
 def test_thoughts_and_words_alternate_with_space_between() -> None:
     block = AnswerBlock(look())
     block.append("thinking", "hm")
@@ -85,17 +93,17 @@ def test_hidden_thoughts_leave_a_word() -> None:
 
 
 @given(st.lists(st.text(alphabet="ab \n#-*`|漢", max_size=12), max_size=30))
-def test_rows_that_are_called_settled_never_change(pieces: list[str]) -> None:
+def test_rows_that_are_called_settled_never_say_anything_else(pieces: list[str]) -> None:
     block = AnswerBlock(look())
     settled: list[str] = []
     for piece in pieces:
         block.append("text", piece)
-        rows = block.render(24)
+        rows = [*map(strip_sequences, block.render(24))]
         assert rows[: len(settled)] == settled
         settled = rows[: block.commit_safe_end]
         assert all(visible_width(row) <= 24 for row in rows)
     block.finish()
-    assert block.render(24)[: len(settled)] == settled
+    assert [*map(strip_sequences, block.render(24))][: len(settled)] == settled
 
 
 def test_the_same_rows_are_the_same_object() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from pi.coding.shell.user_commands import BashResult
 from pi.modes.interactive.transcript.notices import (
+    MOST_KEPT,
     DividerBlock,
     Level,
     LinesBlock,
@@ -37,8 +38,8 @@ def test_long_notices_wrap_below_their_text() -> None:
     ]
 
 
-def test_lines_are_cut() -> None:
-    assert plain(LinesBlock(look(), ["a long line", "b"]), 8) == ["", " a long…", " b"]
+def test_a_line_that_does_not_fit_goes_on_in_the_next_row() -> None:
+    assert plain(LinesBlock(look(), ["a long line", "b"]), 8) == ["", " a long", " line", " b"]
 
 
 def test_a_divider_shows_its_text_when_expanded() -> None:
@@ -49,7 +50,11 @@ def test_a_divider_shows_its_text_when_expanded() -> None:
     shared.is_expanded = True
     block.invalidate()
 
-    assert plain(block, 60)[2:] == [" The story so far."]
+    assert plain(block, 60) == [
+        "",
+        "── Compacted from 12k tokens ───────────────────────────────",
+        " The story so far.",
+    ]
 
 
 def test_a_command_shows_the_end_of_what_it_writes_and_how_it_ended() -> None:
@@ -72,9 +77,11 @@ def test_a_command_shows_the_end_of_what_it_writes_and_how_it_ended() -> None:
 def test_where_all_of_a_long_output_is_told() -> None:
     block = UserBashBlock(look(), "make", is_excluded=False)
 
-    block.end(BashResult(output="end", exit_code=0, truncated=True, full_output_path="/tmp/x.log"))
+    path = "/tmp/\x1b]0;owned\x07x.log"
+    block.end(BashResult(output="end", exit_code=0, truncated=True, full_output_path=path))
 
     assert plain(block)[-1] == "   all of it: /tmp/x.log"
+    assert "owned" not in "".join(block.render(60))
 
 
 def test_a_command_that_cannot_run_says_why() -> None:
@@ -105,3 +112,25 @@ def test_a_refusal_of_a_provider_is_told_in_its_own_words() -> None:
 
     assert plain(NoticeBlock(look(), refusal, "error")) == ["", " ✗ Slow down (HTTP 429)"]
     assert plain(NoticeBlock(look(), refusal)) == ["", f" {refusal}"]
+
+
+def test_of_a_command_that_writes_and_writes_only_the_end_is_kept() -> None:
+    block = UserBashBlock(look(), "yes", is_excluded=False)
+    for number in range(40):
+        block.append(f"{number:03}\n" * 1000)
+
+    block.look.is_expanded = True
+    rows = plain(block)
+
+    assert rows[:2] == ["", " ! yes"]
+    assert (rows[-1], len(rows)) == ("   039", MOST_KEPT // 4 + 1)
+
+
+def test_a_long_command_and_a_long_note_are_wrapped() -> None:
+    block = UserBashBlock(look(), "make everything at once", is_excluded=False)
+    block.end(BashResult(output="", exit_code=0, truncated=True, full_output_path="/tmp/x.log"))
+
+    assert plain(block, 18) == ["", " ! make everythin…", "   all of it:", "   /tmp/x.log"]
+    block.look.is_expanded = True
+    block.invalidate()
+    assert plain(block, 18)[1:4] == [" ! make", "   everything at", "   once"]

@@ -38,5 +38,21 @@ def test_a_picture_is_sent_once_however_often_it_is_drawn() -> None:
     assert len(written) == 1
 
 
+def test_pictures_that_are_switched_off_or_made_smaller_change_where_they_are() -> None:
+    shared = look()
+    graphics = shared.graphics = Graphics("kitty", write=lambda data: None)
+    pictures, images = Pictures(shared), (picture(),)
+    shown = pictures.rows(images, 60)
+
+    shared.graphics = None
+    hidden = pictures.rows(images, 60)
+    shared.graphics, shared.image_columns = graphics, 5
+    small = pictures.rows(images, 60)
+
+    assert (len(shown), len(hidden), len(small)) == (2, 1, 1)
+    assert "[Image:" in hidden[0]
+    assert "[Image:" not in small[0]
+
+
 def test_no_pictures_take_no_rows() -> None:
     assert Pictures(look()).rows((), 60) == []

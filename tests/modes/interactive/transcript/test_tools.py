@@ -58,6 +58,50 @@ def test_no_row_is_wider_than_the_screen(width: int) -> None:
     assert all(visible_width(row) <= width for row in ToolBlock(look(), made).render(width))
 
 
+def test_a_path_that_does_not_fit_keeps_its_end_and_other_titles_their_beginning() -> None:
+    path = "src/somewhere/deep/below/it.py"
+    made = call("edit", path=path)
+    made.end((Text(text="ok"),), {"diff": "+1 a"}, failed=False, now=0.0)
+    group = ReadGroupBlock(look())
+    group.add(call("read", path=path, offset=5))
+    command = ToolBlock(look(), call("bash", command="make everything at once"))
+
+    assert plain(ToolBlock(look(), made), 30)[1] == " ✓ edit …p/below/it.py  +1 -0"
+    assert plain(group, 30)[1] == " ● read …e/deep/below/it.py:5"
+    assert plain(command, 20)[1] == " ● $ make everythi…"
+
+
+def test_everything_of_a_title_is_there_when_expanded() -> None:
+    expanded = look()
+    expanded.is_expanded = True
+    made = call("bash", command="make everything at once")
+    made.end((Text(text="no\n\nCommand exited with code 2"),), None, failed=True, now=0.0)
+
+    assert plain(ToolBlock(expanded, made), 20) == [
+        "",
+        " ✗ $ make",
+        "   everything at",
+        "   once  exit 2",
+        "   no",
+    ]
+
+
+def test_rows_that_may_still_change_are_kept_out_of_the_history() -> None:
+    running = ToolBlock(look(), call("edit", path="a.py", edits=[]))
+    group = ReadGroupBlock(look())
+    calls = [call("read", path=name) for name in ("a.py", "b.py", "c.py")]
+    for each in calls:
+        group.add(each)
+    safe = []
+    for each in (calls[2], calls[0], calls[1]):
+        each.end((Text(text="x"),), None, failed=False, now=0.0)
+        group.invalidate()
+        group.render(40)
+        safe.append(group.commit_safe_end)
+
+    assert (running.commit_safe_end, safe) == (0, [1, 2, 4])
+
+
 def test_durations_are_short() -> None:
     assert [duration(seconds) for seconds in (4.23, 12.9, 65.0, 7380.0)] == [
         "4.2s",

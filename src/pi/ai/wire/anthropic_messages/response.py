@@ -9,10 +9,10 @@ import msgspec
 from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures import from_error_object
-from pi.ai.json_text import DONE, UNREADABLE, read_json
+from pi.ai.json_text import DONE, read_json
 from pi.ai.messages import Json
 from pi.ai.wire.anthropic_messages.usage import counted
-from pi.base.records import UNSET
+from pi.base.records import UNREADABLE, UNSET
 
 REASONS: dict[str, CompleteReason] = {
     "end_turn": "stop",

@@ -10,10 +10,10 @@ import msgspec
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer, ProviderError
 from pi.ai.failures import from_error_object
-from pi.ai.json_text import MOST_SHOWN, UNREADABLE, read_odd_event
+from pi.ai.json_text import MOST_SHOWN, read_odd_event
 from pi.ai.messages import Usage
 from pi.ai.wire.bedrock_converse.event_stream import EXCEPTION
-from pi.base.records import UNSET
+from pi.base.records import UNREADABLE, UNSET
 
 STOP_REASONS: dict[str, CompleteReason] = {
     "end_turn": "stop",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from pi.ai.auth.google_adc import GoogleCredentials
+from pi.ai.auth.google_setup import LOCATION_VARIABLES, PROJECT_VARIABLES
 from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Call
-from pi.ai.wire.google_generate.vertex import LOCATION_VARIABLES, PROJECT_VARIABLES
 from pi.base.records import replace
 
 _kept: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictionary()

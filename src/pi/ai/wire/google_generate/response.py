@@ -8,13 +8,13 @@ from typing import Any
 from pi.ai.builder import CompleteReason, MessageBuilder, TextBlock
 from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError
 from pi.ai.failures import from_error_object
-from pi.ai.json_text import DONE, UNREADABLE, json_text
+from pi.ai.json_text import DONE, json_text
 from pi.ai.messages import Json, Tool
 from pi.ai.partial_json import parse_arguments
 from pi.ai.wire.google_generate.arguments import rebuilt
 from pi.ai.wire.google_generate.chunks import Chunk, FunctionCall, Part, decode, salvaged
 from pi.ai.wire.google_generate.usage import Tally
-from pi.base.records import UNSET
+from pi.base.records import UNREADABLE, UNSET
 
 _REFUSALS = frozenset(
     {

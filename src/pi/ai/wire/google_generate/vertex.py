@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from pi.ai.auth.google_setup import LOCATION_VARIABLES, PROJECT_VARIABLES
 from pi.ai.errors import BadRequest
 from pi.ai.request import Access, Call
-
-PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
-LOCATION_VARIABLES = ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")
 
 _HOST = "{location}-aiplatform.googleapis.com"
 """What the base URL of Vertex's models holds until the place is known."""

@@ -10,10 +10,10 @@ import msgspec
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer, ProviderUnavailable
 from pi.ai.failures import from_error_object
-from pi.ai.json_text import DONE, UNREADABLE, fitted, json_text, read_json
+from pi.ai.json_text import DONE, fitted, json_text, read_json
 from pi.ai.messages import Usage
 from pi.ai.wire.mistral_conversations.ids import short_id
-from pi.base.records import UNSET
+from pi.base.records import UNREADABLE, UNSET
 
 STOP_REASONS: dict[str, CompleteReason] = {
     "stop": "stop",

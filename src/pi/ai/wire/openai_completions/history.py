@@ -24,6 +24,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model
 from pi.ai.wire.openai_completions.compat import Compat
 from pi.ai.wire.openai_completions.tools import ToolForms, declaration
+from pi.base.records import UNREADABLE
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Where servers put thoughts as text; a thought's signature names the one it came from."""
@@ -234,5 +235,5 @@ def _signed(call: ToolCall) -> Json:
 def _json(text: str) -> object:
     try:
         return msgspec.json.decode(text.encode("utf-8", "replace"))
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None

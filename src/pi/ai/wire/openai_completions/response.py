@@ -9,7 +9,7 @@ from pi.ai.builder import MessageBuilder, ThinkingBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures import from_error_object
 from pi.ai.flags import host_of
-from pi.ai.json_text import DONE, UNREADABLE
+from pi.ai.json_text import DONE
 from pi.ai.pricing import TIER_FACTORS
 from pi.ai.request import Call
 from pi.ai.wire.openai_completions.call_deltas import CallDeltas
@@ -32,6 +32,7 @@ from pi.ai.wire.openai_completions.endings import (
 from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
 from pi.ai.wire.openai_completions.usage import charged, parse_usage
+from pi.base.records import UNREADABLE
 
 AFTER_A_REASON = 5.0
 """Seconds in which the usage and ``[DONE]`` may come behind a finish reason."""

@@ -34,7 +34,7 @@ from pi.ai.wire.openai_responses.request import (
     reasoning_field,
 )
 from pi.ai.wire.openai_responses.tools import tool_choice
-from pi.base.records import replace
+from pi.base.records import UNREADABLE, replace
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def _claimed_account(token: str) -> str | None:
         return None
     try:
         claims = msgspec.json.decode(b64decode(parts[1] + "==", altchars=b"-_"), type=Json)
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, *UNREADABLE):
         return None
     auth = claims.get(CLAIM)
     account = auth.get("chatgpt_account_id") if isinstance(auth, dict) else None

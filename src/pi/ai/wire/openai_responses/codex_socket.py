@@ -14,11 +14,11 @@ import msgspec
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderUnavailable
-from pi.ai.json_text import UNREADABLE, json_text
+from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 
 if TYPE_CHECKING:  # the library comes with an extra and takes 40 ms to load
     from websockets.asyncio.client import ClientConnection

@@ -24,6 +24,7 @@ from pi.ai.messages import (
 )
 from pi.ai.wire.openai_responses.ids import item_id
 from pi.ai.wire.openai_responses.tools import Toolbox
+from pi.base.records import UNREADABLE
 
 _OUTPUT_ONLY = frozenset({"status", "action", "format"})
 """Fields that the server sends and does not take back."""
@@ -166,6 +167,6 @@ def _signature(text: object) -> Json:
         return {}
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):
+    except UNREADABLE:
         return {"id": text}
     return value if isinstance(value, dict) else {}

@@ -12,10 +12,11 @@ from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures import from_error_object, from_status
 from pi.ai.http.headers import Headers
-from pi.ai.json_text import UNREADABLE, read_odd_event
+from pi.ai.json_text import read_odd_event
 from pi.ai.messages import ToolCall, Usage
 from pi.ai.partial_json import parse_arguments
 from pi.base.clock import Clock
+from pi.base.records import UNREADABLE
 
 _WITH_STATUS = r"(?s)([45]\d\d): (.+)"
 """An error that another server answered with: its status and its words."""

@@ -19,7 +19,7 @@ from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.wire.pi_messages.protocol import AskedOptions, Question
-from pi.base.records import replace
+from pi.base.records import UNREADABLE, replace
 
 CONTENT_TYPE = "text/event-stream"
 """Of a response whose body comes from ``serve``."""
@@ -31,7 +31,7 @@ def read_question(body: bytes) -> Question:
     """The question in a request's body; ``BadRequest`` says what is wrong with it."""
     try:
         return msgspec.json.decode(body, type=Question)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise BadRequest(f"The request cannot be read: {problem}", status=400) from problem
 
 

@@ -6,18 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pi.batteries.timebox.core.budget import Reading
 from pi.batteries.timebox.core.persist import Active, Off, TimeboxRecord, budget_from_json
-from pi.extension import (
-    AssistantMessage,
-    BranchSummary,
-    Compaction,
-    Custom,
-    Entry,
-    MessageEntry,
-    ToolResultMessage,
-    Usage,
-    UsageEntry,
-    UserMessage,
-)
+from pi.extension import Custom, Entry, MessageEntry, Usage, UserMessage, usage_of
 
 ACTIVE, OFF = "timebox-active", "timebox-off"
 """Types of the entries that records are kept in."""
@@ -35,21 +24,10 @@ class Totals:
         """Begin with what ``entries`` hold: messages, summaries, and what else has a price."""
         self._turns, self._tokens, self._cost = 0, 0, 0.0
         for entry in entries:
-            match entry:
-                case MessageEntry(message=UserMessage()):
-                    self.add_turn()
-                case (
-                    MessageEntry(
-                        message=AssistantMessage(usage=Usage() as usage)
-                        | ToolResultMessage(usage=Usage() as usage)
-                    )
-                    | Compaction(usage=Usage() as usage)
-                    | BranchSummary(usage=Usage() as usage)
-                    | UsageEntry(usage=usage)
-                ):
-                    self.add_usage(usage)
-                case _:
-                    pass
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+                self.add_turn()
+            if (usage := usage_of(entry)) is not None:
+                self.add_usage(usage)
 
     def add_turn(self) -> None:
         """The person has said something."""

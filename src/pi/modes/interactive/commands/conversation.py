@@ -8,6 +8,7 @@ from pi.coding.runtime.results import Replaced
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.importing import unquoted
 from pi.coding.session.naming import SESSIONS
+from pi.modes.interactive.commands.idle import must_be_idle
 from pi.modes.interactive.dialogs.fork import pick_fork_point
 from pi.modes.interactive.dialogs.sections import SectionsView
 from pi.modes.interactive.dialogs.session_info import session_info
@@ -18,9 +19,6 @@ from pi.modes.interactive.dialogs.tree.nodes import decoded
 from pi.modes.interactive.dialogs.usage import ChartsView, SessionUsage, UsageView, usage_of
 from pi.modes.interactive.ui import Ui
 
-BUSY = "The agent is at work."
-NOT_NOW = "Wait for the answer, or stop it with Escape."
-
 
 async def tree(ui: Ui, arguments: str) -> None:
     """Go to another point of the session."""
@@ -29,7 +27,7 @@ async def tree(ui: Ui, arguments: str) -> None:
 
 async def fork(ui: Ui, arguments: str) -> None:
     """Go on before something that was said, in a session of its own."""
-    _must_be_idle(ui)
+    must_be_idle(ui)
     points = ui.port.facts.fork_points()
     if not points:
         raise PiError("There is nothing to fork from yet.")
@@ -44,7 +42,7 @@ async def fork(ui: Ui, arguments: str) -> None:
 
 async def clone(ui: Ui, arguments: str) -> None:
     """Go on in a copy of the branch."""
-    _must_be_idle(ui)
+    must_be_idle(ui)
     _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
 
 
@@ -110,11 +108,6 @@ async def compact(ui: Ui, arguments: str) -> None:
 def _used(ui: Ui) -> SessionUsage:
     facts = ui.port.facts
     return usage_of([decoded(raw) for raw in facts.entries()], facts.context_usage())
-
-
-def _must_be_idle(ui: Ui) -> None:
-    if ui.port.facts.state().is_streaming:
-        raise PiError(BUSY, hint=NOT_NOW)
 
 
 def _replaced(ui: Ui, result: Replaced, text: str) -> None:

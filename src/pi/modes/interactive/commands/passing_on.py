@@ -14,7 +14,7 @@ _PAGES = (".html", ".htm")
 
 async def export(ui: Ui, arguments: str) -> None:
     """Write the session to a file; a page is opened, too."""
-    path = await ui.port.export(arguments or None)
+    path = await ui.port.exports.write(arguments or None)
     ui.say(Text(f"Session exported to {path}", pad_y=0))
     if path.suffix.lower() in _PAGES:
         await open_outside(str(path), ui.host)
@@ -22,7 +22,7 @@ async def export(ui: Ui, arguments: str) -> None:
 
 async def share(ui: Ui, arguments: str) -> None:
     """Share the session; the addresses stay in the transcript, each in full."""
-    shared = await wait_for(ui, "Sharing…", ui.port.share())
+    shared = await wait_for(ui, "Sharing…", ui.port.exports.share())
     if shared is None:
         ui.notify("Share cancelled")
         return
@@ -46,7 +46,7 @@ async def copy(ui: Ui, arguments: str) -> None:
 
 async def dump(ui: Ui, arguments: str) -> None:
     """Copy the whole session as text."""
-    text = await ui.port.dump()
+    text = await ui.port.exports.text()
     if not text:
         raise PiError(NOTHING_TO_DUMP)
     await _copy(ui, text, "the session")

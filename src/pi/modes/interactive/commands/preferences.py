@@ -9,6 +9,7 @@ from pi.coding.trust.store import TrustStore
 from pi.modes.interactive.changes import changelog as read_changelog
 from pi.modes.interactive.changes import changes_since
 from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.commands.idle import must_be_idle
 from pi.modes.interactive.dialogs.reference import Named, command_section, key_sections
 from pi.modes.interactive.dialogs.sections import SectionsView
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
@@ -86,6 +87,7 @@ async def trust(ui: Ui, arguments: str) -> None:
 
 async def reload(ui: Ui, arguments: str) -> None:
     """Read everything again that files say."""
+    must_be_idle(ui)
     with ui.working("Reloading…"):
         await ui.port.extensions.reload()
     for problem in load_keys(ui.keymap, ui.host.agent_dir):

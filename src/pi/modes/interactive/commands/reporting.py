@@ -88,6 +88,6 @@ def _described(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
 async def _session(ui: Ui) -> bytes:
     with TemporaryDirectory(dir=ui.host.temp_dir) as folder:
         try:
-            return (await ui.port.export(f"{folder}/session.jsonl")).read_bytes()
+            return (await ui.port.exports.write(f"{folder}/session.jsonl")).read_bytes()
         except PiError as problem:  # nothing was said yet, or it is not kept
             return problem.explain().encode()

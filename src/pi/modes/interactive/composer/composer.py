@@ -11,6 +11,7 @@ from pi.modes.interactive.composer.attachments import Attachments
 from pi.modes.interactive.composer.editor_part import EditorPart
 from pi.modes.interactive.composer.prompt import OnAction, Prompt
 from pi.modes.interactive.composer.queued import QueuedRows
+from pi.modes.interactive.composer.typing_pause import TypingPause
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
 from pi.tui.containers import Container
@@ -35,12 +36,13 @@ class Composer:
         keymap: Keymap,
         *,
         tasks: TaskScope,
+        typing: TypingPause,
         screen_rows: Callable[[], int],
         request_render: Callable[[], None],
     ) -> None:
         self.on_submit: Callable[[str, tuple[Image, ...]], None] = lambda text, images: None
         self.on_change: Callable[[str], None] = lambda text: None
-        """Told the whole text, long pastes in full."""
+        """Told what is ``unsent`` whenever that may be something else."""
         self.mode_of: Callable[[str], InputMode | None] = lambda text: None
         """Which mode of others a text is written in."""
         self._labels = {"mode": "", "activity": ""}
@@ -58,7 +60,8 @@ class Composer:
         self._editor: EditorPart = self._usual
         self._prepare: dict[str, Callable[[EditorPart], None]] = {}
         """What every editor is told before it is used."""
-        self.prompt = Prompt(self._editor, keymap)
+        self.typing = typing
+        self.prompt = Prompt(self._editor, keymap, typing)
         self._connect()
         self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
         self.component = Container(self._queued, self.prompt)
@@ -83,6 +86,7 @@ class Composer:
     def take(self) -> tuple[str, tuple[Image, ...]]:
         """What is written, which is gone then from the editor, as if it had been submitted."""
         text = self.text.strip()
+        self.remember(text)
         self._editor.set_text("")
         return text, self._attachments.taken_from(text)
 
@@ -126,11 +130,19 @@ class Composer:
     def show_queued(self, *groups: tuple[str, tuple[str, ...]]) -> None:
         """Show what waits to be delivered, each group behind its name."""
         self._queued.set(*groups)
+        self.on_change(self.unsent)
+
+    @property
+    def unsent(self) -> str:
+        """What would be lost now: what waits to be delivered, and what is written."""
+        return self._before_the_text(self._queued.texts)
 
     def take_back(self, messages: Sequence[str]) -> None:
         """Put messages that were queued before what is written."""
-        parts = [*messages, self.text]
-        self.set_text("\n\n".join(part for part in parts if part.strip()))
+        self.set_text(self._before_the_text(messages))
+
+    def _before_the_text(self, messages: Sequence[str]) -> str:
+        return "\n\n".join(part for part in (*messages, self.text) if part.strip())
 
     def _connect(self) -> None:
         self._editor.on_submit = self._submitted
@@ -150,7 +162,7 @@ class Composer:
 
     def _changed(self, text: str) -> None:
         self._paint_border()
-        self.on_change(self.text)
+        self.on_change(self.unsent)
 
     def _paint_border(self) -> None:
         text = self._editor.get_text()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.modes.interactive.composer.editor_part import EditorPart
+from pi.modes.interactive.composer.typing_pause import TypingPause
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 
@@ -25,13 +26,16 @@ class Prompt:
     ``on_key`` is asked about every key before that; whether it took it.
     """
 
-    def __init__(self, editor: EditorPart, keymap: Keymap) -> None:
+    def __init__(self, editor: EditorPart, keymap: Keymap, typing: TypingPause) -> None:
         self.editor = editor
         self.on_action: OnAction = lambda action: False
         self.on_key: Callable[[str], bool] = lambda data: False
         self.on_paste: Callable[[str], bool] = lambda text: False
         """Asked about a pasted text; whether it was something else than text."""
         self._keymap = keymap
+        self._typing = typing
+        self._held: list[str] | None = None
+        """Keys that wait behind something that is still being read."""
         self._width = 80
 
     @property
@@ -60,9 +64,13 @@ class Prompt:
 
     def handle_input(self, data: str) -> None:
         """Do what the key means in the application, or else in the editor."""
+        if self._held is not None:
+            self._held.append(data)
+            return
         if data.startswith(PASTE_START) and self.on_paste(_pasted(data)):
             return
         if self.on_key(data):
+            self._typing.turned()
             return
         actions = self._keymap.actions(data)
         if _HISTORY.isdisjoint(actions):
@@ -70,8 +78,21 @@ class Prompt:
                 return
             for action in actions:
                 if action.startswith("app.") and self.on_action(action):
+                    self._typing.turned()
                     return
+        self._typing.typed()
         self.editor.handle_input(data)
+
+    def hold(self) -> Callable[[], None]:
+        """Let keys wait until what is given is called: they come behind what is being read."""
+        held = self._held = []
+
+        def release() -> None:
+            self._held = None
+            for data in held:
+                self.handle_input(data)
+
+        return release
 
     def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
         """Let the editor have the mouse."""

@@ -19,14 +19,20 @@ class QueuedRows:
         self._theme = theme
         self._key = key
         self._messages: tuple[tuple[str, str], ...] = ()
+        """Each with the name of its group."""
         self._memory = RowMemory()
 
     def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
         """Show messages, each group behind its name."""
-        messages = tuple((name, one_line(text)) for name, texts in groups for text in texts)
+        messages = tuple((name, text) for name, texts in groups for text in texts)
         if messages != self._messages:
             self._messages = messages
             self.invalidate()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The messages in full, in their order."""
+        return tuple(text for _, text in self._messages)
 
     def invalidate(self) -> None:
         """Draw anew next time."""
@@ -40,7 +46,10 @@ class QueuedRows:
         if not self._messages:
             return []
         dim, muted = self._theme.paint("dim"), self._theme.paint("muted")
-        rows = [f" {dim(f'{name}:')} {muted(text)}" for name, text in self._messages[:MOST_ROWS]]
+        rows = [
+            f" {dim(f'{name}:')} {muted(one_line(text))}"
+            for name, text in self._messages[:MOST_ROWS]
+        ]
         if (hidden := len(self._messages) - MOST_ROWS) > 0:
             rows.append(dim(f" … {hidden} more"))
         rows.append(dim(f" ↳ {self._key()} to edit them"))

@@ -8,17 +8,19 @@ from pi.tui.style import Paint
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
 
-_GAP = "  "
+GAP = 2
+"""Columns between what stands beside each other."""
+_GAP = " " * GAP
 _LEAST = 10
 """Columns below which what stands on the left would say nothing: the right is left out."""
 
 
 def spread(left: str, right: str, width: int) -> str:
     """``left``, and ``right`` at the other edge; when there is no room, the left is cut first."""
-    room = width - visible_width(right) - 2
+    room = width - visible_width(right) - GAP
     if not right or room < _LEAST:
         return truncate_to_width(left, width, "…")
-    return f"{truncate_to_width(left, room, '…', pad=True)}  {right}"
+    return f"{truncate_to_width(left, room, '…', pad=True)}{_GAP}{right}"
 
 
 def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.coding.runtime.results import ForkPoint
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.ui import Ui
@@ -34,12 +34,12 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
         )
         if points:
             inside.select(lambda point: point is points[-1])
-        return Panel(
-            ui.theme,
+        return framed(
+            ui,
             "Fork from a message",
             inside,
+            lambda: CHOOSING,
             message="The new session goes on before it; its text comes into the editor.",
-            hints=lambda: hints(ui, *CHOOSING),
         )
 
     return await ui.show(build)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from pi.base.terminal_text import one_line, sanitise
 from pi.modes.interactive.theme import Theme
@@ -12,20 +13,27 @@ from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 
-Hints = Callable[[], str]
+Hints: TypeAlias = Callable[[], str]
+
+Keys: TypeAlias = tuple[tuple[str, str], ...]
+"""Actions that mean something in a dialog, and what."""
 
 LOW = 16
 """Rows of a screen below which every row counts."""
 LEAST_ROWS = 3
-AROUND_A_LIST = 9
-"""Rows that a dialog has beside its list."""
+_AROUND_A_LIST = 9
+"""Rows that the screen has beside the list of a dialog: borders, title, search, footer."""
+_GAP_AND_HINTS = 3
 _BETWEEN = " · "
+_BORDERS_AND_FOOTER = 4
+_PLENTY = 1000
 
 
 class Panel:
     """A component with a title above and hints below; keys go to what is inside.
 
-    Title and message may come from anybody: they are sanitised.
+    Title and message may come from anybody: they are sanitised. ``rows`` is how high the screen
+    is: where not everything fits, the hints go first, then the end of the message.
     """
 
     def __init__(
@@ -36,12 +44,14 @@ class Panel:
         *,
         message: str = "",
         hints: Hints = lambda: "",
+        rows: Callable[[], int] = lambda: _PLENTY,
     ) -> None:
         self.inside = inside
         self._theme = theme
         self._title = one_line(title)
         self._message = sanitise(message)
         self._hints = hints
+        self._rows = rows
         self._focused = False
 
     @property
@@ -73,18 +83,38 @@ class Panel:
         """Border, title, message, inside, hints, border."""
         border = self._theme.paint("border")("─" * width)
         room = max(width - 2, 1)
-        rows = [border]
-        if self._title:
-            title = truncate_to_width(self._title, room, "…")
-            rows.append(f" {self._theme.paint('accent', bold=True)(title)}")
-        muted = self._theme.paint("muted")
-        if self._message:
-            rows += [f" {muted(line)}" for line in wrap_text(self._message, room)]
-        rows += ["", *self.inside.render(width)]
-        if hints := self._hints():
-            dim = self._theme.paint("dim")
-            rows += ["", *(f" {dim(line)}" for line in _wrapped(hints, room))]
-        return [truncate_to_width(row, width, "") for row in [*rows, border]]
+        head = [self._theme.paint("accent", bold=True)(self._title)] if self._title else []
+        body = [*self._gap(), *self.inside.render(width)]
+        left = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
+        message = wrap_text(self._message, room) if self._message else []
+        hints = self._hint_rows(room)
+        if len(message) + len(hints) <= left:
+            body += hints
+        head += map(self._theme.paint("muted"), _cut(message, max(left, 1), room))
+        told = [f" {truncate_to_width(row, room, '…')}" for row in head]
+        return [truncate_to_width(row, width, "") for row in [border, *told, *body, border]]
+
+    def _gap(self) -> list[str]:
+        return [""] if self._rows() >= LOW else []
+
+    def _hint_rows(self, width: int) -> list[str]:
+        hints = self._hints()
+        dim = self._theme.paint("dim")
+        return ["", *(f" {dim(line)}" for line in _wrapped(hints, width))] if hints else []
+
+
+def framed(
+    ui: Ui, title: str, inside: Component, keys: Callable[[], Keys], *, message: str = ""
+) -> Panel:
+    """A dialog of this screen; ``keys`` are what its hints tell."""
+    return Panel(
+        ui.theme,
+        title,
+        inside,
+        message=message,
+        hints=lambda: hints(ui, *keys()),
+        rows=lambda: ui.rows,
+    )
 
 
 def hints(ui: Ui, *actions: tuple[str, str]) -> str:
@@ -96,6 +126,13 @@ def hints(ui: Ui, *actions: tuple[str, str]) -> str:
         return ""
     found = ((ui.keymap.keys(action), what) for action, what in actions)
     return _BETWEEN.join(f"{shown_key(keys[0])} {what}" for keys, what in found if keys)
+
+
+def _cut(rows: list[str], most: int, width: int) -> list[str]:
+    """The first rows, with a sign in the last one that there were more."""
+    if len(rows) <= most:
+        return rows
+    return [*rows[: most - 1], f"{truncate_to_width(rows[most - 1], width - 1, '')}…"]
 
 
 def _wrapped(hints: str, width: int) -> list[str]:
@@ -115,9 +152,10 @@ def shown_key(key: str) -> str:
     return "+".join(part[:1].upper() + part[1:] for part in key.split("+")) if key else ""
 
 
-def list_rows(ui: Ui, *, around: int = AROUND_A_LIST) -> int:
+def list_rows(ui: Ui, *, more: int = 0) -> int:
     """How many rows of a list a dialog shows: half of the screen, if it is not very low.
 
-    ``around`` are the rows that it has beside the list.
+    ``more`` are rows that the dialog has beside those of every dialog with a list.
     """
+    around = _AROUND_A_LIST + more + (_GAP_AND_HINTS if ui.rows >= LOW else 0)
     return max(LEAST_ROWS, min(ui.rows // 2, ui.rows - around))

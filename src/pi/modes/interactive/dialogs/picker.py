@@ -28,7 +28,8 @@ class Picker(Generic[T]):
     """A search field, and below it what ``find`` gives for the words in it.
 
     While the person types, the first item, which is the best, is selected. ``keys`` are actions
-    beside choosing; each is called with the selected item, if there is one.
+    beside choosing; each is called with the selected item, if there is one. ``same`` gives what an
+    item is known by in another list of the same things, and ``query`` is searched for at first.
     """
 
     def __init__(
@@ -43,6 +44,8 @@ class Picker(Generic[T]):
         on_cancel: Callable[[], None],
         on_move: Callable[[T], None] = lambda item: None,
         keys: Mapping[str, Callable[[T | None], None]] | None = None,
+        same: Callable[[T], object] = lambda item: item,
+        query: str = "",
         head: Callable[[int], Sequence[str]] = lambda width: (),
         empty: str = "No matching items",
         placeholder: str = "Type to search",
@@ -55,8 +58,10 @@ class Picker(Generic[T]):
         self._on_cancel = on_cancel
         self._on_move = on_move
         self._keys = keys or {}
+        self._same = same
         self._head = head
-        self._empty = empty
+        self.empty = empty
+        """What is told when nothing is listed."""
         self._field = Input(
             prompt=" > ",
             placeholder=placeholder,
@@ -64,6 +69,7 @@ class Picker(Generic[T]):
             keymap=keymap,
             on_change=self._search,
         )
+        self._field.set_value(query)
         self._selection = Selection(rows, keymap)
         self._memory = RowMemory()
         self._items: Sequence[T] = ()
@@ -98,10 +104,16 @@ class Picker(Generic[T]):
                 return
 
     def refresh(self) -> None:
-        """List again what fits; the selection stays where it was."""
+        """List again what fits.
+
+        Whoever has moved to an item stays on it, wherever it is now; else the best is selected.
+        """
+        chosen = self.selected if self._selection.index else None
         self._items = self._find(self.query)
         self._selection.resize(len(self._items))
         self._memory.forget()
+        if chosen is not None:
+            self.select(lambda item: self._same(item) == self._same(chosen))
 
     def handle_input(self, data: str) -> None:
         """Move, choose, search, cancel, or do what one of ``keys`` stands for."""
@@ -129,9 +141,7 @@ class Picker(Generic[T]):
 
     def render(self, width: int) -> list[str]:
         """The search field, the head and the visible items."""
-        if self._selection.fit():
-            self._memory.forget()
-        return self._memory.rows(width, self._draw)
+        return self._memory.rows(width, self._draw, self._selection.room)
 
     def _search(self, query: str) -> None:
         self.refresh()
@@ -145,7 +155,7 @@ class Picker(Generic[T]):
         if not self._items:
             return [
                 *rows,
-                self._theme.paint("muted")(truncate_to_width(f"   {self._empty}", width)),
+                self._theme.paint("muted")(truncate_to_width(f"   {self.empty}", width)),
             ]
         arrow = self._theme.paint("accent")("→ ")
         for index in self._selection.visible:

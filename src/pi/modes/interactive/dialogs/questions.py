@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import Keys, framed, list_rows
 from pi.modes.interactive.dialogs.text_editor import TextEditor
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -22,8 +22,13 @@ from pi.tui.widgets.select_list import SelectItem, SelectList
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-CHOOSING = (("tui.select.confirm", "choose"), ("tui.select.cancel", "cancel"))
-WRITING = (("tui.input.submit", "accept"), ("tui.select.cancel", "cancel"))
+CHOOSING: Keys = (("tui.select.confirm", "choose"), ("tui.select.cancel", "cancel"))
+WRITING: Keys = (("tui.input.submit", "accept"), ("tui.select.cancel", "cancel"))
+EDITING: Keys = (
+    *WRITING,
+    ("tui.input.newLine", "new line"),
+    ("app.editor.external", "own editor"),
+)
 
 
 class Option(Record, Generic[T_co]):
@@ -57,7 +62,7 @@ async def choose(
             on_select=lambda item: done(options[int(item.value)].value),
             on_cancel=lambda: done(None),
         )
-        return _panel(ui, title, inside, message, *CHOOSING)
+        return framed(ui, title, inside, lambda: CHOOSING, message=message)
 
     return await within(ui, timeout, ui.show(build))
 
@@ -107,7 +112,7 @@ async def ask_text(
             on_cancel=lambda: done(None),
         )
         field.set_value(value)
-        return _panel(ui, title, field, message, *WRITING)
+        return framed(ui, title, field, lambda: WRITING, message=message)
 
     return await within(ui, timeout, ui.show(build))
 
@@ -120,8 +125,7 @@ async def edit_text(
 
         def build(done: Callable[[str | None], None]) -> Component:
             editor = TextEditor(ui, prefill, tasks, on_done=done)
-            more = ("tui.input.newLine", "new line"), ("app.editor.external", "own editor")
-            return _panel(ui, title, editor, message, *WRITING, *more)
+            return framed(ui, title, editor, lambda: EDITING, message=message)
 
         return await within(ui, timeout, ui.show(build))
 
@@ -139,7 +143,3 @@ async def within(ui: Ui, seconds: float | None, answer: Coroutine[Any, Any, T | 
 
 def left_to_the_caller(name: str, error: BaseException) -> None:
     """Report of a scope whose owner waits for the task and is told by it what failed."""
-
-
-def _panel(ui: Ui, title: str, inside: Component, message: str, *actions: tuple[str, str]) -> Panel:
-    return Panel(ui.theme, title, inside, message=message, hints=lambda: hints(ui, *actions))

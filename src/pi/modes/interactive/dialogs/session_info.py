@@ -25,8 +25,8 @@ def _facts(
     yield "Id", stats.session_id
     yield (
         "Messages",
-        f"{stats.user_messages} from you, {stats.assistant_messages} answers, "
-        f"{stats.tool_calls} tool calls, {stats.tool_results} results",
+        f"{stats.user_messages} from you, {_counted(stats.assistant_messages, 'answer')}, "
+        f"{_counted(stats.tool_calls, 'tool call')}, {_counted(stats.tool_results, 'result')}",
     )
     used = stats.tokens
     yield (
@@ -36,3 +36,7 @@ def _facts(
     )
     yield "Cost", f"${stats.cost:.4f}"
     yield "Cache warming", cache_warming
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

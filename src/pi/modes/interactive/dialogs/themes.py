@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.records import Record
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.ui import Ui
@@ -44,7 +44,7 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
             on_move=lambda theme: _preview(ui, theme.name),
         )
         inside.select(lambda theme: theme.name == before)
-        return Panel(ui.theme, "Theme", inside, hints=lambda: hints(ui, *CHOOSING))
+        return framed(ui, "Theme", inside, lambda: CHOOSING)
 
     picked: PickedTheme | None = None
     try:
@@ -56,7 +56,7 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
 
 
 def _called(theme: PickedTheme) -> str:
-    return theme.name or "as the terminal is, dark or light"
+    return theme.name or "as the terminal is"
 
 
 def _preview(ui: Ui, name: str | None) -> None:

@@ -10,8 +10,8 @@ from pi.modes.interactive.ui import Ui
 
 TITLE = "Trust project folder?"
 EXPLANATION = (
-    "It has settings, extensions, skills or prompts of its own. They can run commands and change"
-    " what the model is told, so trust only folders whose content you know."
+    "It has instructions, settings, extensions, skills or prompts of its own. They can run"
+    " commands and change what the model is told, so trust only folders whose content you know."
 )
 
 

@@ -12,11 +12,13 @@ from pi.coding.session.numbers import ContextUsage
 from pi.modes.interactive.dialogs.charts import bar, sparkline
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 
 _LABEL = 9
 """Columns of the words before charts."""
 _LEAST_BAR, _MOST_BAR = 4, 20
+_LEAST_NAME = 8
 
 
 class SessionUsage(Record):
@@ -54,7 +56,8 @@ class UsageView:
 
     def render(self, width: int) -> list[str]:
         """Totals, the window, one column per answer, one bar per model."""
-        totals, models = self._totals(max(width - 2, 1)), self._models(_bar_width(width))
+        room = max(width - 2, 1)
+        totals, models = self._totals(room), self._models(room, _bar_width(width))
         charts = self._charts.render(width)
         return ["", *_fitted(totals, width), *charts, *_fitted([*models, ""], width)]
 
@@ -71,17 +74,20 @@ class UsageView:
         )
         return [heading, *wrap_text(" · ".join(parts), width)]
 
-    def _models(self, bars: int) -> list[str]:
+    def _models(self, width: int, bars: int) -> list[str]:
         rows = sorted(self._usage.totals.rows, key=_weight, reverse=True)
         if not rows:
             return ["Nothing was asked yet."]
         most = _weight(rows[0]) or 1
-        muted = self._theme.paint("muted")
         return [
-            f"{bar(_weight(row) / most, bars)} {row.what}  "
-            + muted(f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}")
-            for row in rows
+            f"{bar(_weight(row) / most, bars)} {self._model(row, width - bars)}" for row in rows
         ]
+
+    def _model(self, row: Spent, width: int) -> str:
+        """A model and what it took; where there is no room for both, the name is cut."""
+        told = f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}"
+        room = max(width - visible_width(told) - 3, _LEAST_NAME)
+        return f"{truncate_to_width(row.what, room, '…')}  {self._theme.paint('muted')(told)}"
 
 
 class ChartsView:

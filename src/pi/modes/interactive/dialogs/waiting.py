@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.dialogs.panel import Panel, hints
+from pi.modes.interactive.dialogs.panel import framed
 from pi.modes.interactive.dialogs.questions import left_to_the_caller
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -61,8 +61,7 @@ async def wait_for_steps(
         def build(done: Callable[[None], None]) -> Component:
             tasks.start(_spin(ui, loader), name="spinner")
             doing.add_done_callback(lambda _: done(None))
-            keys = ("tui.select.cancel", "give up")
-            return Panel(ui.theme, "", loader, hints=lambda: hints(ui, keys))
+            return framed(ui, "", loader, lambda: (("tui.select.cancel", "give up"),))
 
         await ui.show(build)
         return None if doing.cancelled() else doing.result()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.drawing import Drawable
-from pi.tui.component import Box, wants_key_release
+from pi.tui.component import Area, wants_key_release
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import expand_tabs, visible_width
 
@@ -41,10 +41,10 @@ class Fitted:
             self._rows = rows
         return self._rows
 
-    def boxes_at(self, row: int) -> list[Box]:
+    def areas_at(self, row: int) -> list[Area]:
         """Where its children are, if it says so."""
-        boxes_at = getattr(self._drawable, "boxes_at", None)
-        return list(boxes_at(row)) if boxes_at is not None else []
+        areas_at = getattr(self._drawable, "areas_at", None)
+        return list(areas_at(row)) if areas_at is not None else []
 
     def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
         """Let it have the mouse, if it wants that."""
@@ -110,7 +110,7 @@ class Player(Fitted):
             return []
 
 
-def fitting(lines: Sequence[str], width: int) -> list[str]:
+def fitting(lines: Iterable[str], width: int) -> list[str]:
     """Lines as rows: broken where they say so, without tabs, and cut at the width."""
     rows = [expand_tabs(row) for line in lines for row in line.split("\n")]
     return [row if visible_width(row) <= width else truncate_to_width(row, width) for row in rows]

@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pi.coding.extension_host.descriptions import described
-from pi.coding.extension_host.drawing import Make, made
+from pi.coding.extension_host.drawing import Drawable, Make, made
 from pi.coding.extension_host.ui import Option
 from pi.modes.interactive.dialogs import questions
-from pi.modes.interactive.extensions.fitting import Player
+from pi.modes.interactive.extensions.fitting import Failed, Player
 from pi.modes.interactive.ui import OverlayShown, Ui
 from pi.tui.component import Component
+from pi.tui.input.keymap import Keymap
 from pi.tui.placement import Margin, OverlayOptions
 
 T = TypeVar("T")
@@ -69,8 +70,13 @@ class Questions:
         """What a component of the extension comes to; what it raises is raised here."""
 
         def build(done: Callable[[Any], None]) -> Component:
+            def failed(problem: Exception) -> None:
+                done(_Broken(problem))
+
             component = made(make, *self._given, done)
-            return Player(component, lambda problem: done(_Broken(problem)))
+            if hasattr(component, "handle_input"):
+                return Player(component, failed)
+            return _Closable(component, failed, self._ui.keymap, lambda: done(None))
 
         # It takes no turn: it may be open for long, and may itself ask a question meanwhile.
         if overlay:
@@ -90,6 +96,21 @@ class Questions:
                 return await ask()
 
         return await questions.within(self._ui, timeout, ask_in_turn())
+
+
+class _Closable(Player):
+    """A component that takes no keys: who has seen enough closes it as they close a dialog."""
+
+    def __init__(
+        self, component: Drawable, failed: Failed, keymap: Keymap, close: Callable[[], None]
+    ) -> None:
+        super().__init__(component, failed)
+        self._keymap = keymap
+        self._close = close
+
+    def handle_input(self, data: str) -> None:
+        if self._keymap.matches(data, "tui.select.cancel"):
+            self._close()
 
 
 class _Broken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.coding.runtime.port_parts import ExtensionsPort
+from pi.coding.runtime.extensions_port import ExtensionsPort
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import canonical, key_names
 
@@ -31,19 +31,21 @@ class Shortcuts:
 
     def problems(self) -> list[str]:
         """What is wrong with keys that extensions want, in a line each, and each only once."""
-        found = [text for key in self._extensions.shortcuts() if (text := self._problem(key))]
+        wanted = self._extensions.shortcuts().items()
+        found = [text for key, purpose in wanted if (text := self._problem(key, purpose))]
         new = [text for text in found if text not in self._told]
         self._told.update(new)
         return new
 
-    def _problem(self, key: str) -> str:
+    def _problem(self, key: str, purpose: str) -> str:
         name = canonical(key)
+        wish = f"An extension wants the key {key}{f' ({purpose})' if purpose else ''}"
         if name is None:
-            return f"An extension wants the key {key}, which there is not."
+            return f"{wish}, which there is not."
         actions = self._keymap.bound(name, "prompt")
         if not actions:
             return ""
         return (
-            f"An extension wants the key {key}, which is {' and '.join(actions)}."
+            f"{wish}, which is {' and '.join(actions)}."
             " To give it away, bind that to other keys in keybindings.json."
         )

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from pi.ai.messages import Json
+from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.views import ToolView, ViewKind, ViewOptions
-from pi.coding.runtime.port_parts import ExtensionsPort, FactsPort
+from pi.coding.runtime.extensions_port import ExtensionsPort
+from pi.coding.runtime.port_parts import FactsPort
 from pi.coding.session.entries import Custom
 from pi.coding.session.messages import CustomMessage, SessionMessage
 from pi.modes.interactive.extensions.colours import Colours
@@ -83,7 +85,8 @@ class ExtensionViews(ForeignViews):
     ) -> list[str] | None:
         options = ViewOptions(expanded=expanded, output_pad=self._pad())
         rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
-        return None if rows is None else fitting(rows, width)
+        # A view may repeat what a model or a session file says, commands to the terminal included.
+        return None if rows is None else fitting(map(sanitise_keeping_style, rows), width)
 
 
 def with_entries(facts: FactsPort, views: ForeignViews) -> Sequence[SessionMessage | Custom]:

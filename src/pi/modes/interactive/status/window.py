@@ -45,6 +45,11 @@ class Window:
         if self._capabilities.notifications:
             self._write(notification(text, self._capabilities.brand))
 
+    def farewell(self) -> str:
+        """What it is told whenever the terminal is given back: its title, and no progress."""
+        shown, self._progress = self._progress, False
+        return (progress("none") if shown else "") + (title(self._title) if self._title else "")
+
     def _show_title(self) -> None:
         shown = self._other or self._usual
         if shown != self._title:

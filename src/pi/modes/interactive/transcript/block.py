@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 
 from pi.modes.interactive.transcript.look import Look
 from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
+from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.row_memory import RowMemory
 
 
@@ -45,3 +47,11 @@ def more_rows(count: int, look: Look, what: str = "more") -> str:
 def clipped(rows: list[str], width: int) -> list[str]:
     """Rows cut where they do not fit."""
     return [truncate_to_width(row, width, "…") for row in rows]
+
+
+def hanging(title: str, width: int) -> list[str]:
+    """A title over as many rows as it takes, the others a little further right than the first."""
+    if visible_width(title) <= width:
+        return [title]
+    first, *others = wrap_text(title, max(width - 2, 1))
+    return [first, *(f"  {row}" for row in others)]

@@ -132,6 +132,11 @@ class Feed:
         self._close()
         self._add(block)
 
+    def remark(self, block: Component) -> None:
+        """Put something short below the others; an answer that is coming goes on above it."""
+        self._close_group()
+        self._add(block)
+
     # What is said ---------------------------------------------------------------------------------
 
     def _begin(self, message: Any) -> None:
@@ -271,6 +276,9 @@ class Feed:
 
     def _close(self) -> None:
         self._close_answer()
+        self._close_group()
+
+    def _close_group(self) -> None:
         if self._group is not None:
             self._group.is_closed = True
             self._group = None

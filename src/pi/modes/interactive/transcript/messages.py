@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from pi.ai.messages import Image
+from pi.base.terminal_text import one_line
 from pi.modes.interactive.transcript.block import Block, clipped, more_rows
 from pi.modes.interactive.transcript.foreign_views import MarkdownKind
 from pi.modes.interactive.transcript.look import Look
@@ -79,7 +80,7 @@ class CustomBlock(Block):
 
     def __init__(self, look: Look, label: str, text: str) -> None:
         super().__init__(look)
-        self._label = label
+        self._label = one_line(label)
         theme = look.theme.markdown_in("customMessageText")
         self._markdown = Markdown(text, 0, 0, theme, has_hyperlinks=look.has_hyperlinks)
 
@@ -135,7 +136,7 @@ class AnswerBlock:
 
     @property
     def commit_safe_end(self) -> int | None:
-        """How many rows from the first can no longer change."""
+        """How many rows from the first will say the same, maybe in other colours."""
         if not self._drawn or not self._drawn[-1]:
             return len(self._rows)
         return len(self._rows) - len(self._drawn[-1]) + self._parts[-1].settled
@@ -201,7 +202,7 @@ class _Part:
 
     @property
     def settled(self) -> int:
-        """How many of the rows that were drawn last cannot change any more."""
+        """How many of the rows that were drawn last will say the same."""
         rows = self._markdown.settled_end
         return 1 if self._is_hidden or rows is None else rows
 

@@ -8,7 +8,7 @@ from pi.base.records import UnsetType
 from pi.base.terminal_text import one_line, sanitise_keeping_style
 from pi.coding.session.messages import BashExecution
 from pi.coding.shell.user_commands import BashResult
-from pi.modes.interactive.transcript.block import Block, clipped
+from pi.modes.interactive.transcript.block import Block, clipped, hanging
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.problems import readable
 from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
@@ -30,6 +30,8 @@ _LOOKS: dict[Level, tuple[str, str]] = {
 
 BASH_ROWS = 12
 """Rows of the person's own command that are shown: more than of a tool, since they asked."""
+MOST_KEPT = 50 * 1024
+"""Characters of a command that still runs: whatever it writes, a frame costs no more than these."""
 
 
 class NoticeBlock(Block):
@@ -70,15 +72,16 @@ class SaidBlock(Block):
 
 
 class LinesBlock(Block):
-    """Lines that are cut where they do not fit, e.g. what is told at the start."""
+    """A few lines as they are, e.g. what is told at the start."""
 
     def __init__(self, look: Look, lines: list[str]) -> None:
         super().__init__(look)
         self._lines = [sanitise_keeping_style(line) for line in lines]
 
     def draw(self, width: int) -> list[str]:
-        """The lines."""
-        return clipped([f" {line}" for line in self._lines], width)
+        """The lines; one that does not fit goes on in the next row."""
+        room = max(width - 2, 1)
+        return [f" {row}" for line in self._lines for row in wrap_text(line, room)]
 
 
 class DividerBlock(Block):
@@ -92,19 +95,23 @@ class DividerBlock(Block):
     def draw(self, width: int) -> list[str]:
         """The line, and the text if everything is expanded."""
         theme = self.look.theme
-        hint = f" ({self.look.expand_key()} to expand)" if self._text else ""
+        is_open = bool(self._text) and self.look.is_expanded
+        hint = f" ({self.look.expand_key()} to expand)" if self._text and not is_open else ""
         title = truncate_to_width(self._title + hint, max(width - 6, 1), "…")
         tail = "─" * max(width - visible_width(title) - 4, 0)
         line = theme.paint("borderMuted")
         row = f"{line('──')} {theme.paint('muted')(title)} {line(tail)}"
         rows = [truncate_to_width(row, width, "")]
-        if self._text and self.look.is_expanded:
+        if is_open:
             rows += Markdown(self._text, self.look.pad, 0, theme.thinking).render(width)
         return rows
 
 
 class UserBashBlock(Block):
     """A command of the person: what it writes, and how it ended."""
+
+    commit_safe_end = 2
+    """Until it has ended only the space above and the first row of the command stay as they are."""
 
     def __init__(self, look: Look, command: str, *, is_excluded: bool) -> None:
         super().__init__(look)
@@ -116,8 +123,11 @@ class UserBashBlock(Block):
         self._has_failed = False
 
     def append(self, text: str) -> None:
-        """More of what it writes."""
+        """More of what it writes; of much only the end is kept, as it is once it has ended."""
         self._text += text
+        if len(self._text) > MOST_KEPT:
+            end = self._text[-MOST_KEPT:]
+            self._text = end.partition("\n")[2] or end
         self.invalidate()
 
     def end(self, result: BashResult | BashExecution) -> None:
@@ -129,7 +139,8 @@ class UserBashBlock(Block):
             self._note = f"exit {result.exit_code}"
         self._has_failed = bool(self._note)
         if not isinstance(result.full_output_path, UnsetType) and result.truncated:
-            self._note = f"{self._note} · all of it: {result.full_output_path}".removeprefix(" · ")
+            where = one_line(result.full_output_path)
+            self._note = f"{self._note} · all of it: {where}".removeprefix(" · ")
         self.is_final = True
         self.invalidate()
 
@@ -143,13 +154,15 @@ class UserBashBlock(Block):
         theme = self.look.theme
         sign = "!!" if self._is_excluded else "!"
         mode = theme.paint("dim" if self._is_excluded else "bashMode", bold=True)
-        row = f" {mode(sign)} {theme.paint('toolTitle', bold=True)(self._command)}"
+        title = f"{mode(sign)} {theme.paint('toolTitle', bold=True)(self._command)}"
+        titles = hanging(title, width - 1) if self.look.is_expanded else [title]
         inside = max(width - 3, 1)
         lines = painted(sanitise_keeping_style(self._text), theme.paint("toolOutput"))
-        rows = [row, *(f"   {line}" for line in folded_tail(lines, BASH_ROWS, self.look, inside))]
+        rows = folded_tail(lines, BASH_ROWS, self.look, inside)
         if self._note:
-            rows.append(f"   {theme.paint('error' if self._has_failed else 'dim')(self._note)}")
-        return clipped(rows, width)
+            paint = theme.paint("error" if self._has_failed else "dim")
+            rows += wrap_text(paint(self._note), inside)
+        return clipped([*(f" {row}" for row in titles), *(f"   {row}" for row in rows)], width)
 
 
 def tokens(number: int) -> str:

@@ -9,6 +9,7 @@ from pi.ai.messages import Image
 from pi.modes.interactive.transcript.look import Look
 
 if TYPE_CHECKING:
+    from pi.tui.images.graphics import Graphics
     from pi.tui.widgets.image import Image as ImageWidget
 
 
@@ -17,7 +18,8 @@ class Pictures:
 
     def __init__(self, look: Look) -> None:
         self._look = look
-        self._images: Sequence[Image] = ()
+        self._drawn: tuple[Sequence[Image], Graphics | None, int] | None = None
+        """Of what the widgets are made: which pictures, with what, and how wide at the most."""
         self._widgets: list[ImageWidget] = []
 
     def rows(self, images: Sequence[Image], width: int, *, name: str = "") -> list[str]:
@@ -25,8 +27,9 @@ class Pictures:
 
         ``name`` is what they are called, if that is known.
         """
-        if images is not self._images:
-            self._images = images
+        wanted = (images, self._look.graphics, self._look.image_columns)
+        if wanted != self._drawn:
+            self._drawn = wanted
             self._widgets = [self._widget(image, name) for image in images]
         margin = " " * self._look.pad
         inside = max(width - 2 * len(margin), 1)

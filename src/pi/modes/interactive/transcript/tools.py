@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Block
+from pi.modes.interactive.transcript.block import Block, hanging
 from pi.modes.interactive.transcript.call import Call, State
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.pictures import Pictures
 from pi.modes.interactive.transcript.tool_views import view_of
 from pi.modes.interactive.transcript.tool_views.view import Shown
-from pi.tui.text.slicing import pad_to_width, truncate_to_width
+from pi.tui.text.slicing import pad_to_width, slice_columns, truncate_to_width
 from pi.tui.text.width import visible_width
 
 LONG_SECONDS = 2.0
@@ -22,6 +22,8 @@ _MARKS: dict[State, tuple[str, str]] = {
     "failed": ("✗", "error"),
     "interrupted": ("–", "warning"),
 }
+_NAMED_BY_PATH = frozenset({"read", "edit", "write", "ls"})
+"""Tools whose title is a path, the end of which says most."""
 _BACKGROUNDS: dict[State, str] = {
     "done": "toolSuccessBg",
     "failed": "toolErrorBg",
@@ -31,6 +33,9 @@ _BACKGROUNDS: dict[State, str] = {
 
 class ToolBlock(Block):
     """One call."""
+
+    commit_safe_end = 0
+    """No row is history before the call has ended: until then the mark in the first one changes."""
 
     def __init__(self, look: Look, call: Call) -> None:
         super().__init__(look)
@@ -55,6 +60,7 @@ class ReadGroupBlock(Block):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self._calls: list[tuple[Call, Pictures]] = []
+        self._ended_rows = 0
         self.is_closed = False
         """Whether another block has followed, so that no more calls join."""
 
@@ -68,13 +74,22 @@ class ReadGroupBlock(Block):
         """Whether nothing more joins and all calls have ended."""
         return self.is_closed and all(call.has_ended for call, _ in self._calls)
 
+    @property
+    def commit_safe_end(self) -> int:
+        """The rows of the calls before the first that has not ended, with the space above them."""
+        return self._ended_rows + 1
+
     def draw(self, width: int) -> list[str]:
         """One row for every call, with what was read below it when expanded."""
         rows: list[str] = []
+        first_open: int | None = None
         for call, pictures in self._calls:
+            if first_open is None and not call.has_ended:
+                first_open = len(rows)
             rows += _call_rows(call, "    " if rows else "read", self.look, width)
             name = call.argument("path").rpartition("/")[2]
             rows += pictures.rows(call.images, width, name=name)
+        self._ended_rows = len(rows) if first_open is None else first_open
         return rows
 
 
@@ -97,7 +112,12 @@ def duration(seconds: float) -> str:
 def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
     shown = _shown(call, look, max(width - 4, 1))
     head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
-    rows = [_titled(head + shown.title, _note(call, shown, look), width - 2)]
+    note = _note(call, shown, look)
+    if look.is_expanded:
+        rows = hanging(_noted(head + shown.title, note), width - 2)
+    else:
+        by_path = call.name in _NAMED_BY_PATH
+        rows = [_short_title(head, shown.title, note, width - 2, by_path=by_path)]
     rows += [f"  {row}" for row in shown.rows]
     background = look.theme.paint(_BACKGROUNDS.get(call.state, "toolPendingBg"))
     return [background(pad_to_width(f" {row}", width)) for row in rows]
@@ -120,8 +140,15 @@ def _note(call: Call, shown: Shown, look: Look) -> str:
     return look.theme.paint("dim")(" · ").join(parts)
 
 
-def _titled(title: str, note: str, width: int) -> str:
+def _short_title(head: str, title: str, note: str, width: int, *, by_path: bool) -> str:
     """A title with a note behind it; the note is what stays when there is little room."""
-    room = width - (visible_width(note) + 2 if note else 0)
-    title = truncate_to_width(title, max(room, 8), "…")
-    return truncate_to_width(f"{title}  {note}" if note else title, width, "…")
+    room = max(width - (visible_width(note) + 2 if note else 0), 8) - visible_width(head)
+    if by_path and (left_out := visible_width(title) - room) > 0:
+        title = "…" + slice_columns(title, left_out + 1, room - 1)
+    else:
+        title = truncate_to_width(title, room, "…")
+    return truncate_to_width(_noted(head + title, note), width, "…")
+
+
+def _noted(title: str, note: str) -> str:
+    return f"{title}  {note}" if note else title

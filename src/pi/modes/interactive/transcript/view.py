@@ -64,7 +64,7 @@ class TranscriptView:
 
     def notice(self, text: str, level: Level = "info") -> None:
         """Tell something for good."""
-        self.add(NoticeBlock(self.look, text, level))
+        self._feed.remark(NoticeBlock(self.look, text, level))
 
     def begin_bash(self, command: str, *, is_excluded: bool) -> UserBashBlock:
         """A block for a command that the person runs now."""

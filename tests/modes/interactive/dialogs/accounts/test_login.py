@@ -129,9 +129,46 @@ async def test_a_login_that_fails_says_why_to_whoever_asked_for_it(tmp_path: Pat
         await task
 
 
-async def test_an_unknown_provider_is_named_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(PiError, match='no provider "nobody"'):
+async def test_a_name_that_fits_no_provider_is_told_with_how_to_see_them_all(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(PiError) as caught:
         await log_in(screen_with(tmp_path, Accounts()), "nobody")
+    assert caught.value.explain() == (
+        'There is no provider "nobody" here. Without a name, all are listed.'
+    )
+
+
+async def test_letters_that_fit_one_provider_mean_it(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, Accounts())
+    task = asyncio.create_task(log_in(screen, "keye"))
+    await screen.until(lambda text: "API key:" in text)
+    assert screen.lines()[0] == " Key for Keyed"
+    await screen.press("escape")
+    assert not await task
+
+
+async def test_letters_that_fit_several_providers_are_searched_for_among_them(
+    tmp_path: Path,
+) -> None:
+    screen = screen_with(tmp_path, Accounts())
+    task = asyncio.create_task(log_in(screen, "e"))
+    await screen.shown()
+    assert screen.lines()[:3] == [" Log in to", "", " > e"]
+    assert all(name in screen.text() for name in ("Code", "Keyed", "The Plan"))
+    await screen.type("y")
+    assert screen.lines()[2:6] == [" > ey", "", " → Keyed", ""]
+    await screen.press("escape")
+    assert not await task
+
+
+async def test_a_key_that_a_provider_does_not_need_can_be_forgotten(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, Accounts("here", "plan"))
+    task = asyncio.create_task(log_out(screen))
+    await screen.shown()
+    assert "Here" in screen.text()
+    await screen.press("escape")
+    assert await task is None
 
 
 async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def test_tabs_list_what_they_say() -> None:
 
 def test_badges_tell_what_is_special() -> None:
     assert [KNOWN.badges(model) for model in (SONNET, HAIKU, GPT, GROK)] == [
-        "scoped · thinks",
-        "sees",
-        "current",
-        "default · no key",
+        ("scoped", "thinks"),
+        ("sees",),
+        ("current",),
+        ("default", "no key"),
     ]
 
 

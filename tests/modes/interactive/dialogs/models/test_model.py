@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.dialogs.models.model import PickedModel, pick_model
+from pi.modes.interactive.dialogs.models.listing import known_models
+from pi.modes.interactive.dialogs.models.model import ModelChoice, PickedModel, pick_model
 from tests.modes.interactive.dialogs.models.samples import GPT, HAIKU, LLAMA, SONNET, screen_with
 
 
@@ -82,3 +83,29 @@ async def test_a_server_that_answers_late_does_not_move_the_selection(tmp_path: 
     assert "→ anthropic/sonnet-4-6" in screen.text()
     await screen.press("up", "enter")
     assert await asked == PickedModel(model=HAIKU)
+
+
+async def test_the_tab_of_a_server_that_has_ended_is_left(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path)
+    choice = ModelChoice(screen, known_models([HAIKU, LLAMA], [HAIKU, LLAMA], current=HAIKU), print)
+    for _ in range(2):
+        choice.picker.handle_input("\t")
+    assert choice.picker.selected == LLAMA
+    choice.know(known_models([HAIKU], [HAIKU], current=HAIKU))
+    assert "[All]" in "".join(choice.picker.render(60))
+    assert choice.picker.selected == HAIKU
+
+
+async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -> None:
+    screen = screen_with(tmp_path, scope=(SONNET,))
+    asked = asyncio.create_task(pick_model(screen))
+    await screen.shown()
+    rows = {width: screen.lines(width)[6] for width in (70, 42, 34, 30)}
+    assert rows == {
+        70: "   anthropic/sonnet-4-6                         scoped · thinks     1M",
+        42: "   anthropic/sonnet-4-6      scoped     1M",
+        34: "   anthropic/sonnet-4-6         1M",
+        30: "   anthropic/sonnet-4-6     1M",
+    }
+    await screen.press("escape")
+    await asked

@@ -33,7 +33,7 @@ async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[
         rename_current=session.facts.rename,
     )
     task = asyncio.create_task(pick_session(screen, where))
-    await screen.shown()
+    await _until(screen, "gamma question")
     try:
         yield screen, task
     finally:
@@ -126,3 +126,22 @@ async def test_scope_order_and_paths_are_switched(tmp_path: Path) -> None:
         await screen.press("ctrl+s", "ctrl+p")
         assert "threaded" in screen.text()
         assert "~/project" in screen.text()
+
+
+async def test_conversations_of_other_folders_are_looked_into_when_they_are_listed(
+    tmp_path: Path,
+) -> None:
+    async with three(tmp_path) as (screen, _):
+        elsewhere = screen.host.agent_dir / "sessions" / "--elsewhere--" / "x.jsonl"
+        elsewhere.parent.mkdir()
+        here = next(screen.host.agent_dir.glob("sessions/*/*.jsonl"))
+        header, *rest = here.read_text().splitlines(keepends=True)
+        moved = header.replace(str(tmp_path / "home/project"), "/elsewhere")
+        elsewhere.write_text(moved + "".join(rest).replace("answer", "solution"))
+        await screen.type("solution")
+        await screen.press("tab")
+        await _until(screen, "All folders")
+        clock = screen.host.clock
+        assert isinstance(clock, FakeClock)
+        await clock.advance(PAUSE)
+        await _until(screen, "… solution")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pi.base.records import replace
+from pi.coding.session.search import Passage
 from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.dialogs.sessions.test_listing import session
 from tests.modes.interactive.fake_screen import FakeScreen, sequence
 
@@ -16,7 +19,7 @@ SESSIONS = [session("a", first="alpha"), session("b", first="beta")]
 class Watched:
     """A selector, and what came of it."""
 
-    def __init__(self, tmp_path: Path) -> None:
+    def __init__(self, tmp_path: Path, *, offered: bool = True) -> None:
         self.heard: list[tuple[Any, ...]] = []
         self.screen = FakeScreen(tmp_path)
 
@@ -28,7 +31,11 @@ class Watched:
         current = SESSIONS[0].path
         self.selector = SessionSelector(self.screen, acts, host=self.screen.host, current=current)
         self.selector.focused = True
-        self.selector.offer(SESSIONS, "Here")
+        if offered:
+            self.selector.offer(SESSIONS, "Here")
+
+    def rows(self, width: int = 60) -> list[str]:
+        return [strip_sequences(row).rstrip() for row in self.selector.render(width)]
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -70,3 +77,62 @@ def test_only_keys_that_mean_something_now_are_named(tmp_path: Path) -> None:
 
     assert (listing[0], listing[-1], naming) == ("resume", "close", ["accept", "cancel"])
     assert watched.selector.keys == ()
+
+
+def test_a_passage_that_is_found_later_does_not_change_what_is_selected(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    watched.press("a", "down")  # alpha has an a, and so has beta
+    watched.selector.found([Passage(session=session("c"), entry_id="1", excerpt="a word")])
+    watched.selector.offer([session("c"), *SESSIONS], "Here")
+    watched.press("enter")
+    assert watched.heard[-1] == ("pick", SESSIONS[1].path)
+
+
+def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
+    tmp_path: Path,
+) -> None:
+    watched = Watched(tmp_path, offered=False)
+    assert watched.rows()[-1] == "   Reading the sessions…"
+    watched.press("b")
+    assert watched.rows()[0] == " > b"
+    watched.press("backspace", "down", "enter")
+    assert watched.heard == [("search", "b")]
+    watched.selector.offer(SESSIONS, "Here")
+    assert watched.heard == [("search", "b"), ("search", ""), ("pick", SESSIONS[1].path)]
+
+
+def test_nothing_is_deleted_that_was_not_seen(tmp_path: Path) -> None:
+    watched = Watched(tmp_path, offered=False)
+    watched.press("down", "ctrl+d", "enter")
+    watched.selector.offer(SESSIONS, "Here")
+    assert watched.heard == []
+    assert "Move this session to the trash?" in watched.rows(80)[-1]
+
+
+def test_a_list_that_is_being_read_can_be_closed(tmp_path: Path) -> None:
+    watched = Watched(tmp_path, offered=False)
+    watched.press("enter", "escape")
+    assert watched.heard == [("close",)]
+
+
+def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
+    tmp_path: Path,
+) -> None:
+    watched = Watched(tmp_path)
+    watched.screen.keymap.load({"tui.select.confirm": ("f2", "ctrl+y")})
+    watched.press("down", "ctrl+d")
+    assert watched.rows(30)[-3:] == [
+        " Move this session to the",
+        " trash? F2 or Ctrl+Y: yes,",
+        " any other key: no",
+    ]
+    watched.press("enter", "ctrl+d", "ctrl+y")
+    assert watched.heard == [("delete", SESSIONS[1].path)]
+
+
+def test_one_message_is_told_as_one(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    facts = replace(SESSIONS[0].facts, message_count=1)
+    watched.selector.offer([replace(SESSIONS[0], facts=facts), SESSIONS[1]], "Here")
+    told = [row.split("  ")[-2].strip() for row in watched.rows()[3:]]
+    assert told == ["1 msg", "2 msgs"]

@@ -31,3 +31,18 @@ def test_only_a_value_is_given_back() -> None:
     assert press("backspace")[-1] == ""
     press("enter", "ctrl+u", "enter", "escape")
     assert heard == [4, None, "cancelled"]
+
+
+def test_an_empty_field_says_what_holds_without_it() -> None:
+    told = []
+    for default in (3, None):
+        field = ValueField(
+            plain_theme(),
+            Keymap(),
+            number("n", "Number", "A number.", default),
+            None,
+            on_value=lambda value: None,
+            on_cancel=lambda: None,
+        )
+        told.append(strip_sequences(field.render(60)[3]).rstrip())
+    assert told == [" > 3, by default", " > nothing set"]

@@ -37,6 +37,7 @@ async def test_the_tree_shows_the_conversation_and_the_active_branch(tmp_path: P
         assert screen.text() == (
             " Session Tree\n"
             "\n"
+            " > Type to search\n"
             "  • user: first question\n"
             "  • assistant: One\n"
             "  • user: second question\n"
@@ -171,10 +172,11 @@ async def test_typing_searches_and_escape_first_clears_the_search(tmp_path: Path
     async with talk(tmp_path) as (_, screen):
         walk = asyncio.create_task(walk_tree(screen))
         await screen.type("second q")
-        assert " Search: second q" in screen.text()
+        assert " > second q" in screen.text()
         assert "first" not in screen.text()
         await screen.press("escape")
         assert "first" in screen.text()
+        assert " > Type to search" in screen.text()
         await screen.type("x")
         await screen.press("ctrl+c")
         await walk
@@ -186,4 +188,16 @@ async def test_while_a_label_is_written_the_keys_of_a_field_are_named(tmp_path: 
         await screen.press("L")
         assert screen.text().endswith("\n Enter accept · Escape cancel")
         await screen.press("escape", "escape")
+        await walk
+
+
+async def test_the_tree_comes_back_as_it_was_left(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (_, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.press("ctrl+u", *"quest", "up")
+        before = screen.text()
+        assert "[user-only]" in before
+        await screen.press("enter", "escape")
+        assert screen.text() == before
+        await screen.press("ctrl+c")
         await walk

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +36,27 @@ def test_labels_and_the_active_branch_are_marked() -> None:
     )
     view = TreeView(sample)
     assert drawn(view) == ["• [here] user: hello", "├─ • assistant: a", "└─ [tool: b]"]
-    assert drawn(view, 60, times=True)[0] == "• [here 2026-11-15 19:23] user: hello"
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where clocks are nine hours ahead."""
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process is of POSIX")
+@pytest.mark.usefixtures("in_tokyo")
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [("2026-11-15T19:23:06.000Z", "2026-11-16 04:23"), ("some day", "some day")],
+)
+def test_labels_were_set_when_the_clock_of_the_person_says(stored: str, shown: str) -> None:
+    view = TreeView(Tree((node("hello", ROOT, label="here", label_timestamp=stored),)))
+    assert drawn(view, 60, times=True) == [f"[here {shown}] user: hello"]
 
 
 @pytest.mark.trap(227)
@@ -60,3 +83,10 @@ def test_connectors_keep_whole_steps(depth: int, room: int) -> None:
 def test_rows_fit_any_width(sample: Tree, width: int) -> None:
     view = TreeView(sample, "all")
     assert all(visible_width(line) <= width for line in drawn(view, width))
+
+
+def test_how_much_is_folded_is_told_however_long_the_entry_is() -> None:
+    view = TreeView(Tree((node("word " * 30, ROOT), node("a", 0), node("b", 1)), leaf=ROOT))
+    view.jump(-9)
+    view.fold_or_up()
+    assert drawn(view, 30) == ["⊞ user: word word word w… (+2)"]

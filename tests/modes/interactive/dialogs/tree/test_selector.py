@@ -7,6 +7,8 @@ import pytest
 from pi.modes.interactive.dialogs.tree.nodes import ROOT
 from pi.modes.interactive.dialogs.tree.selector import TreeSelector
 from pi.modes.interactive.dialogs.tree.view import TreeView
+from pi.tui.component import CURSOR_MARKER
+from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.dialogs.tree.samples import tree
@@ -58,6 +60,7 @@ def test_the_selected_row_is_in_the_middle() -> None:
     watched = Watched()
     watched.press("left", "left")
     assert watched.rows() == [
+        " > Type to search",
         "  • user: u7",
         "  • user: u8",
         "› • user: u9",
@@ -96,7 +99,7 @@ def test_nothing_listed_takes_every_key_and_ctrl_c_closes() -> None:
     watched = Watched()
     watched.press("ctrl+l", "up", "down", "left", "enter", "L", "ctrl+left", "ctrl+c")
     assert watched.heard == [("cancel",)]
-    assert "No entries" in watched.rows()[0]
+    assert watched.rows()[1] == "   No entries"
 
 
 def test_backspace_takes_back_what_was_searched() -> None:
@@ -107,8 +110,38 @@ def test_backspace_takes_back_what_was_searched() -> None:
     assert watched.heard == [("pick", "u19")]
 
 
-def test_a_label_is_typed_where_the_list_was_and_can_be_given_up() -> None:
-    watched = Watched()
+def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
+    watched = Watched(rows=2)
     watched.press("L", "x", "escape")
-    watched.press("L", "y", "enter")
+    watched.press("L", "y")
+    assert watched.rows() == [
+        " > Type to search",
+        "  • user: u18",
+        "› • user: u19",
+        "  (20/20) [default]",
+        "",
+        " Label: y",
+    ]
+    watched.press("enter")
     assert watched.heard == [("label", "u19", "y")]
+
+
+@pytest.mark.trap(197)
+def test_the_cursor_is_where_the_next_letter_goes() -> None:
+    watched = Watched()
+    watched.selector.focused = True
+    watched.press("u", "1")
+    assert _rows_with_cursor(watched) == [" > u1"]
+    watched.press("L", "y")
+    assert _rows_with_cursor(watched) == [" Label: y"]
+
+
+def _rows_with_cursor(watched: Watched) -> list[str]:
+    rows = watched.selector.render(40)
+    return [strip_sequences(row).rstrip() for row in rows if CURSOR_MARKER in row]
+
+
+def test_what_is_pasted_is_searched_for() -> None:
+    watched = Watched()
+    watched.press(f"{PASTE_START}u12{PASTE_END}")
+    assert (watched.view.query, watched.selected) == ("u12", "u12")

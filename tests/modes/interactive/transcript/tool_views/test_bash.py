@@ -41,16 +41,33 @@ def test_a_command_without_output_says_so() -> None:
 def test_a_command_of_many_lines_is_folded() -> None:
     made = call("bash", command="\n".join(f"line {number}" for number in range(8)))
 
-    title, rows, _ = shown(bash_view, made)
+    assert shown(bash_view, made) == (
+        "line 0",
+        [
+            "  line 1",
+            "  line 2",
+            "  line 3",
+            "  line 4",
+            "  … 3 more lines (ctrl+o to expand)",
+        ],
+        "",
+    )
 
-    assert title == "line 0"
-    assert rows == ["line 1", "line 2", "line 3", "line 4", "… 3 more lines (ctrl+o to expand)"]
+
+def test_the_lines_of_a_command_stand_apart_from_what_it_writes() -> None:
+    made = done(call("bash", command="cd a\nmake all"), "ok")
+
+    assert shown(bash_view, made) == ("cd a", ["  make all", "ok"], "")
+    assert shown(bash_view, made, expanded=True, width=8)[1] == ["  make", "  all", "ok"]
 
 
-def test_a_long_line_fills_at_most_the_rows_of_the_tail() -> None:
-    made = done(call("bash", command="x"), "y" * 1000)
+def test_a_long_line_fills_at_most_the_rows_of_the_tail_and_says_that_there_is_more() -> None:
+    made = done(call("bash", command="x"), "first\n" + "y" * 1000)
 
-    assert len(shown(bash_view, made, width=50)[1]) == 5
+    assert shown(bash_view, made, width=50)[1] == [
+        "… 2 earlier lines (ctrl+o to expand)",
+        *["y" * 50] * 5,
+    ]
 
 
 def test_the_remark_that_output_was_left_out_stands_below_the_tail() -> None:

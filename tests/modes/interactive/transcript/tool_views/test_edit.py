@@ -53,11 +53,15 @@ def test_words_that_differ_stand_out() -> None:
 
 
 def test_a_long_diff_is_folded() -> None:
-    diff = "\n".join(f"+{number} x" for number in range(100))
-    made = done(call("edit", path="x"), "ok", details={"diff": diff})
+    lines = [f"+{number} x" for number in range(1000)]
+    made = done(call("edit", path="x"), "ok", details={"diff": "\n".join(lines)})
 
-    assert len(shown(edit_view, made)[1]) == DIFF_ROWS + 1
-    assert len(shown(edit_view, made, expanded=True)[1]) == 100
+    assert shown(edit_view, made) == (
+        "x",
+        [*lines[:DIFF_ROWS], f"… {1000 - DIFF_ROWS} more lines (ctrl+o to expand)"],
+        "+1000 -0",
+    )
+    assert shown(edit_view, made, expanded=True)[1] == lines
 
 
 def test_a_failure_is_told() -> None:

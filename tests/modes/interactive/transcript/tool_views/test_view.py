@@ -7,9 +7,10 @@ from pi.modes.interactive.transcript.tool_views import VIEWS, view_of
 from pi.modes.interactive.transcript.tool_views.generic import generic_view
 from pi.modes.interactive.transcript.tool_views.view import counted, folded_head, folded_tail
 from pi.tui.text.width import visible_width
-from tests.modes.interactive.transcript.looks import call, look
+from tests.modes.interactive.transcript.looks import call, commands_in, look
 from tests.modes.interactive.transcript.tool_views.shown import done
 
+HOSTILE = st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J", max_size=40)
 TEXT = st.text(alphabet="ab\n\t漢🙂\x1b[0m:1 ", max_size=80)
 
 
@@ -29,6 +30,17 @@ def test_no_view_draws_rows_that_are_too_wide(
         shared.is_expanded = expanded
         rows = view_of(name)(made, shared, width).rows
         assert all(visible_width(row) <= max(width, 4) for row in rows)
+
+
+@given(st.sampled_from(sorted({*VIEWS, "other"})), HOSTILE, st.booleans())
+def test_no_view_lets_anything_but_styles_through(name: str, text: str, failed: bool) -> None:
+    names = ("path", "command", "content", "pattern", "glob", text)
+    made = done(call(name, **dict.fromkeys(names, text)), text, failed=failed)
+    for expanded in (False, True):
+        shared = look()
+        shared.is_expanded = expanded
+        title, rows, note = view_of(name)(made, shared, 40)
+        assert commands_in((title, *rows, note)) == []
 
 
 def test_heads_and_tails_are_folded() -> None:

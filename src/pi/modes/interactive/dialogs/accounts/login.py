@@ -12,7 +12,7 @@ from pi.coding.runtime.accounts import Account
 from pi.modes.interactive.dialogs.accounts.conversation import LoginConversation
 from pi.modes.interactive.dialogs.browser import open_outside
 from pi.modes.interactive.dialogs.columns import spread
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, left_to_the_caller
 from pi.modes.interactive.ui import Ui
@@ -24,7 +24,8 @@ Way = Literal["login", "key"]
 async def log_in(ui: Ui, wanted: str = "") -> bool:
     """Log in to a provider, asking for whatever was not said; whether something was stored."""
     accounts = await ui.port.accounts.all()
-    account = _named(accounts, wanted) if wanted else await _picked(ui, "Log in to", accounts)
+    offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
+    account = _called(accounts, wanted) or await _meant(ui, "Log in to", offered, wanted)
     if account is None or (way := await _way(ui, account)) is None:
         return False
     return await _carry_out(ui, account, way)
@@ -35,7 +36,7 @@ async def log_out(ui: Ui, wanted: str = "") -> str | None:
     stored = [account for account in await ui.port.accounts.all() if account.is_stored]
     if not stored:
         raise PiError("Nothing is stored.", hint="Keys from the environment stay where they are.")
-    account = _named(stored, wanted) if wanted else await _picked(ui, "Log out of", stored)
+    account = _called(stored, wanted) or await _meant(ui, "Log out of", stored, wanted)
     if account is None or not await ui.port.accounts.log_out(account.provider.id):
         return None
     return account.provider.name
@@ -50,18 +51,33 @@ def state_of(account: Account) -> str:
     return "from the environment" if account.usable else ""
 
 
-def _named(accounts: Sequence[Account], wanted: str) -> Account:
+def _called(accounts: Sequence[Account], name: str) -> Account | None:
     for account in accounts:
-        if wanted.lower() in (account.provider.id.lower(), account.provider.name.lower()):
+        if name.lower() in (account.provider.id.lower(), account.provider.name.lower()):
             return account
-    names = ", ".join(account.provider.id for account in accounts)
-    raise PiError(f'There is no provider "{wanted}" here.', hint=f"There are: {names}.")
+    return None
 
 
-async def _picked(ui: Ui, title: str, accounts: Sequence[Account]) -> Account | None:
-    offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
+async def _meant(ui: Ui, title: str, offered: Sequence[Account], wanted: str) -> Account | None:
+    """The only account that some letters fit, or what the person chooses from a list."""
+    if wanted:
+        fitting = [account for account in offered if rank(wanted, _names(account))]
+        if len(fitting) == 1:
+            return fitting[0]
+        if not fitting:
+            raise PiError(
+                f'There is no provider "{wanted}" here.', hint="Without a name, all are listed."
+            )
+    return await _picked(ui, title, offered, wanted)
+
+
+def _names(account: Account) -> tuple[str, str]:
+    return account.provider.name, account.provider.id
+
+
+async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
     # Those with a login of their own are what most people look for.
-    offered.sort(key=lambda each: each.provider.login is None)
+    accounts = sorted(offered, key=lambda each: each.provider.login is None)
 
     def draw(account: Account, width: int, *, selected: bool) -> str:
         name = account.provider.name
@@ -72,13 +88,14 @@ async def _picked(ui: Ui, title: str, accounts: Sequence[Account]) -> Account | 
         inside = Picker(
             ui.theme,
             ui.keymap,
-            find=lambda query: rank(query, offered, key=lambda each: each.provider.name),
+            find=lambda query: rank(query, accounts, key=lambda each: " ".join(_names(each))),
             draw=draw,
             rows=lambda: list_rows(ui),
             on_pick=done,
             on_cancel=lambda: done(None),
+            query=query,
         )
-        return Panel(ui.theme, title, inside, hints=lambda: hints(ui, *CHOOSING))
+        return framed(ui, title, inside, lambda: CHOOSING)
 
     return await ui.show(build)
 
@@ -123,7 +140,7 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
         def build(done: Callable[[None], None]) -> Component:
             doing.add_done_callback(lambda _: done(None))
             title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
-            return Panel(ui.theme, title, conversation, hints=lambda: hints(ui, *conversation.keys))
+            return framed(ui, title, conversation, lambda: conversation.keys)
 
         await ui.show(build)
         if doing.cancelled():

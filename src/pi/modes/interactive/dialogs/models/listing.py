@@ -36,18 +36,18 @@ class Known(Record):
             return rank(query, listed, key=lambda model: f"{full_name(model)} {model.name}")
         return sorted(listed, key=lambda model: full_name(model) != self.current)
 
-    def badges(self, model: Model) -> str:
-        """What is special about a model."""
+    def badges(self, model: Model) -> tuple[str, ...]:
+        """What is special about a model, what matters most first."""
         name = full_name(model)
         marks = (
             (name == self.current, "current"),
             (name == self.default, "default"),
             (name in self.scope, "scoped"),
+            (name not in self.usable, "no key"),
             (model.reasoning, "thinks"),
             (model.sees_images, "sees"),
-            (name not in self.usable, "no key"),
         )
-        return " · ".join(mark for is_so, mark in marks if is_so)
+        return tuple(mark for is_so, mark in marks if is_so)
 
     def _belongs(self, model: Model, tab: str) -> bool:
         is_usable = full_name(model) in self.usable

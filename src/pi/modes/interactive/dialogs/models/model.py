@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.models.patterns import full_name
-from pi.modes.interactive.dialogs.columns import spread, tab_row
+from pi.modes.interactive.dialogs.columns import GAP, spread, tab_row
 from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.listing import ALL, Known, known_models, window
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
+from pi.tui.text.width import visible_width
 
 _KEYS = (
     ("tui.select.confirm", "use"),
@@ -36,7 +37,7 @@ async def pick_model(ui: Ui) -> PickedModel | None:
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         choice = ModelChoice(ui, models_of(ui), done)
         discover(ui, then=lambda: choice.know(models_of(ui)))
-        return Panel(ui.theme, "Model", choice.picker, hints=lambda: hints(ui, *_KEYS))
+        return framed(ui, "Model", choice.picker, lambda: _KEYS)
 
     return await ui.show(build)
 
@@ -80,11 +81,11 @@ class ModelChoice:
         )
 
     def know(self, known: Known) -> None:
-        """List what is known now; the selected model stays selected."""
-        selected = self.picker.selected
+        """List what is known now; the model that the person has moved to stays selected."""
         self._known, self._tabs = known, known.tabs()
+        if self._tab not in self._tabs:  # the server of its models has ended
+            self._tab = ALL
         self.picker.refresh()
-        self.picker.select(lambda model: model == selected)
 
     def _keep(self, model: Model | None) -> None:
         if model is not None:
@@ -102,5 +103,15 @@ class ModelChoice:
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
         name = full_name(model)
         text = self._theme.paint("accent")(name) if selected else name
-        facts = f"{self._known.badges(model)}  {window(model.context_window):>5}"
+        facts = _facts(self._known, model, width - visible_width(name) - GAP)
         return spread(text, self._theme.paint("dim")(facts), width)
+
+
+def _facts(known: Known, model: Model, room: int) -> str:
+    """The badges that there is room for beside the name, and the size of the window."""
+    size, badges = f"{window(model.context_window):>5}", known.badges(model)
+    while True:
+        facts = f"{' · '.join(badges)}  {size}" if badges else size
+        if not badges or visible_width(facts) <= room:
+            return facts
+        badges = badges[:-1]

@@ -9,7 +9,7 @@ from pi.base.records import Record, replace
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.scope import Scope
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -19,11 +19,13 @@ _KEYS = (
     ("app.models.enableAll", "all"),
     ("app.models.clearAll", "none"),
     ("app.models.toggleProvider", "provider"),
-    ("app.models.reorderUp", "up"),
-    ("app.models.reorderDown", "down"),
+    ("app.models.reorderUp", "move up"),
+    ("app.models.reorderDown", "move down"),
     ("app.models.save", "save"),
     ("tui.select.cancel", "close"),
 )
+_MORE_HINTS = 1
+"""Rows that its hints take beyond the first."""
 
 
 class PickedScope(Record):
@@ -44,7 +46,7 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
         scoped = tuple(full_name(choice.model) for choice in models.scope)
         choice = ScopeChoice(ui, Scope(all=names(), chosen=scoped or None), done)
         discover(ui, then=lambda: choice.know(names()))
-        return Panel(ui.theme, "Scoped models", choice.picker, hints=lambda: hints(ui, *_KEYS))
+        return framed(ui, "Scoped models", choice.picker, lambda: _KEYS)
 
     return await ui.show(build)
 
@@ -61,7 +63,7 @@ class ScopeChoice:
             ui.keymap,
             find=lambda query: rank(query, self._scope.listed),
             draw=self._draw,
-            rows=lambda: list_rows(ui),
+            rows=lambda: list_rows(ui, more=_MORE_HINTS),
             on_pick=lambda name: self._become(self._scope.toggled(name), name),
             on_cancel=self._close,
             keys={

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pi.ai.models.model import ThinkingLevel
 from pi.base.records import Record
-from pi.modes.interactive.dialogs.panel import Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.select_list import SelectItem, SelectList
@@ -41,7 +41,7 @@ async def pick_thinking(ui: Ui) -> PickedLevel | None:
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
         inside = LevelList(ui, levels, now, done)
-        return Panel(ui.theme, "Thinking level", inside, hints=lambda: hints(ui, *_KEYS))
+        return framed(ui, "Thinking level", inside, lambda: _KEYS)
 
     return await ui.show(build)
 

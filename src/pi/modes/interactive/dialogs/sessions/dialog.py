@@ -16,7 +16,7 @@ from pi.coding.session.renaming import rename_session
 from pi.coding.session.search import search_texts
 from pi.coding.session.stamps import Stamps
 from pi.coding.session.trash import Trash
-from pi.modes.interactive.dialogs.panel import Panel, hints
+from pi.modes.interactive.dialogs.panel import framed
 from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -40,36 +40,30 @@ class Where(Record):
 
 
 async def pick_session(ui: Ui, where: Where) -> Path | None:
-    """The file of the session that the person chooses; sessions are renamed and deleted there."""
+    """The file of the session that the person chooses; sessions are renamed and deleted there.
+
+    The dialog is there at once: what is typed while the sessions are read is searched for.
+    """
     async with TaskScope() as tasks:
-        browsing = _Browsing(ui, where, tasks)
-        await browsing.load()
-        return await ui.show(browsing.build)
+
+        def build(done: Callable[[Path | None], None]) -> Component:
+            return _Browsing(ui, where, tasks, done).panel
+
+        return await ui.show(build)
 
 
 class _Browsing:
     """The dialog while it is open: what files say, and the work on them."""
 
-    def __init__(self, ui: Ui, where: Where, tasks: TaskScope) -> None:
+    def __init__(
+        self, ui: Ui, where: Where, tasks: TaskScope, done: Callable[[Path | None], None]
+    ) -> None:
         self._ui = ui
         self._where = where
         self._tasks = tasks
         self._everywhere = False
         self._sessions: list[ListedSession] = []
         self._search: asyncio.Task[None] | None = None
-        self._selector: SessionSelector | None = None
-
-    async def load(self) -> None:
-        """Read which sessions there are."""
-        catalog, cwd = self._where.catalog, self._where.cwd
-        if self._everywhere:
-            self._sessions = await asyncio.to_thread(catalog.everywhere)
-        else:
-            self._sessions = await asyncio.to_thread(catalog.of_project, cwd)
-        self._offer()
-
-    def build(self, done: Callable[[Path | None], None]) -> Component:
-        """The component."""
         acts = Acts(
             pick=done,
             close=lambda: done(None),
@@ -78,26 +72,25 @@ class _Browsing:
             change_scope=self._change_scope,
             search=self._look_inside,
         )
-        selector = self._selector = SessionSelector(
-            self._ui, acts, host=self._where.host, current=self._where.current
-        )
-        self._offer()
-        return Panel(
-            self._ui.theme,
-            "Resume Session",
-            self._selector,
-            hints=lambda: hints(self._ui, *selector.keys),
-        )
+        selector = SessionSelector(ui, acts, host=where.host, current=where.current)
+        self._selector = selector
+        self.panel = framed(ui, "Resume Session", selector, lambda: selector.keys)
+        self._start(self._load())
 
-    def _offer(self) -> None:
-        if self._selector is not None:
-            scope = "All folders" if self._everywhere else "This folder"
-            self._selector.offer(self._sessions, scope)
-            self._ui.request_render()
+    async def _load(self) -> None:
+        """Read which sessions there are."""
+        catalog, cwd = self._where.catalog, self._where.cwd
+        if self._everywhere:
+            self._sessions = await asyncio.to_thread(catalog.everywhere)
+        else:
+            self._sessions = await asyncio.to_thread(catalog.of_project, cwd)
+        self._selector.offer(self._sessions, "All folders" if self._everywhere else "This folder")
+        self._look_inside(self._selector.query)
+        self._ui.request_render()
 
     def _change_scope(self) -> None:
         self._everywhere = not self._everywhere
-        self._start(self.load())
+        self._start(self._load())
 
     def _look_inside(self, query: str) -> None:
         if self._search is not None:
@@ -108,9 +101,8 @@ class _Browsing:
     async def _find(self, query: str) -> None:
         await self._where.host.clock.sleep(PAUSE)
         passages = await asyncio.to_thread(search_texts, query, list(self._sessions))
-        if self._selector is not None:
-            self._selector.found(passages)
-            self._ui.request_render()
+        self._selector.found(passages)
+        self._ui.request_render()
 
     async def _rename(self, path: Path, name: str) -> None:
         where, host = self._where, self._where.host
@@ -119,13 +111,13 @@ class _Browsing:
         else:
             stamps = Stamps(host.clock, host.random_bytes)
             await asyncio.to_thread(rename_session, path, name, stamps)
-        await self.load()
+        await self._load()
 
     async def _delete(self, path: Path) -> None:
         host = self._where.host
         await Trash(host.agent_dir, host.environ, host.clock).delete(path)
         self._ui.notify("The session is in the trash.")
-        await self.load()
+        await self._load()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.start(self._told(work), name="sessions")

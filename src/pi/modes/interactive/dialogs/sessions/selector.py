@@ -11,7 +11,7 @@ from pi.coding.runtime.host import Host
 from pi.coding.session.catalog import ListedSession
 from pi.coding.session.search import Passage
 from pi.modes.interactive.dialogs.columns import spread
-from pi.modes.interactive.dialogs.panel import list_rows
+from pi.modes.interactive.dialogs.panel import Keys, list_rows, shown_key
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.sessions.listing import (
@@ -25,10 +25,11 @@ from pi.modes.interactive.dialogs.sessions.listing import (
 )
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.input.keys import matches_key
+from pi.tui.input.keys import printable_text
+from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
 
-_KEYS = (
+_KEYS: Keys = (
     ("tui.select.confirm", "resume"),
     ("tui.input.tab", "here/everywhere"),
     ("app.session.rename", "rename"),
@@ -38,6 +39,9 @@ _KEYS = (
     ("app.session.togglePath", "paths"),
     ("tui.select.cancel", "close"),
 )
+_MORE_HINTS = 1
+"""Rows that they take beyond the first."""
+_READING, _NONE = "Reading the sessions…", "No sessions"
 
 
 class Acts(Record):
@@ -63,7 +67,10 @@ class SessionSelector:
         self._host = host
         self._acts = acts
         self._current = current
-        self._sessions: Sequence[ListedSession] = ()
+        self._sessions: Sequence[ListedSession] | None = None
+        """None while they are being read."""
+        self._early: list[str] = []
+        """Keys for a list that is not there yet."""
         self._passages: Sequence[Passage] = ()
         self._wanted = Wanted()
         self._shows_paths = False
@@ -78,7 +85,7 @@ class SessionSelector:
             ui.keymap,
             find=self._find,
             draw=self._draw,
-            rows=lambda: list_rows(ui),
+            rows=lambda: list_rows(ui, more=_MORE_HINTS),
             on_pick=lambda row: acts.pick(row.session.path),
             on_cancel=acts.close,
             keys={
@@ -94,8 +101,9 @@ class SessionSelector:
                 "app.session.deleteNoninvasive": self._delete_if_nothing_is_typed,
                 "tui.input.tab": lambda row: acts.change_scope(),
             },
+            same=lambda row: row.session.path,
             head=self._head,
-            empty="No sessions",
+            empty=_READING,
             placeholder="Type to search names, first words and conversations",
         )
 
@@ -109,16 +117,26 @@ class SessionSelector:
         self._focused = self._picker.focused = focused
 
     @property
-    def keys(self) -> tuple[tuple[str, str], ...]:
+    def keys(self) -> Keys:
         """The actions that mean something now, and what."""
         if self._name is not None:
             return WRITING
         return _KEYS if self._doomed is None else ()
 
+    @property
+    def query(self) -> str:
+        """What is searched for."""
+        return self._picker.query
+
     def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
-        """List these sessions; ``scope`` says whose they are."""
+        """List these sessions; ``scope`` says whose they are. Keys that came early act now."""
         self._sessions, self._scope = sessions, scope
+        self._picker.empty = _NONE
         self._picker.refresh()
+        early, self._early = self._early, []
+        for data in early:
+            if self._doomed is None:  # nobody says yes to a question they have not seen
+                self.handle_input(data)
 
     def found(self, passages: Sequence[Passage]) -> None:
         """Add what was found inside conversations."""
@@ -131,6 +149,8 @@ class SessionSelector:
             self._name.handle_input(data)
         elif self._doomed is not None:
             self._confirm(data)
+        elif self._is_early(data):
+            self._early.append(data)
         else:
             before = self._picker.query
             self._picker.handle_input(data)
@@ -151,19 +171,30 @@ class SessionSelector:
             self._name.focused = self._focused
             return [*rows, "", *self._name.render(width)]
         if self._doomed is not None:
-            question = " Move this session to the trash? Enter: yes, any other key: no"
-            return [*rows, "", self._ui.theme.paint("warning")(question[:width])]
+            return [*rows, "", *self._question(width)]
         return rows
 
     # ----------------------------------------------------------------------------------------------
 
+    def _is_early(self, data: str) -> bool:
+        """Whether a key has to wait for the sessions; words to search for need not, at first."""
+        if self._sessions is not None or self._ui.keymap.matches(data, "tui.select.cancel"):
+            return False
+        return bool(self._early) or not printable_text(data)
+
+    def _question(self, width: int) -> list[str]:
+        yes = " or ".join(map(shown_key, self._ui.keymap.keys("tui.select.confirm")))
+        question = f"Move this session to the trash? {yes}: yes, any other key: no"
+        paint = self._ui.theme.paint("warning")
+        return [f" {paint(row)}" for row in wrap_text(question, max(width - 2, 1))]
+
     def _find(self, query: str) -> list[Listed]:
-        return listed(self._sessions, replace(self._wanted, query=query), self._passages)
+        return listed(self._sessions or (), replace(self._wanted, query=query), self._passages)
 
     def _head(self, width: int) -> list[str]:
-        named = " · named only" if self._wanted.named_only else ""
-        text = f"{self._scope} · {self._wanted.order}{named}"
-        return [self._ui.theme.paint("muted")(text)]
+        named = "named only" if self._wanted.named_only else ""
+        parts = filter(None, (self._scope, self._wanted.order, named))
+        return [self._ui.theme.paint("muted")(" · ".join(parts))]
 
     def _draw(self, row: Listed, width: int, *, selected: bool) -> str:
         theme, facts, host = self._ui.theme, row.session.facts, self._host
@@ -171,7 +202,7 @@ class SessionSelector:
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
         when = age(facts.active_ms, host.clock.now_ms())
         where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
-        right = theme.paint("dim")(f"{where}{facts.message_count:>3} msgs  {when:>3}")
+        right = theme.paint("dim")(f"{where}{_messages(facts.message_count)}  {when:>3}")
         said = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
         text = f"{mark}{fork}{one_line(title(row))}"
         left = theme.paint("accent")(text) if selected else text
@@ -213,5 +244,9 @@ class SessionSelector:
 
     def _confirm(self, data: str) -> None:
         doomed, self._doomed = self._doomed, None
-        if doomed is not None and matches_key(data, "enter"):
+        if doomed is not None and self._ui.keymap.matches(data, "tui.select.confirm"):
             self._acts.delete(doomed)
+
+
+def _messages(count: int) -> str:
+    return f"{count:>3} msg{'s' if count != 1 else ' '}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pi.base.errors import PiError
 from pi.coding.settings.layers import value_at
-from pi.modes.interactive.dialogs.panel import AROUND_A_LIST, LOW, Panel, hints, list_rows
+from pi.modes.interactive.dialogs.panel import LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.settings.field import ValueField
 from pi.modes.interactive.dialogs.settings.rows import SETTINGS
@@ -17,8 +17,8 @@ from pi.tui.component import Component
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
 _LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
-_DESCRIPTION = 4
-"""Rows that tell about a setting, if it takes two to do so."""
+_DESCRIPTION = 2
+"""Rows that tell about a setting."""
 _SEEN = ("Screen", "Terminal")
 """Groups of settings that change what has been drawn already."""
 
@@ -40,7 +40,7 @@ class _Editing:
         self._rows = {setting.name: setting for setting in SETTINGS}
         self._list = SettingsList(
             [self._item(setting) for setting in SETTINGS],
-            lambda: list_rows(ui, around=AROUND_A_LIST + _DESCRIPTION),
+            lambda: list_rows(ui, more=_DESCRIPTION),
             ui.theme.settings,
             on_change=self._change,
             on_cancel=lambda: done(None),
@@ -48,10 +48,10 @@ class _Editing:
             is_searchable=True,
             hint="",
         )
-        self.panel = Panel(ui.theme, "Settings", self._list, hints=self._hints)
+        self.panel = framed(ui, "Settings", self._list, self._keys)
 
-    def _hints(self) -> str:
-        return hints(self._ui, *(WRITING if self._list.is_asking else _LOOKING))
+    def _keys(self) -> Keys:
+        return WRITING if self._list.is_asking else _LOOKING
 
     def _item(self, setting: Setting) -> SettingItem:
         return SettingItem(
@@ -110,9 +110,9 @@ class _Editing:
         port.settings.set({name: value})
         values = port.settings.values
         if name == "steeringMode":  # the queue of the session has to know it, too
-            port.set_queue_modes(steering=values.steering_mode)
+            port.prompts.set_queue_modes(steering=values.steering_mode)
         elif name == "followUpMode":
-            port.set_queue_modes(follow_up=values.follow_up_mode)
+            port.prompts.set_queue_modes(follow_up=values.follow_up_mode)
 
     def _check(self, name: str, value: object) -> None:
         """Tell if somebody else has the last word, as a project may."""

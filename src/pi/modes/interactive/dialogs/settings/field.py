@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.modes.interactive.dialogs.settings.setting import Setting
-from pi.modes.interactive.dialogs.settings.values import BadValue, for_editing, typed
+from pi.modes.interactive.dialogs.settings.values import BadValue, for_editing, typed, worded
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.slicing import truncate_to_width
@@ -31,7 +31,7 @@ class ValueField:
         self._problem = ""
         self._field = Input(
             prompt=" > ",
-            placeholder="nothing: as if it had never been set",
+            placeholder=_without(setting),
             placeholder_paint=theme.paint("dim"),
             keymap=keymap,
             on_submit=self._take,
@@ -61,3 +61,8 @@ class ValueField:
             self._on_value(typed(self._setting, text))
         except BadValue as problem:
             self._problem = problem.message
+
+
+def _without(setting: Setting) -> str:
+    """What holds while nothing is typed."""
+    return "nothing set" if setting.default is None else f"{worded(setting.default)}, by default"

@@ -9,7 +9,7 @@ from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.runtime.results import Navigated
-from pi.modes.interactive.dialogs.panel import Panel, hints
+from pi.modes.interactive.dialogs.panel import framed
 from pi.modes.interactive.dialogs.questions import WRITING, Option, choose, edit_text
 from pi.modes.interactive.dialogs.tree.nodes import read_tree
 from pi.modes.interactive.dialogs.tree.selector import TreeSelector
@@ -42,32 +42,27 @@ async def walk_tree(ui: Ui) -> None:
     """Show the tree until the person has gone somewhere or has closed it.
 
     Whoever goes back from the question about a summary, or stops one that is being written, sees
-    the tree again; the session then stands where it stood.
+    the tree again as they left it; the session then stands where it stood.
     """
-    selected: str | None = None
-    while (picked := await pick_entry(ui, selected)) is not None:
-        selected = picked
+    view = TreeView(read_tree(ui.port.facts), ui.port.settings.values.tree_filter_mode)
+    while (picked := await pick_entry(ui, view)) is not None:
         if picked == ui.port.facts.leaf_id:
             ui.notify(ALREADY_THERE)
             return
         summary = await _asked(ui)
-        if summary is None:
-            continue
-        moved = await _go_to(ui, picked, summary)
-        if moved is None or moved.aborted:
+        if summary is not None:
+            moved = await _go_to(ui, picked, summary)
+            if moved is not None and not moved.aborted:
+                if not moved.cancelled:
+                    arrive(ui, moved.text)
+                return
             ui.notify("The summary was stopped.")
-            continue
-        if not moved.cancelled:
-            arrive(ui, moved.text)
-        return
+        view.replace(read_tree(ui.port.facts))
 
 
-async def pick_entry(ui: Ui, selected: str | None = None) -> str | None:
+async def pick_entry(ui: Ui, view: TreeView) -> str | None:
     """The id of the entry that the person chooses; labels are kept while they look around."""
     facts = ui.port.facts
-    view = TreeView(read_tree(facts), ui.port.settings.values.tree_filter_mode)
-    if selected is not None:
-        view.select(selected)
     async with TaskScope() as tasks:
 
         async def keep(id: str, label: str) -> None:
@@ -88,11 +83,8 @@ async def pick_entry(ui: Ui, selected: str | None = None) -> str | None:
                 on_cancel=lambda: done(None),
                 on_label=start_keeping,
             )
-            return Panel(
-                ui.theme,
-                "Session Tree",
-                inside,
-                hints=lambda: hints(ui, *(WRITING if inside.is_labelling else _KEYS)),
+            return framed(
+                ui, "Session Tree", inside, lambda: WRITING if inside.is_labelling else _KEYS
             )
 
         return await ui.show(build)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from pi.base.terminal_text import one_line
 from pi.modes.interactive.dialogs.tree.layout import STEP, Row
 from pi.modes.interactive.dialogs.tree.nodes import Node
 from pi.modes.interactive.dialogs.tree.view import TreeView
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import visible_width
 
 _LEAST_TEXT = 24
 """Columns that the text of an entry has, however deep it is."""
@@ -22,7 +26,9 @@ def draw_row(
     bullet = theme.paint("accent")("• ") if view.is_active(row.place) else ""
     count = theme.paint("dim")(f" (+{row.hidden})") if row.hidden else ""
     text = _label(node, theme, times=times) + _said(node, theme)
-    drawn = truncate_to_width(f"{lines}{fold}{bullet}{text}{count}", width, "…")
+    room = max(width - visible_width(count), 1)
+    drawn = truncate_to_width(f"{lines}{fold}{bullet}{text}", room, "…") + count
+    drawn = truncate_to_width(drawn, width, "")
     return theme.bold(drawn) if selected else drawn
 
 
@@ -41,8 +47,16 @@ def fitted(lines: str, room: int) -> str:
 def _label(node: Node, theme: Theme, *, times: bool) -> str:
     if not node.label:
         return ""
-    when = f" {node.label_timestamp[:16].replace('T', ' ')}" if times else ""
+    when = f" {_local(node.label_timestamp)}" if times else ""
     return theme.paint("warning")(f"[{node.label}{when}] ")
+
+
+def _local(timestamp: str) -> str:
+    """A time as the person's clock shows it; what is none is left as the file has it."""
+    try:
+        return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return one_line(timestamp)
 
 
 def _said(node: Node, theme: Theme) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.dialogs.tree.drawing import draw_row
@@ -10,7 +10,7 @@ from pi.modes.interactive.dialogs.tree.filters import Mode
 from pi.modes.interactive.dialogs.tree.view import TreeView
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import matches_key, printable_text
+from pi.tui.input.keys import matches_key
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.widgets.input import Input
 
@@ -56,9 +56,18 @@ class TreeSelector:
         self._on_cancel = on_cancel
         self._on_label = on_label
         self._shows_times = False
+        self._search = Input(
+            prompt=" > ",
+            placeholder="Type to search",
+            placeholder_paint=theme.paint("dim"),
+            keymap=keymap,
+            on_change=view.search,
+        )
+        self._search.set_value(view.query)
         self._label: Input | None = None
         """The field in which a label is being written."""
         self.focused = False
+        """Whether a cursor is shown."""
 
     @property
     def is_labelling(self) -> bool:
@@ -70,20 +79,25 @@ class TreeSelector:
         if self._label is not None:
             self._label.handle_input(data)
         elif not self._moved(data) and not self._filtered(data) and not self._acted(data):
-            self._view.search(self._view.query + _typed(printable_text(data)))
+            self._search.handle_input(data)
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Draw anew next time."""
+        self._search.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """What is searched for, the rows around the selected one, and where they are."""
-        view, dim = self._view, self._theme.paint("dim")
+        """The search, the rows around the selected one, where they are, and a label's field."""
+        self._search.focused = self.focused and self._label is None
+        rows = [*self._search.render(width), *self._listed(width), self._position()]
         if self._label is not None:
             self._label.focused = self.focused
-            return self._label.render(width)
-        rows = [f" Search: {one_line(view.query)}"] if view.query else []
+            rows += ["", *self._label.render(width)]
+        return [truncate_to_width(row, width, "…") for row in rows]
+
+    def _listed(self, width: int) -> Iterator[str]:
+        view = self._view
         if not view.rows:
-            rows.append(self._theme.paint("muted")("   No entries"))
+            yield self._theme.paint("muted")("   No entries")
         most = self._rows()
         first = max(0, min(view.index - most // 2, len(view.rows) - most))
         for index, row in enumerate(view.rows[first : first + most], first):
@@ -96,10 +110,12 @@ class TreeSelector:
                 selected=index == view.index,
                 times=self._shows_times,
             )
-            rows.append(f"{arrow} {drawn}")
+            yield f"{arrow} {drawn}"
+
+    def _position(self) -> str:
+        view = self._view
         position = f"({view.index + 1}/{len(view.rows)}) " if view.rows else ""
-        rows.append(dim(f"  {position}[{view.mode}]"))
-        return [truncate_to_width(row, width, "…") for row in rows]
+        return self._theme.paint("dim")(f"  {position}[{view.mode}]")
 
     def _moved(self, data: str) -> bool:
         actions = self._keymap.actions(data)
@@ -143,11 +159,10 @@ class TreeSelector:
                 self._on_pick(node.id)
         elif "tui.select.cancel" in actions:
             if self._view.query and matches_key(data, "escape"):
+                self._search.set_value("")
                 self._view.search("")
             else:
                 self._on_cancel()
-        elif "tui.editor.deleteCharBackward" in actions:
-            self._view.search(self._view.query[:-1])
         elif "app.tree.toggleLabelTimestamp" in actions:
             self._shows_times = not self._shows_times
         elif "app.tree.editLabel" in actions:
@@ -177,8 +192,3 @@ class TreeSelector:
             on_cancel=close,
         )
         self._label.set_value(node.label)
-
-
-def _typed(text: str) -> str:
-    """Typed text for a search field: a blank stays one, for the next word."""
-    return " " if text == " " else one_line(text)

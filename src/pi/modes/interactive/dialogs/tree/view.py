@@ -39,10 +39,6 @@ class TreeView:
         self.tree, self._path = tree, tree.path()
         self._list(tree.place(selected.id if selected else None))
 
-    def select(self, id: str) -> None:
-        """Go to an entry, or to what is listed nearest above it."""
-        self._go_to(self.tree.place(id))
-
     def move(self, step: int) -> None:
         """Go up or down, round in circles."""
         if self.rows:

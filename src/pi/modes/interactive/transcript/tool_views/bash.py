@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 
-from pi.modes.interactive.transcript.block import clipped, more_rows
 from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.tool_views.view import Shown, folded_tail, painted
+from pi.modes.interactive.transcript.tool_views.view import (
+    Shown,
+    folded_head,
+    folded_tail,
+    painted,
+)
+from pi.tui.text.width import expand_tabs
 from pi.tui.text.wrap import wrap_text
 
 TAIL_ROWS = 5
@@ -24,7 +29,7 @@ def bash_view(call: Call, look: Look, width: int) -> Shown:
     """The command behind a dollar sign; its last rows below."""
     theme = look.theme
     command = call.argument("command").strip().split("\n")
-    title = theme.paint("toolTitle", bold=True)(command[0] if command[0] else "…")
+    title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
     rows = _more_of_command(command[1:], look, width)
     text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
     if text.strip() == _NO_OUTPUT:
@@ -42,12 +47,10 @@ def _remark(text: str) -> tuple[str, str]:
 
 
 def _more_of_command(lines: list[str], look: Look, width: int) -> list[str]:
-    paint = look.theme.paint("toolTitle")
-    most = len(lines) if look.is_expanded else COMMAND_ROWS
-    rows = [paint(line) for line in lines[:most]]
-    if hidden := len(lines) - len(rows):
-        rows.append(more_rows(hidden, look))
-    return clipped(rows, width)
+    """What follows the first line, below its beginning: output stands further left."""
+    painted_lines = list(map(look.theme.paint("toolTitle"), lines))
+    rows = folded_head(painted_lines, COMMAND_ROWS, look, max(width - 2, 1))
+    return [f"  {row}" for row in rows]
 
 
 def _outcome(text: str, look: Look) -> tuple[str, str]:

@@ -28,7 +28,8 @@ def edit_view(call: Call, look: Look, width: int) -> Shown:
     diff = call.details.get("diff")
     if isinstance(diff, str):
         lines = sanitise(diff).split("\n")
-        rows = folded_head(coloured(lines, look), DIFF_ROWS, look, width)
+        near = lines if look.is_expanded else lines[: DIFF_ROWS + 2 * MOST_PAIRS]
+        rows = folded_head(coloured(near, look), DIFF_ROWS, look, width, total=len(lines))
         return Shown(title, rows, _size(lines, look))
     if call.has_ended:
         return Shown(title)

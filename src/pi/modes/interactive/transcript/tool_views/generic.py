@@ -14,12 +14,12 @@ ROWS = 5
 
 def generic_view(call: Call, look: Look, width: int) -> Shown:
     """Arguments as ``name=value``, or one per row when expanded."""
-    pairs = [f"{name}={_value(value)}" for name, value in call.arguments.items()]
+    pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
     muted = look.theme.paint("muted")
     if look.is_expanded:
         title, rows = "", [muted(pair) for pair in pairs]
     else:
-        title, rows = muted(one_line(" ".join(pairs))), []
+        title, rows = muted(" ".join(pairs)), []
     if call.state == "failed":
         head = folded_head(rows, len(rows), look, width)
         return Shown(title, [*head, *failure(call, look, width)])
@@ -29,5 +29,4 @@ def generic_view(call: Call, look: Look, width: int) -> Shown:
 
 
 def _value(value: object) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return one_line(text)
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -17,12 +17,13 @@ from pi.modes.interactive.transcript.tool_views.view import (
 
 _NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
 _NOTICE = re.compile(r"\n\n\[[^\n]*\]\Z")
+_BREAK = re.compile(r"[\t\n]")
 _MATCH = re.compile(r".*:\d+:")
 
 
 def grep_view(call: Call, look: Look, width: int) -> Shown:
     """The pattern and where; how many lines match."""
-    pattern = look.theme.paint("accent")(f"/{one_line(call.argument('pattern'))}/")
+    pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
     glob = one_line(call.argument("glob"))
     title = f"{pattern}{_place(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
     found = [line for line in _lines(call.text) if _MATCH.match(line)]
@@ -31,7 +32,7 @@ def grep_view(call: Call, look: Look, width: int) -> Shown:
 
 def find_view(call: Call, look: Look, width: int) -> Shown:
     """The pattern and where; how many files fit."""
-    title = look.theme.paint("accent")(one_line(call.argument("pattern"))) + _place(call, look)
+    title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
     return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
@@ -51,6 +52,11 @@ def _shown(call: Call, look: Look, width: int, title: str, number: str) -> Shown
     rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
     note = "nothing" if not _lines(call.text) else number
     return Shown(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
+
+
+def _pattern(call: Call) -> str:
+    """What is looked for, on one row: blanks at its ends are part of it."""
+    return _BREAK.sub(" ", call.argument("pattern"))
 
 
 def _place(call: Call, look: Look) -> str:

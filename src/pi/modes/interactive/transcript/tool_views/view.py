@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from pi.modes.interactive.transcript.block import clipped, more_rows
 from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.look import Look
-from pi.tui.text.width import expand_tabs
+from pi.tui.text.width import expand_tabs, visible_width
 from pi.tui.text.wrap import wrap_text
 
 ERROR_ROWS = 6
@@ -30,12 +30,17 @@ View: TypeAlias = Callable[[Call, Look, int], Shown]
 """Draws a call at a width."""
 
 
-def folded_head(lines: Sequence[str], most: int, look: Look, width: int) -> list[str]:
-    """The first ``most`` lines, cut at the width; all of them, wrapped, when expanded."""
+def folded_head(
+    lines: Sequence[str], most: int, look: Look, width: int, *, total: int | None = None
+) -> list[str]:
+    """The first ``most`` lines, cut at the width; all of them, wrapped, when expanded.
+
+    ``total`` is how many there are, if only the first of them are given.
+    """
     if look.is_expanded:
         return _wrapped(lines, width)
     rows = clipped([expand_tabs(line) for line in lines[:most]], width)
-    hidden = len(lines) - most
+    hidden = (len(lines) if total is None else total) - most
     return rows if hidden <= 0 else [*rows, *clipped([more_rows(hidden, look)], width)]
 
 
@@ -43,11 +48,15 @@ def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list
     """The last ``most`` rows of the wrapped lines; all of them when expanded."""
     if look.is_expanded:
         return _wrapped(lines, width)
-    rows = _wrapped(lines[-most:], width)[-most:]
-    hidden = len(lines) - most
-    if hidden <= 0:
-        return rows
-    return [*clipped([more_rows(hidden, look, "earlier")], width), *rows]
+    rows: list[str] = []
+    hidden = len(lines)  # a line of which only the end is shown counts as well
+    for line in reversed(lines[-most:]):
+        rows = _wrapped([line], width) + rows
+        if len(rows) > most:
+            break
+        hidden -= 1
+    hint = clipped([more_rows(hidden, look, "earlier")], width) if hidden else []
+    return hint + rows[-most:]
 
 
 def failure(call: Call, look: Look, width: int) -> list[str]:
@@ -71,4 +80,8 @@ def counted(number: int, one: str, several: str = "") -> str:
 
 
 def _wrapped(lines: Sequence[str], width: int) -> list[str]:
-    return [row for line in lines for row in wrap_text(expand_tabs(line), width)]
+    rows: list[str] = []
+    for line in map(expand_tabs, lines):
+        # Most lines of an output fit, and to see that is far cheaper than to break a painted one.
+        rows += [line] if visible_width(line) <= width else wrap_text(line, width)
+    return rows

@@ -20,7 +20,8 @@ def write_view(call: Call, look: Look, width: int) -> Shown:
     content = call.argument("content")
     if not content:
         return Shown(title)
-    note = look.theme.paint("dim")(counted(len(content.removesuffix("\n").split("\n")), "line"))
-    return Shown(
-        title, folded_head(code_lines(content, path, look), PREVIEW_ROWS, look, width), note
-    )
+    lines = content.removesuffix("\n").split("\n")
+    note = look.theme.paint("dim")(counted(len(lines), "line"))
+    shown = lines if look.is_expanded else lines[:PREVIEW_ROWS]  # the others are not coloured
+    code = code_lines("\n".join(shown), path, look)
+    return Shown(title, folded_head(code, PREVIEW_ROWS, look, width, total=len(lines)), note)

@@ -1,0 +1,205 @@
+"""The session of the interactive mode, opened behind the screen: questions are asked on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from pi import __version__
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.cli.arguments import Arguments
+from pi.cli.configured import named_session_dir
+from pi.cli.first_message import assembled_prompts
+from pi.cli.session_choice import KEPT, Declined, SessionChoice
+from pi.cli.wishes import session_options, warnings
+from pi.coding.runtime.assemble import Assembled, assemble
+from pi.coding.runtime.host import Host
+from pi.coding.runtime.parts import Parts
+from pi.coding.session.errors import SessionInUse
+from pi.modes.interactive.startup import Opened, Opening
+from pi.modes.json_lines import Prompt
+from pi.modes.phases import phase
+
+if TYPE_CHECKING:
+    from pi.modes.interactive.ui import Ui
+
+HINT = "To resume this session: pi --session {id}"
+
+Chosen: TypeAlias = tuple[Assembled, SessionChoice]
+"""A session, and how its file was found."""
+
+
+async def open_session(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    opening: Opening,
+    when_ready: Callable[[], None],
+) -> Opened:
+    """What the command line asks for. ``when_ready`` is called once everything is loaded."""
+    cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
+
+    def prompts_of(arguments: Arguments) -> Sequence[Prompt]:
+        return assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
+
+    for warning in warnings(arguments):
+        opening.report(warning)
+    prompts = prompts_of(arguments)
+    with phase("session:open"):
+        built, choice = await _chosen(arguments, host, cwd, opening)
+    if arguments.undecided:
+        arguments = await _decided(arguments, built)
+        prompts = prompts_of(arguments)
+    when_ready()
+    if environ.get("PI_TIMING") == "x":
+        opening.ui.quit()  # only the start was wanted
+    return Opened(
+        port=built.session,
+        host=host,
+        lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
+        note=built.note,
+        themes=lambda: _themes(arguments, built, host),
+        messages=tuple((prompt.text, prompt.images) for prompt in prompts),
+        command="resume" if arguments.switch("resume") else "",
+        begin=built.session.start,
+        welcome=_welcome,
+        news=lambda: _news(host),
+        leave=lambda: _leave(built, choice, host),
+    )
+
+
+async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
+    """The session; if somebody else has it open, a fork of it for who wants one."""
+    try:
+        return await _confirmed(arguments, host, cwd, opening)
+    except SessionInUse as busy:
+        from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
+
+        if not await confirm(
+            opening.ui,
+            "Open a fork of the session?",
+            f"{busy.message} A fork goes on from the same point in a file of its own.",
+            yes="Open a fork",
+            no="Leave",
+        ):
+            raise Declined("") from busy
+        others = {name: value for name, value in arguments.options.items() if name not in KEPT}
+        forking = replace(arguments, options={**others, "fork": str(busy.path)})
+        return await _assembled(forking, host, cwd, opening)
+
+
+async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
+    """The session; a question on the way is asked on the screen, and then it starts over."""
+    try:
+        return await _assembled(arguments, host, cwd, opening)
+    except _Unanswered as unanswered:
+        from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
+
+        title, _, question = str(unanswered).partition("\n")
+        answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
+        return await _assembled(arguments, host, cwd, opening, answers=[answer])
+
+
+async def _assembled(
+    arguments: Arguments,
+    host: Host,
+    cwd: Path,
+    opening: Opening,
+    *,
+    answers: Sequence[bool] = (),
+) -> Chosen:
+    """The session, with the answers to what the choice of its file asks."""
+    choice = SessionChoice(
+        arguments,
+        host.environ,
+        agent_dir=host.agent_dir,
+        confirm=_confirming(answers),
+        report=opening.report,
+    )
+    parts = Parts(
+        open_log=choice.open,
+        session_dir=named_session_dir(arguments, host, cwd),
+        persistent=not arguments.switch("no_session"),
+        ask_trust=opening.ask_trust,
+        mode="tui",
+        ui=opening.extension_ui,
+        on_stall=opening.on_stall,
+    )
+    return await assemble(cwd, host, session_options(arguments), parts), choice
+
+
+class _Unanswered(Exception):
+    """The person has to be asked first."""
+
+
+def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
+    """Gives the answers that are known, one after the other; then the person has to be asked."""
+    known = iter(answers)
+
+    def confirm(question: str) -> bool:
+        for answer in known:
+            return answer
+        raise _Unanswered(question)
+
+    return confirm
+
+
+async def _decided(arguments: Arguments, built: Assembled) -> Arguments:
+    """What was said, now that the flags of extensions are known."""
+    from pi.cli.extension_words import decided  # most command lines have no such flags
+
+    try:
+        return decided(arguments, built.session.extensions.flags())
+    except PiError:
+        await built.session.close()
+        raise
+
+
+def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
+    """Let ``--continue`` find the session again, and say how else to come back to it."""
+    facts = built.session.facts
+    choice.remember(facts.file, built.session.cwd, host.clock)
+    return HINT.format(id=facts.header.id) if facts.file is not None and facts.is_saved else ""
+
+
+def _lines(built: Assembled, *, verbose: bool) -> list[str]:
+    """What the person reads at the start: everything, or a line."""
+    if verbose:
+        from pi.cli.introduction import introduction
+
+        return list(introduction(built))
+    resources = built.workspace.resources
+    parts = [f"pi {__version__}"]
+    parts += [Path(file.path).name for file in resources.context.files]
+    for number, what in (
+        (len(resources.skills), "skill"),
+        (len(resources.prompts), "prompt template"),
+    ):
+        if number:
+            parts.append(f"{number} {what}{'s' * (number != 1)}")
+    return [" · ".join([*parts, "/help for commands"])]
+
+
+def _themes(arguments: Arguments, built: Assembled, host: Host) -> list[Path]:
+    from pi.cli.theme_files import session_themes
+
+    known = built.session.extensions.theme_paths
+    return session_themes(arguments, built.workspace, host, known)
+
+
+async def _welcome(ui: Ui) -> None:
+    from pi.modes.interactive.plan_warning import warn_of_extra_usage
+    from pi.modes.interactive.welcome import welcome
+
+    await welcome(ui, __version__)
+    await warn_of_extra_usage(ui)
+
+
+async def _news(host: Host) -> str:
+    """Whether there is a newer version; asked at most once a day."""
+    from pi.cli.update_check import UpdateCheck
+
+    check = UpdateCheck(host)
+    await check.look()
+    return check.notice()

@@ -1,0 +1,69 @@
+"""A tool that waits to be aborted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pi.agent.tool import ToolContext, ToolFailed, ToolResult
+from pi.agent.tool_forms import make_tool
+from pi.ai.messages import Json
+from pi.testing import Reply, call
+from tests.agent.agents import Stage, tasks_left
+
+
+class Sleeper:
+    """A tool that waits until it is cancelled, and says so in its own way."""
+
+    def __init__(self, how: str = "at once", **options: Any) -> None:
+        self.begun = asyncio.Event()
+        self.contexts: list[ToolContext] = []
+        self.how = how
+        self.released = asyncio.Event()
+        self.tool = make_tool(
+            name="sleep",
+            description="Wait.",
+            params={"type": "object"},
+            run=self.run,
+            **options,
+        )
+
+    async def run(self, arguments: Json, ctx: ToolContext) -> str:
+        self.contexts.append(ctx)
+        self.begun.set()
+        while not self.released.is_set():
+            try:
+                await self.released.wait()
+            except asyncio.CancelledError:
+                if self.how == "politely":
+                    raise ToolFailed("a\n\nCommand aborted") from None
+                if self.how == "at once":
+                    raise
+        ctx.update(ToolResult.of("too late"))
+        return "done"
+
+
+def sleeps(*names: str) -> Reply:
+    """An answer that calls it, with these ids."""
+    return Reply(blocks=tuple(call("sleep", id=name) for name in names))
+
+
+LAST_TURN = [
+    "turn_end",
+    "turn_start",
+    "message_start assistant:error",
+    "message_end assistant:error",
+    "turn_end",
+    "agent_end",
+    "agent_settled",
+]
+"""How a run ends that was aborted."""
+
+
+async def abort_when(begun: asyncio.Event, stage: Stage) -> None:
+    """Run, and abort as soon as ``begun`` is set; nothing is left behind."""
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await begun.wait()
+    stage.agent.abort()
+    await running
+    assert await tasks_left() == set()

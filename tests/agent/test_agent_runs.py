@@ -1,0 +1,173 @@
+"""An agent has one run at a time, and rests between them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.agent.agent import AgentState
+from pi.agent.conversation import MemoryConversation
+from pi.agent.errors import AgentBusy
+from pi.agent.tool_forms import tool
+from pi.ai.errors import ProviderError
+from pi.ai.messages import UserMessage
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.testing import calls, says
+from tests.agent.agents import Stage, tasks_left
+
+
+class Hold:
+    """Holds a run at an event until the test lets it go on."""
+
+    def __init__(self, stage: Stage, point: str = "message_start assistant:pending") -> None:
+        self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+        stage.on(point, self._wait)
+
+    async def _wait(self) -> None:
+        self.reached.set()
+        await self.go_on.wait()
+
+
+@pytest.mark.trap(81)
+async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
+    stage = Stage(says("one"), says("two"))
+    hold = Hold(stage)
+    running = asyncio.create_task(stage.agent.prompt("first"))
+    await hold.reached.wait()
+
+    with pytest.raises(AgentBusy) as refused:
+        await stage.agent.prompt("second")
+    with pytest.raises(AgentBusy):
+        await stage.agent.continue_()
+    hold.go_on.set()
+    await running
+
+    assert "steer() or follow_up()" in refused.value.explain()
+    assert stage.roles == ["user", "assistant:stop"]
+    await stage.agent.prompt("third")
+    assert stage.roles == ["user", "assistant:stop"] * 2
+
+
+@pytest.mark.trap(92)
+async def test_a_running_agent_is_not_reset_and_keeps_its_conversation() -> None:
+    stage = Stage(says("one"))
+    hold = Hold(stage)
+    running = asyncio.create_task(stage.agent.prompt("first"))
+    await hold.reached.wait()
+    kept = stage.agent.conversation
+
+    with pytest.raises(AgentBusy):
+        stage.agent.reset()
+    with pytest.raises(AgentBusy):
+        stage.agent.reset(MemoryConversation())
+    hold.go_on.set()
+    await running
+
+    assert stage.agent.conversation is kept
+
+
+async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_and_tools() -> None:
+    stage = Stage(ProviderError("no"), says("ok"), system_prompt="Be brief.")
+    await stage.agent.prompt("first")
+    await stage.agent.steer("later")
+    elsewhere = MemoryConversation(UserMessage(content="old"))
+
+    stage.agent.reset()
+
+    assert stage.agent.state == AgentState(
+        system_prompt="Be brief.",
+        model=FAUX_MODEL,
+        thinking_level="off",
+        tools=(),
+        messages=(),
+        is_streaming=False,
+        streaming_message=None,
+        pending_tool_calls=frozenset(),
+        error_message=None,
+    )
+    assert not stage.agent.inbox
+    stage.agent.reset(elsewhere)
+    await stage.agent.prompt("new")
+    assert list(elsewhere.messages()) == list(stage.agent.state.messages)
+    assert stage.roles == ["user", "system", "user", "assistant:stop"]
+
+
+async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
+    class Countable(MemoryConversation):
+        def __len__(self) -> int:
+            return len(self.messages())
+
+    log = Countable()
+    stage = Stage(says("ok"), conversation=log)
+
+    await stage.agent.prompt("go")
+
+    assert len(log) == 2
+
+
+@pytest.mark.trap(84)
+@pytest.mark.parametrize("point", ["agent_end", "agent_settled"])
+async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
+    stage = Stage(says("one"))
+    heard: list[str] = []
+    hold = Hold(stage, point)
+    stage.agent.subscribe(lambda event: heard.append(type(event).__name__))
+    running = asyncio.create_task(stage.agent.prompt("first"))
+    await hold.reached.wait()
+
+    idle = asyncio.create_task(stage.agent.wait_for_idle())
+    await asyncio.sleep(0)
+    assert (idle.done(), stage.agent.state.is_streaming) == (False, True)
+    hold.go_on.set()
+    await idle
+
+    assert heard[-1] == "AgentSettled"
+    assert not stage.agent.state.is_streaming
+    await running
+
+
+async def test_waiting_for_an_idle_agent_takes_no_time() -> None:
+    await Stage().agent.wait_for_idle()
+
+
+async def test_the_run_ends_in_order_when_its_caller_is_cancelled() -> None:
+    stage = Stage(says("word " * 500), says("fine"))
+    begun = asyncio.Event()
+    stage.on("message_start assistant:pending", begun.set)
+    running = asyncio.create_task(stage.agent.prompt("first"))
+    await begun.wait()
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert stage.told[-2:] == ["agent_end", "agent_settled"]
+    assert stage.roles == ["user", "assistant:aborted"]
+    assert await tasks_left() == set()
+    await stage.agent.prompt("again")
+    assert stage.roles[-1] == "assistant:stop"
+
+
+async def test_a_run_whose_own_task_is_cancelled_leaves_nothing_behind() -> None:
+    begun = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    stage = Stage(calls("wait"), tools=[wait])
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await begun.wait()
+
+    [run] = [task for task in asyncio.all_tasks() if task.get_name() == "agent run"]
+    run.cancel()  # as the end of the program does
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert await tasks_left() == set()
+    assert not stage.agent.state.is_streaming

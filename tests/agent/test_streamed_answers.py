@@ -1,0 +1,280 @@
+"""What happens while an answer streams: cuts, aborts, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
+from pi.agent.policy import Interrupt, Next, Partial, Policy, Request, StopRun
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import RateLimited
+from pi.ai.events import Delta, TextDelta
+from pi.ai.messages import AssistantMessage, Context, Interruption, Text, Thinking, UserMessage
+from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream, Flush
+from pi.base.records import UNSET, replace
+from pi.testing import call, calls, says, thinks
+from tests.agent.agents import Stage
+from tests.agent.cutting import Cuts, peek
+
+
+def shown(stage: Stage) -> str:
+    """All words that listeners have seen."""
+    events = [
+        event.assistant_message_event for event in stage.events if isinstance(event, MessageUpdate)
+    ]
+    return "".join(event.delta for event in events if isinstance(event, TextDelta))
+
+
+async def test_an_interrupt_cuts_the_answer_and_asks_again_in_the_same_run() -> None:
+    draft = UserMessage(content="mind your words")
+    stage = Stage(
+        says("well damn it all"), says("well then"), policies=[Cuts("damn", entries=(draft,))]
+    )
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
+    cut = stage.agent.state.messages[1]
+    assert (cut.text, cut.error_message) == ("well damn ", "damn!")
+    assert cut.interrupt == Interruption(by="Cuts", reason="damn!")
+    assert stage.agent.state.messages[-1].interrupt is UNSET
+    assert stage.told.count("agent_start") == 1
+    assert shown(stage) == "well well then"  # a delta that is cut is never shown
+    assert stage.agent.state.error_message is None
+
+
+async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_thoughts() -> None:
+    signed = Thinking(thinking="signed", thinking_signature="s")
+    reply = thinks("unsigned", signed, call("peek", path="x"), Text(text="one two three"))
+    stage = Stage(reply, says("four"), tools=[peek], policies=[Cuts("two", keep=True)])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["system", "user", "assistant:stop", "assistant:stop"]
+    kept = stage.agent.state.messages[2]
+    assert (kept.content, kept.error_message) == ((signed, Text(text="one two ")), UNSET)
+    assert kept.interrupt == Interruption(by="Cuts", reason="two!")
+    asked = stage.provider.requests[1].messages
+    assert asked[2] == replace(kept, interrupt=UNSET)  # the model is not told
+
+
+async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
+    stage = Stage(says("one two"), says("three"), policies=[Cuts("one", by="my-rules")])
+
+    await stage.agent.prompt("go")
+
+    cut = stage.agent.state.messages[1]
+    assert cut.interrupt == Interruption(by="my-rules", reason="one!")
+
+
+async def test_an_answer_of_which_nothing_can_be_kept_is_dropped() -> None:
+    class Cut(Policy):
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            if answer().tool_calls:
+                raise Interrupt("not that", keep=True)
+
+    stage = Stage(calls("peek", path="x"), says("fine"), tools=[peek], policies=[Cut()])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["system", "user", "assistant:aborted", "assistant:stop"]
+
+
+async def test_a_cut_answer_keeps_no_call_that_never_ran() -> None:
+    reply = says("so", call("peek", path="x"), Text(text="oops"))
+    stage = Stage(reply, says("better"), tools=[peek], policies=[Cuts("oops")])
+
+    await stage.agent.prompt("go")
+
+    assert stage.agent.state.messages[2].tool_calls == ()
+    assert stage.results == []
+
+
+async def test_cutting_again_and_again_ends_the_run_and_says_why() -> None:
+    stage = Stage(lambda _: says("word"), policies=[Cuts("word")])
+
+    ended = await stage.agent.prompt("go")
+
+    assert len(stage.provider.requests) == 6
+    reason = "The answer was cut 6 times in a row: word!"
+    last = stage.agent.state.messages[-1]
+    assert (last.stop_reason, last.error_message) == ("error", reason)
+    assert ended == Next(action="stop", reason=reason)
+
+
+async def test_an_answer_that_is_not_cut_starts_the_count_anew() -> None:
+    class ThreeTimes(Policy):
+        seen = 0
+
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            self.seen += 1
+            if self.seen in (1, 2, 3, 5, 6, 7):
+                raise Interrupt("again")
+
+    asking = [calls("peek", path="x")] * 8
+    stage = Stage(*asking, says("done"), tools=[peek], policies=[ThreeTimes()])
+
+    await stage.agent.prompt("go")
+
+    assert stage.roles.count("assistant:aborted") == 6
+    assert stage.roles.count("assistant:toolUse") == 2
+
+
+async def test_a_policy_may_stop_a_run_in_the_middle_of_an_answer() -> None:
+    class Enough(Policy):
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            if "two" in answer().text:
+                raise StopRun("enough", exit_code=2)
+
+    stage = Stage(says("one two three", call("peek", path="x")), tools=[peek], policies=[Enough()])
+
+    ended = await stage.agent.prompt("go")
+
+    last = stage.agent.state.messages[-1]
+    assert (last.stop_reason, last.error_message, last.text) == ("aborted", "enough", "one two ")
+    assert ended.exit_code == 2
+
+
+async def test_a_watcher_that_fails_is_reported_once_and_off_until_the_next_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Clumsy(Policy):
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            raise KeyError("oops")
+
+    class Careful(Policy):
+        seen = 0
+
+        def on_delta(self, delta: Delta, answer: Partial) -> None:
+            self.seen += 1
+
+    careful = Careful()
+    stage = Stage(says("one two"), says("three"), policies=[Clumsy(), careful])
+
+    await stage.agent.prompt("go")
+    await stage.agent.prompt("on")
+
+    assert caplog.text.count("Clumsy failed at a delta") == 2
+    assert careful.seen == 3
+    assert shown(stage) == "one twothree"
+
+
+async def test_an_abort_keeps_what_had_arrived() -> None:
+    stage = Stage(says("one two three"))
+
+    def abort(event: object) -> None:
+        if isinstance(event, MessageUpdate) and "two" in shown(stage):
+            stage.agent.abort()
+
+    stage.agent.subscribe(abort)
+    await stage.agent.prompt("go")
+
+    assert stage.roles == ["user", "assistant:aborted"]
+    assert stage.agent.state.messages[-1].text.startswith("one two")
+    assert stage.agent.state.error_message == "Request was aborted"
+    assert stage.told[-4:] == [
+        "message_end assistant:aborted",
+        "turn_end",
+        "agent_end",
+        "agent_settled",
+    ]
+
+
+async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_too() -> None:
+    stage = Stage(says("never heard"))
+    asked = asyncio.Event()
+
+    class Tells(Policy):
+        async def before_request(self, request: Request) -> Request:
+            asked.set()
+            return request
+
+    stage.agent.policies = (Tells(),)
+    running = asyncio.create_task(stage.agent.prompt("go"))
+    await asked.wait()
+
+    stage.agent.abort()
+    await asyncio.wait_for(running, 30)
+
+    assert stage.roles == ["user", "assistant:aborted"]
+
+
+@pytest.mark.trap(90)
+async def test_pieces_of_arguments_reach_neither_what_is_kept_nor_what_is_told() -> None:
+    def pieces(model: Model, context: Context, options: StreamOptions) -> EventStream:
+        async def answer(builder: MessageBuilder, flush: Flush) -> None:
+            builder.start()
+            builder.tool_call(0, "A", "peek")
+            for piece in ('{"pa', 'th": "x', '"}'):
+                builder.arguments(0, piece)
+                flush()
+                await asyncio.sleep(0)
+            builder.finish("toolUse")
+
+        return EventStream(MessageBuilder(model, now_ms=5), answer)
+
+    stage = Stage(stream=pieces, tools=[peek])
+    stage.on("turn_end", stage.agent.abort)
+
+    await stage.agent.prompt("go")
+
+    told = msgspec.json.decode(msgspec.json.encode((stage.events, stage.agent.state.messages)))
+    calls_told = list(objects(told, "type", "toolCall"))
+    assert len(calls_told) > 3
+    assert all(
+        set(each) == {"type", "id", "name", "arguments"}
+        and each["arguments"] in ({}, {"path": "x"})
+        for each in calls_told
+    )
+
+
+def objects(value: Any, key: str, wanted: str) -> Iterator[dict[str, Any]]:
+    """All JSON objects in ``value`` that say ``wanted`` under ``key``."""
+    match value:
+        case dict():
+            if value.get(key) == wanted:
+                yield value
+            for inner in value.values():
+                yield from objects(inner, key, wanted)
+        case list():
+            for inner in value:
+                yield from objects(inner, key, wanted)
+
+
+async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> None:
+    def whole(model: Model, context: Context, options: StreamOptions) -> EventStream:
+        async def answer(builder: MessageBuilder, flush: Flush) -> None:
+            builder.start()
+            builder.text(0, "all at once")
+            builder.finish("stop")
+
+        return EventStream(MessageBuilder(model, now_ms=5), answer)
+
+    stage = Stage(stream=whole)
+
+    await stage.agent.prompt("go")
+
+    begun, told = (
+        event.message
+        for event in stage.events
+        if isinstance(event, MessageStart | MessageEnd)
+        and isinstance(event.message, AssistantMessage)
+    )
+    assert begun == replace(told, content=(), stop_reason="pending")
+    assert told.text == "all at once"
+
+
+async def test_an_answer_that_never_began_is_told_whole() -> None:
+    stage = Stage(RateLimited("429: slow down"))
+
+    await stage.agent.prompt("go")
+
+    assert stage.told[4:6] == ["message_start assistant:error", "message_end assistant:error"]
+    assert stage.agent.state.error_message == "429: slow down"

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pi.ai.http.client import HttpClient
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    """A client that no variable of the developer's changes."""
+    async with HttpClient(environ={}) as client:
+        yield client

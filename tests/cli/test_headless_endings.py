@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import MockProcess
+from tests.cli.program import PATIENCE, Program
+from tests.cli.requests import asked
+
+FULL = Path("/dev/full")
+"""A device that takes nothing, as a full disk does."""
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+
+
+def saved_answers(cli: Program) -> list[tuple[str, str]]:
+    """How the answers of the one session ended, and what they say."""
+    (lines,) = cli.sessions()
+    answers = [line["message"] for line in lines if line["type"] == "message"]
+    return [
+        (answer["stopReason"], "".join(part.get("text", "") for part in answer["content"]))
+        for answer in answers
+        if answer["role"] == "assistant"
+    ]
+
+
+def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
+    """The program, in the middle of a slow answer, of which it has told something."""
+    child = cli.start("--model", "mock/echo-400@100", "--mode", "json", "hello")
+    assert child.stdin is not None and child.stdout is not None
+    child.stdin.close()
+    child.stdin = None  # so that communicate() leaves it alone
+    for line in child.stdout:
+        if b'"text_delta"' in line:
+            return child
+    raise AssertionError("it ended before it said anything")
+
+
+@pytest.mark.trap(257)
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
+@pytest.mark.parametrize("words", [("-p",), ("--mode", "json")])
+def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
+    cli: Program, words: tuple[str, ...]
+) -> None:
+    with FULL.open("wb") as full:
+        child = cli.start(*words, "--model", "mock/echo-3", "hello", stdout=full)
+        _, told = child.communicate(b"", timeout=60)
+
+    assert child.returncode == 1
+    assert told.decode() == "Error: Cannot write the output: No space left on device\n"
+
+
+@posix
+@pytest.mark.trap(249)
+def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
+    with cli.start("--mode", "json", "--model", "mock/echo-400@100", "x") as child:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        child.stdin.close()
+        child.stdout.readline()
+        child.stdout.close()
+        errors = child.stderr.read()
+        code = child.wait(PATIENCE)
+
+    assert (code, errors) == (0, b"")
+
+
+@pytest.mark.trap(249)
+def test_everything_is_written_before_it_ends(cli: Program) -> None:
+    ended = cli.run("--mode", "json", "--model", "mock/echo-150", *["again"] * 5)
+
+    last = json.loads(ended.out.splitlines()[-1])
+    assert (ended.code, last["type"]) == (0, "agent_settled")
+    assert ended.out.count('"type":"text_delta"') == 5 * 150
+
+
+@posix
+@pytest.mark.trap(260)
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)],
+)
+def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
+    cli: Program, number: signal.Signals, code: int
+) -> None:
+    child = in_an_answer(cli)
+
+    child.send_signal(number)
+    _, errors = child.communicate(timeout=PATIENCE)
+
+    assert (child.returncode, errors) == (code, b"")
+    ((reason, text),) = saved_answers(cli)
+    assert reason == "aborted" and text.startswith("The")
+
+
+@posix
+def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
+    with cli.start("-p", "--thinking", "told first", "--model", "mock/echo-3", "x") as child:
+        assert child.stdin is not None and child.stderr is not None
+        child.stdin.write(b"a beginning")
+        child.stdin.flush()
+        assert child.stderr.readline().startswith(b"Warning: Invalid thinking level")
+        child.send_signal(signal.SIGTERM)  # it reads until the pipe closes, which it does not
+        code = child.wait(PATIENCE)
+        child.stdin.close()
+
+    assert code == 143
+
+
+@posix
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+def test_a_closed_stream_is_no_trouble(cli: Program, server: MockProcess, closed: str) -> None:
+    command = f'"{sys.executable}" -m pi -p --model mock/echo-3 hello {closed}'
+
+    finished = subprocess.run(
+        ["sh", "-c", command],
+        cwd=cli.cwd,
+        env=cli.variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stdout) == (0, b"The quick brown\n")
+    assert asked(server) == ["hello"]

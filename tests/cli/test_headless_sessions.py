@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.mock_process import MockProcess
+from tests.cli.program import Program
+from tests.cli.requests import asked
+
+
+def test_sessions_are_continued_named_and_found_again(cli: Program, server: MockProcess) -> None:
+    cli.run("-p", "--model", "mock/echo-3", "--name", "mine", "one")
+    cli.run("-p", "--continue", "two")
+    id = cli.sessions()[0][0]["id"]
+    found = cli.run("-p", "--session", id[:13], "three")
+
+    assert found.code == 0
+    assert asked(server) == ["one", "two", "three"]
+    assert len(cli.sessions()) == 1
+    assert any(line.get("name") == "mine" for line in cli.sessions()[0])
+
+
+def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
+    assert cli.run("-p", "--session", "zzz", "hello") == (
+        1,
+        "",
+        "No session found matching 'zzz'\n",
+    )
+
+
+def test_a_session_of_another_folder_is_forked_only_by_a_person(cli: Program) -> None:
+    cli.run("-p", "--model", "mock/echo-3", "one")
+    id = cli.sessions()[0][0]["id"]
+    elsewhere = Program(cli.home, cli.home, cli.environ)
+
+    ended = elsewhere.run("-p", "--session", id, "two")
+
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == (
+        f"Session found in another project: {cli.cwd}\n"
+        "Fork this session into current directory? [y/N] \n"
+    )
+
+
+def test_an_id_that_is_new_begins_a_session(cli: Program) -> None:
+    ended = cli.run("-p", "--model", "mock/echo-3", "--session-id", "nightly", "hello")
+
+    assert ended.err == (
+        "Warning: No project session found with id 'nightly';"
+        " creating a new session with that id.\n"
+    )
+    assert cli.sessions()[0][0]["id"] == "nightly"
+
+
+def test_without_a_session_nothing_is_kept(cli: Program) -> None:
+    assert cli.run("-p", "--no-session", "--model", "mock/echo-3", "hello").code == 0
+    refused = cli.run("-p", "--no-session", "--continue", "hello")
+
+    assert cli.sessions() == []
+    assert (refused.code, refused.err) == (
+        1,
+        "Error: --continue needs sessions that are saved, and this run saves none.\n"
+        "Leave out --no-session.\n",
+    )
+
+
+@pytest.mark.trap(289)
+@pytest.mark.parametrize("how", ["flag", "variable", "setting"])
+def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how: str) -> None:
+    words: tuple[str, ...] = ()
+    match how:
+        case "flag":
+            words = ("--session-dir", "~/kept")
+        case "variable":
+            cli.environ["PI_CODING_AGENT_SESSION_DIR"] = "~/kept"
+        case _:
+            cli.write("settings.json", '{"sessionDir": "~/kept"}')
+
+    cli.run("-p", *words, "--model", "mock/echo-3", "one")
+    again = cli.run("-p", *words, "--continue", "two")
+
+    assert again.code == 0
+    assert len(list((cli.home / "kept").glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("mode", ["text", "json", "rpc"])
+def test_a_session_that_cannot_be_kept_is_told_once_and_ends_with_1(
+    cli: Program, mode: str
+) -> None:
+    (cli.agent_dir / "sessions").write_text("a file where a folder should be")
+    piped = '{"type": "set_session_name", "name": "kept"}\n' if mode == "rpc" else ""
+    words = () if mode == "rpc" else ("-p", "hello")
+
+    ended = cli.run("--mode", mode, "--model", "mock/echo-3", *words, piped=piped)
+
+    (told,) = ended.err.splitlines()
+    assert told.startswith("The session is no longer saved, it goes on in memory: ")
+    assert ended.code == 1

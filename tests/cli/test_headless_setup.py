@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench.mock_process import MockProcess
+from tests.cli.program import ODD, Program
+
+
+@pytest.mark.trap(285)
+def test_without_any_credentials_it_says_what_to_do(tmp_path: Path) -> None:
+    ended = Program.below(tmp_path).run("-p", "hello")
+
+    assert (ended.code, ended.out) == (1, "")
+    first, *help = ended.err.splitlines()
+    assert first == "No API key found for the selected model."
+    assert "ANTHROPIC_API_KEY" in help[0]
+
+
+@pytest.mark.trap(285)
+def test_a_saved_default_without_credentials_is_skipped(cli: Program) -> None:
+    cli.write("settings.json", '{"defaultProvider": "groq", "defaultModel": "openai/gpt-oss-20b"}')
+
+    ended = cli.run("-p", "hello")
+
+    assert (ended.code, ended.out) == (0, "The quick brown\n")
+
+
+@pytest.mark.trap(284)
+@pytest.mark.parametrize("pattern", [f"mock/{ODD}", ODD, f"{ODD}:low"])
+def test_an_exact_id_is_found_whatever_characters_it_has(
+    cli: Program, server: MockProcess, pattern: str
+) -> None:
+    cli.run("-p", "--model", pattern, "hello")
+
+    assert json.loads(server.log()[0].body)["model"] == ODD
+
+
+@pytest.mark.trap(286)
+def test_the_model_of_one_run_is_not_remembered_for_all(cli: Program) -> None:
+    before = (cli.agent_dir / "settings.json").read_text()
+
+    assert cli.run("-p", "--model", "mock/echo-3", "hello").code == 0
+
+    assert (cli.agent_dir / "settings.json").read_text() == before
+
+
+@pytest.mark.trap(288)
+def test_broken_models_are_named_with_file_and_reason(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path)
+    path = cli.write(
+        "models.json",
+        '{"providers": {"p": {"baseUrl": "http://x", "api": "openai-completions", "apiKey": "k",'
+        ' "models": [{"id": "m", "contextWindow": "big"}]}}}',
+    )
+
+    ended = cli.run("-p", "--model", "demo/tour", "--no-tools", "hi")
+
+    assert "Warning: errors loading models.json:\nInvalid models.json schema:\n" in ended.err
+    assert "providers.p.models.0.contextWindow" in ended.err and str(path) in ended.err
+
+
+@pytest.mark.trap(288)
+def test_of_a_model_only_the_id_is_required(cli: Program) -> None:
+    assert cli.run("-p", "--model", "mock/echo-1", "hello") == (0, "The\n", "")
+
+
+@pytest.mark.trap(289)
+def test_messages_name_the_real_agent_directory(cli: Program) -> None:
+    cli.environ["PI_CODING_AGENT_DIR"] = "~/agent"
+    (cli.home / "agent").mkdir()
+    (cli.home / "agent" / "settings.json").write_text("{")
+
+    ended = cli.run("-p", "--model", "demo/tour", "--no-tools", "hi")
+
+    assert f"Warning: Invalid settings file {cli.home}/agent/settings.json: " in ended.err
+
+
+@pytest.mark.parametrize("place", ["project", "agent", "config root", "home"])
+def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: str) -> None:
+    models = cli.agent_dir / "models.json"
+    models.write_text(models.read_text().replace('"k"', '"$MOCK_KEY"'))
+    folders = {
+        "project": cli.cwd,
+        "agent": cli.agent_dir,
+        "config root": cli.home / ".pi",
+        "home": cli.home,
+    }
+    (folders[place] / ".env").write_text("MOCK_KEY=secret\n")
+    asking = ("-p", "--model", "mock/echo-3", "hello")
+
+    trusting = cli.run("--approve", *asking)
+    careful = cli.run("--no-approve", *asking)
+    with cli.start("--approve", "--mode", "rpc", stderr=subprocess.DEVNULL) as child:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(b'{"type": "bash", "command": "echo [$MOCK_KEY]"}\n')
+        child.stdin.flush()
+        told = (json.loads(line) for line in child.stdout)
+        seen = next(answer for answer in told if answer["type"] == "response")["data"]["output"]
+        child.stdin.close()
+
+    assert (trusting.code, trusting.out) == (0, "The quick brown\n")
+    assert careful.code == (1 if place == "project" else 0)
+    assert seen == "[]\n"
+
+
+def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
+    cli.environ["ANTHROPIC_OAUTH_TOKEN"] = "t"
+    cli.write("settings.json", '{"oauthClients": {"anthropic": {"redirectPort": "none"}}}')
+
+    ended = cli.run("-p", "--model", "anthropic/claude-opus-4-8", "hello")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert 'The setting "oauthClients" for anthropic cannot be used: ' in ended.err
+
+
+def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
+    cli.write("settings.json", '{"compaction": {"reserveTokens": -1}}')
+
+    assert cli.run("-p", "--model", "mock/echo-3", "hello") == (
+        1,
+        "",
+        "Error: Invalid compaction.reserveTokens setting: -1."
+        " Expected a non-negative safe integer.\n",
+    )
+
+
+@pytest.mark.trap(280)
+def test_a_setting_that_does_not_fit_is_named_and_the_default_holds(cli: Program) -> None:
+    cli.write("settings.json", '{"bash": {"extended": "no"}, "theme": 5}')
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, ended.out) == (0, "The quick brown\n")
+    assert sorted(ended.err.splitlines()) == [
+        'Warning: Ignored setting "bash.extended": expected `bool`, got "no"',
+        'Warning: Ignored setting "theme": expected `str | null`, got 5',
+    ]

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pi import __version__
+from tests.cli.program import Program, known
+from tests.screens.person import TOUR, needs_pty, person
+
+pytestmark = needs_pty
+
+
+def test_a_newer_version_is_told_behind_everything_else(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    far = {"latest": "99.0", "askedMs": 0, "nextMs": 1 << 52}
+    cli.write("update-check.json", json.dumps(far))
+    with person(cli) as ada:
+        ada.sees(f"pi 99.0 is available; this is {__version__}.")
+
+
+def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
+    with person(Program.below(tmp_path), *TOUR, "hello there") as ada:
+        ada.sees("hello there")
+        ada.sees("This is a guided tour")
+        ada.sees("That was the tour")
+        assert ada.leaves() == 0
+        assert "To resume this session: pi --session" in ada.tape
+
+
+def test_what_was_loaded_is_told(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    cli.write("AGENTS.md", "Be kind.")
+    with person(cli) as ada:
+        ada.sees("AGENTS.md · /help for commands")
+        assert ada.leaves() == 0
+
+
+def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
+    with person(known(tmp_path), "--resume") as ada:
+        ada.sees("Resume")
+        ada.types("\x1b")
+        ada.types("\x04")
+
+
+def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with person(cli, *TOUR, "hello there") as ada:
+        ada.sees("That was the tour")
+        with person(cli, *TOUR, "--continue") as bob:
+            bob.sees("Open a fork of the session?")
+            bob.types("\r")
+            bob.sees("That was the tour")
+            assert (bob.leaves(), ada.leaves()) == (0, 0)
+    files = list((cli.agent_dir / "sessions").rglob("*.jsonl"))
+    assert len(files) == 2
+
+
+def test_everything_that_was_loaded_is_told_in_full_to_who_wants_it(tmp_path: Path) -> None:
+    with person(known(tmp_path), "--verbose", columns=40) as ada:
+        ada.sees(f"pi {__version__}")
+        ada.sees("no model: /login")
+        words = ada.screen.replace("\n ", "")
+        assert str(tmp_path / "work") in words
+        assert ".jsonl" in words
+        assert ada.leaves() == 0

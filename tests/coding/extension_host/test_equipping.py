@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.coding.extension_host.api import ExtensionAPI
+from tests.coding.extension_host.stage import playing
+
+
+async def test_handlers_and_commands_of_an_extension_reach_the_same_things(tmp_path: Path) -> None:
+    given: list[Any] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        given.append(pi.context)
+        pi.on("session_start", lambda event, ctx: given.append(ctx))
+        pi.register_command("look", lambda arguments, ctx: given.append(ctx))
+
+    async with playing(tmp_path, extension) as play:
+        await play.session.prompt("/look")
+        own, handlers, commands = given
+
+        assert handlers is own
+        assert commands is not own
+        for name in ("ui", "resources", "model_registry"):
+            assert getattr(commands, name) is getattr(own, name)
+
+
+async def test_extensions_are_numbered_as_they_were_found(tmp_path: Path) -> None:
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, apis.append, apis.append):
+        owners = [pi._instance.owner for pi in apis]
+
+        assert [owner.number for owner in owners] == sorted(owner.number for owner in owners)
+        assert len({owner.path for owner in owners}) == 2

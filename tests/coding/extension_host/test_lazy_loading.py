@@ -1,0 +1,125 @@
+"""What becomes of an extension that waits: loaded late, once, again, or not after all."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.modules import module_name
+from tests.coding.extension_host.waiting import STARTED, kit, said
+from tests.coding.runtime.stage import Stage
+
+
+async def test_it_stands_where_it_was_found_however_late_it_is_loaded(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    for name in ("a", "b"):
+        code = f"""\
+# /// pi
+# activate = ["command:{name}"]
+# ///
+def extension(pi):
+    @pi.command("{name}")
+    def run(args, ctx): ...
+
+    @pi.on("input")
+    def mark(event, ctx):
+        return {{"action": "transform", "text": event.text + "{name}"}}
+"""
+        stage.write(f".pi/agent/extensions/{name}.py", code)
+    session = await stage.open()
+
+    await session.prompt("/b")
+    await session.prompt("/a")
+    await session.prompt("said by ")
+
+    assert stage.provider.requests[0].messages[-1].content[0].text == "said by ab"  # type: ignore[union-attr]
+    await session.close()
+
+
+async def test_two_uses_at_once_load_it_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    body = """\
+import asyncio
+async def begin():
+    pi.command("hi")(hi)
+    await asyncio.sleep(0)
+async def hi(args, ctx):
+    await pi.send_message({"custom_type": "hi", "content": f"{args} of {id(pi)}"})
+return begin()
+"""
+    kit(stage, 'activate = ["command:hi"]', body)
+    session = await stage.open()
+    await session.start()
+
+    await asyncio.gather(session.prompt("/hi one"), session.prompt("/hi two"))
+
+    first, second = sorted(said(session))
+    assert first.removeprefix("one") == second.removeprefix("two")
+    await session.close()
+
+
+HANGS_ONCE = """\
+# /// pi
+# activate = ["command:hi"]
+# ///
+import asyncio
+
+TRIES = []
+
+async def extension(pi):
+    TRIES.append(1)
+    if len(TRIES) == 1:
+        await asyncio.Event().wait()
+
+    @pi.command("hi")
+    async def hi(args, ctx):
+        await pi.send_message({"custom_type": "hi", "content": args})
+"""
+
+
+async def test_a_first_use_that_is_given_up_leaves_it_waiting(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    path = stage.write(".pi/agent/extensions/hangs.py", HANGS_ONCE)
+    session = await stage.open()
+    await session.start()
+
+    given_up = asyncio.ensure_future(session.prompt("/hi one"))
+    while module_name(path) not in sys.modules:  # noqa: ASYNC110 (nothing tells of an import)
+        await asyncio.sleep(0)
+    given_up.cancel()
+    await asyncio.wait({given_up})
+    await session.prompt("/hi two")
+
+    assert said(session) == ["two"]
+    await session.close()
+
+
+async def test_a_session_that_is_resumed_can_hold_what_it_waits_for(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("one"))
+    body = f"""\
+@pi.command("mark")
+async def mark(args, ctx):
+    await pi.append_entry("marked", {{"by": args}})
+{STARTED}"""
+    kit(stage, 'activate = ["command:mark", "entry:marked"]', body)
+    first = await stage.open()
+    await first.start()
+    await first.prompt("/mark me")
+    await first.prompt("hello")
+    file = first.facts.file
+    assert file is not None
+    await first.close()
+
+    session = await stage.open()
+    await session.start()
+    assert [info.state for info in session.extensions.infos()] == ["waiting"]
+
+    await session.sessions.switch(file)
+    assert [info.state for info in session.extensions.infos()] == ["loaded"]
+    assert said(session)[-1] == "resume"
+
+    await session.sessions.new()
+    assert [info.state for info in session.extensions.infos()] == ["waiting"]
+    await session.close()

@@ -1,0 +1,78 @@
+"""References that load an extension which waits for them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pi.ai.providers.faux import calls, says
+from pi.coding.extension_host.modules import module_name
+from pi.coding.runtime.options import ToolWishes
+from tests.coding.extension_host.waiting import kit, said
+from tests.coding.runtime.stage import Stage
+
+SCHEME = """\
+from pi.extension import Resource
+class Notes:
+    async def read(self, ref, window):
+        return Resource(text=f"the note {ref.rest}")
+pi.add_scheme("note", Notes())
+"""
+
+
+async def test_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path,
+        calls("read", path="note://one"),
+        calls("write", path="note://one", content="x"),
+        says("done"),
+    )
+    path = kit(stage, 'activate = ["scheme:note"]', SCHEME)
+    session = await stage.open()
+    assert module_name(path) not in sys.modules
+
+    await session.prompt("read it")
+
+    assert said(session) == ["the note one", "note://one can only be read."]
+    await session.close()
+
+
+LISTED = """\
+from pi.extension import Resource
+
+class Notes:
+    async def read(self, ref, window):
+        return Resource(text="x")
+
+    def list(self, ref):
+        return ["one", "two"]
+
+    def complete(self, prefix):
+        return [f"{prefix}ne"]
+
+pi.add_scheme("note", Notes())
+"""
+
+
+async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, calls("ls", path="note://"), says("done"))
+    path = kit(stage, 'activate = ["scheme:note"]', LISTED)
+    session = await stage.open(tools=ToolWishes(only=("ls",)))
+    assert module_name(path) not in sys.modules
+
+    await session.prompt("list them")
+
+    assert said(session) == ["one\ntwo"]
+    await session.close()
+
+
+async def test_typing_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    path = kit(stage, 'activate = ["scheme:note"]', LISTED)
+    session = await stage.open()
+
+    assert module_name(path) not in sys.modules
+    assert await session.extensions.references("note://o") == ["note://one"]
+    assert module_name(path) in sys.modules
+    assert await session.extensions.references("note://t") == ["note://tne"]
+    await session.close()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi.agent.policy import Interrupt
+from pi.ai.providers.faux import calls, says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.failures import ExtensionError
+from tests.coding.extension_host.stage import playing
+
+
+async def test_compaction_waits_for_rest_and_tells_how_it_went(tmp_path: Path) -> None:
+    problems: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("turn_end")
+        def compact(event: Any, ctx: Any) -> None:
+            ctx.compact(on_error=lambda problem: problems.append(problem.message))
+
+    async with playing(tmp_path, extension, steps=(says("one"), says("two"))) as play:
+        await play.session.prompt("go")
+        await play.session.prompt("again")
+
+    assert problems[0] == "Nothing to compact (session too small)"
+
+
+async def test_an_abort_and_the_end_of_the_program_are_asked_for(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.on("tool_call")
+        def stop(event: Any, ctx: Any) -> None:
+            ctx.abort()
+            ctx.shutdown()
+
+    steps = (calls("bash", command="true"), says("never"))
+    async with playing(tmp_path, extension, steps=steps) as play:
+        answer = await play.session.prompt("go")
+        await play.session.extensions.shutdown_wanted()
+
+    assert answer is not None
+    assert answer.stop_reason == "error"
+
+
+async def test_what_is_begun_for_a_run_ends_with_it(tmp_path: Path) -> None:
+    story: list[str] = []
+
+    def extension(pi: ExtensionAPI) -> None:
+        async def work() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                story.append("ended")
+
+        @pi.on("turn_start")
+        def begin(event: Any, ctx: Any) -> None:
+            ctx.run_scope.spawn(work(), name="work")
+            ctx.run_scope.on_close(lambda: story.append("closed"))
+
+        @pi.on("agent_settled")
+        def settled(event: Any, ctx: Any) -> None:
+            story.append("settled")
+
+    apis: list[ExtensionAPI] = []
+    async with playing(tmp_path, extension, apis.append, steps=(says("hi"), says("ho"))) as play:
+        await play.session.prompt("one")
+        first = [*story]
+        await play.session.prompt("two")
+
+        assert first == ["ended", "closed", "settled"]
+        assert story == first * 2
+        with pytest.raises(ExtensionError, match="No run is under way"):
+            _ = apis[0].context.run_scope
+
+
+async def test_whoever_cuts_an_answer_is_named(tmp_path: Path) -> None:
+    def rude(pi: ExtensionAPI) -> None:
+        @pi.on("message_update")
+        def cut(event: Any, ctx: Any) -> None:
+            if ctx.message_token is not None and "two" in str(event.assistant_message_event):
+                ctx.interrupt(ctx.message_token, Interrupt("enough"))
+
+    async with playing(tmp_path, rude, steps=(says("one two three"), says("four"))) as play:
+        answer = await play.session.prompt("count")
+
+        assert answer is not None
+        assert answer.text == "four"
+        entries = [msgspec.json.decode(raw) for raw in play.session.facts.entries()]
+        cuts = [entry["message"].get("interrupt") for entry in entries if "message" in entry]
+        assert {"by": "rude", "reason": "enough"} in cuts

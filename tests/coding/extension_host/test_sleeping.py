@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.extension_host.finding import Candidate
+from pi.coding.extension_host.manifest import Manifest
+from pi.coding.extension_host.sleeping import Sleeping
+from pi.coding.resources.source import SourceInfo
+
+
+def candidate(name: str, **manifest: object) -> Candidate:
+    return Candidate(
+        name=name,
+        rank="user",
+        source=SourceInfo(path=f"<{name}>"),
+        target=f"{name}:extension",
+        manifest=Manifest(**manifest),  # type: ignore[arg-type]
+    )
+
+
+NAP = candidate("nap", commands={"nap": "rest a little"}, activate=("command:nap", "entry:nap"))
+DOZE = candidate("doze", activate=("command:doze", "command:nap"))
+FAR = candidate("far", commands={"far": "elsewhere"}, activate=("command:far",), modes=("rpc",))
+
+
+def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
+    sleeping = Sleeping({}, "print")
+
+    assert sleeping.take([NAP, FAR])
+    assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
+        ("nap", "rest a little")
+    ]
+    assert sleeping.take([DOZE])
+    assert [name for name, _ in sleeping.commands.listed()] == ["nap:1", "doze", "nap:2"]
+    found = sleeping.commands.find("/doze well")
+    assert found is not None
+    assert (found[0].name, found[0].source, found[1]) == ("doze", DOZE.source, "well")
+
+
+def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
+    sleeping = Sleeping({}, "print")
+    sleeping.take([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
+
+    assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
+        ("nap", "rest")
+    ]
+
+
+@pytest.mark.parametrize(
+    "restless",
+    [
+        candidate("start"),
+        candidate("flag", activate=("flag:fast",)),
+        candidate("key", shortcuts={"ctrl+x": "do it"}, activate=("command:x",)),
+        candidate("future", api=99, activate=("command:x",)),
+    ],
+    ids=lambda each: each.name,
+)
+def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
+    sleeping = Sleeping({"fast": True}, "print")
+
+    assert not sleeping.take([NAP, restless])
+    assert not sleeping
+    assert sleeping.commands.listed() == []
+
+
+def test_those_that_are_woken_sleep_no_more() -> None:
+    sleeping = Sleeping({}, "print")
+    sleeping.take([NAP, DOZE])
+    sleeping.take([NAP])
+
+    assert sleeping.wake() == [NAP, DOZE]
+    assert (sleeping.wake(), sleeping.commands.listed()) == ([], [])

@@ -1,0 +1,37 @@
+"""Extensions with manifests, which wait for their first use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.ai.messages import Text, ToolResultMessage
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.session.messages import CustomMessage
+from tests.coding.runtime.stage import Stage
+
+STARTED = """\
+@pi.on("session_start")
+async def begin(event, ctx):
+    await pi.send_message({"custom_type": "begun", "content": event.reason})
+"""
+"""Says how its session began."""
+
+
+def kit(stage: Stage, manifest: str, body: str) -> Path:
+    """An extension in a folder, with a manifest."""
+    stage.write(".pi/agent/extensions/kit/pi.toml", manifest)
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    code = f"def extension(pi):\n{lines}"
+    return stage.write(".pi/agent/extensions/kit/__init__.py", code).parent
+
+
+def said(session: AgentSession) -> list[str]:
+    """The texts of results of tools, and of messages that extensions sent."""
+    texts = []
+    for message in session.messages:
+        match message:
+            case (
+                ToolResultMessage(content=(Text(text=text), *_)) | CustomMessage(content=str(text))
+            ):
+                texts.append(text)
+    return texts

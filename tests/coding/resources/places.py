@@ -1,0 +1,17 @@
+"""A home with a project in it, for finders of resources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.resources.kinds import Where
+
+
+def place(tmp_path: Path, *, trusted: bool = True) -> Where:
+    """Where to look; everything or nothing of it is trusted."""
+    cwd = tmp_path / "home" / "project"
+    for folder in (cwd, tmp_path / "home" / "agent"):
+        folder.mkdir(parents=True, exist_ok=True)
+    return Where(
+        cwd=cwd, home=tmp_path / "home", agent_dir=tmp_path / "home/agent", trusts=lambda _: trusted
+    )

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi.ai.providers.faux import says
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.runtime.events import BeforeRun
+from pi.coding.session.opening import open_session
+from tests.coding.extension_host.stage import FakeUI, heard, playing
+from tests.coding.runtime.stage import Stage
+
+
+async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        @pi.command("say")
+        def say(args: str, ctx: Any) -> None:
+            ctx.ui.notify(f"{ctx.mode} {ctx.has_ui}")
+
+    ui = FakeUI()
+    async with playing(tmp_path, extension) as play:
+        await play.session.prompt("/say")
+        play.session.extensions.attach(ui, "tui")
+        await play.session.prompt("/say")
+
+    assert ui.seen == [("notify", "tui True")]
+
+
+SLEEPING = """
+# /// pi
+# activate = ["command:nap", "entry:heard"]
+# commands = { nap = "rest a little" }
+# ///
+def extension(pi):
+    @pi.command("nap")
+    async def nap(args, ctx):
+        await pi.append_entry("heard", f"nap {args}")
+
+    @pi.on("session_start")
+    async def started(event, ctx):
+        await pi.append_entry("heard", event.reason)
+"""
+
+
+async def test_one_that_waits_for_a_command_sleeps_until_somebody_types_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await stage.open()
+    try:
+        await session.start()
+        await session.prompt("hi")
+        assert not stage.bus.heard(BeforeRun)
+
+        await session.prompt("/nap now")
+
+        assert heard(session) == ["nap now"]
+        (info,) = session.extensions.infos()
+        assert (info.name, info.state) == ("nap", "loaded")
+    finally:
+        await session.close()
+
+
+async def test_commands_of_those_that_sleep_are_listed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await stage.open()
+    try:
+        commands = [(each.name, each.description) for each in session.facts.commands()]
+        assert commands == [("nap", "rest a little")]
+        assert [info.state for info in session.extensions.infos()] == ["waiting"]
+    finally:
+        await session.close()
+
+
+async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    first = await stage.open()
+    await first.prompt("/nap now")
+    await first.prompt("hi")
+    file = first.facts.file
+    await first.close()
+    assert file is not None
+
+    session = await stage.open(open_log=lambda shelf: open_session(file, shelf))
+    try:
+        await session.start()
+        assert heard(session) == ["nap now", "startup"]
+    finally:
+        await session.close()
+
+
+async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_there(
+    tmp_path: Path,
+) -> None:
+    known = ["themes/mine.json"]
+
+    def extension(pi: ExtensionAPI) -> None:
+        if known:
+            pi.on("resources_discover", lambda event, ctx: {"theme_paths": known})
+
+    async with playing(tmp_path, extension) as play:
+        extensions = play.session.extensions
+        told = [extensions.theme_paths]
+        known.clear()
+        await extensions.reload()
+        told.append(extensions.theme_paths)
+
+    assert told == [(play.stage.cwd / "themes/mine.json",), ()]
+
+
+async def test_nothing_is_loaded_for_extensions_that_sleep_before_one_is_called(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("ok"))
+    stage.write(".pi/agent/extensions/nap.py", SLEEPING)
+    session = await stage.open()
+    try:
+        await session.start()
+        extensions = session.extensions
+
+        assert [each.name for each in session.facts.commands()] == ["nap"]
+        assert (extensions.find("/nap now"), extensions.find("/else")) == ("nap", None)
+        assert (extensions.shortcuts(), extensions.views.has_any("tool")) == ({}, False)
+        assert extensions.markdown("*text*") == "*text*"
+        await session.prompt("/else")
+        assert session._core.extensions.host is None
+    finally:
+        await session.close()

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi.coding.runtime.extensions_port import ExtensionsPort
+from tests.coding.runtime.stage import Stage
+
+
+async def test_modes_can_ask_the_extensions_of_a_session_also_if_there_are_none(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    port: ExtensionsPort = session.extensions
+
+    assert (*port.infos(), *port.foreign()) == ()
+    assert not await port.take("$ ls")
+    assert await port.references("rule://") == ()
+    await session.close()

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.coding.runtime.prompt_gate import PromptGate
+
+
+async def test_prompts_wait_until_nobody_keeps_the_gate_closed() -> None:
+    gate = PromptGate()
+    await gate.passed()
+    with gate.closed():
+        with gate.closed():
+            waiting = asyncio.create_task(gate.passed())
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+
+    await waiting
+
+
+async def test_who_waits_is_told_when_prompts_are_given_up_and_the_next_may_wait_again() -> None:
+    gate = PromptGate()
+    gate.give_up()  # nobody waits
+    with gate.closed():
+        first = asyncio.create_task(gate.passed())
+        await asyncio.sleep(0)
+        gate.give_up()
+        second = asyncio.create_task(gate.passed())
+        with pytest.raises(PiError, match="The prompt was aborted before its run began"):
+            await first
+
+    await second

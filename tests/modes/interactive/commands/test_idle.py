@@ -1,0 +1,34 @@
+"""What cannot be done while the agent is at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.base.errors import PiError
+from pi.modes.interactive.commands.idle import must_be_idle
+from tests.modes.interactive.commands.acting import acting, at_work
+
+
+async def test_whoever_asks_while_nothing_runs_may_go_on(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        must_be_idle(on.screen)
+
+
+@pytest.mark.parametrize(
+    ("keys", "ways"),
+    [
+        (("escape",), "Wait for the answer, or stop it with Escape."),
+        (("f2", "ctrl+y"), "Wait for the answer, or stop it with F2 or Ctrl+Y."),
+        ((), "Wait for the answer."),
+    ],
+)
+async def test_the_key_that_stops_the_agent_is_named(
+    tmp_path: Path, keys: tuple[str, ...], ways: str
+) -> None:
+    async with at_work(tmp_path) as on:
+        on.screen.keymap.load({"app.interrupt": keys})
+        with pytest.raises(PiError) as refused:
+            must_be_idle(on.screen)
+        assert refused.value.explain() == f"The agent is at work. {ways}"

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import asyncio
+
+from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS, TypingPause
+from pi.testing import FakeClock
+
+
+async def test_nobody_waits_where_nobody_writes() -> None:
+    clock = FakeClock()
+    typing = TypingPause(clock)
+
+    await typing.wait()
+    typing.typed()
+    await clock.advance(PAUSE_SECONDS)
+    await typing.wait()
+
+    assert clock.sleeping == 0
+
+
+async def test_every_key_makes_the_wait_begin_anew() -> None:
+    clock = FakeClock()
+    typing = TypingPause(clock)
+    typing.typed()
+    waiting = asyncio.create_task(typing.wait())
+    states = []
+
+    for _ in range(3):
+        await clock.advance(PAUSE_SECONDS / 2)
+        states.append(waiting.done())
+        typing.typed()
+    await clock.advance(PAUSE_SECONDS)
+
+    assert (states, waiting.done()) == ([False, False, False], True)
+
+
+async def test_whoever_turns_to_something_else_is_not_waited_for() -> None:
+    typing = TypingPause(FakeClock())
+    typing.typed()
+
+    typing.turned()
+
+    await typing.wait()

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pi.modes.interactive.double_press import TWICE_SECONDS, DoublePress
+from pi.testing import FakeClock
+
+
+async def test_two_presses_in_time_count_once_as_two() -> None:
+    clock = FakeClock()
+    presses = DoublePress(clock)
+
+    first = presses.is_second()
+    await clock.advance(TWICE_SECONDS)
+    others = [presses.is_second(), presses.is_second()]
+
+    assert (first, others) == (False, [True, False])
+
+
+async def test_a_late_press_is_a_first_one_again() -> None:
+    clock = FakeClock()
+    presses = DoublePress(clock)
+
+    presses.is_second()
+    await clock.advance(TWICE_SECONDS + 0.1)
+    late = presses.is_second()
+
+    assert (late, presses.is_second()) == (False, True)

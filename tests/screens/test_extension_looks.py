@@ -1,0 +1,69 @@
+"""What extensions ask and lay over the screen, as it looks on a usual and on a small one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.screens.extended import extended
+from tests.screens.snapshots import check
+
+ASKING = """
+class Card:
+    def __init__(self, theme, done):
+        self.theme, self.done = theme, done
+
+    def render(self, width):
+        line = "─" * (width - 2)
+        return [f"╭{line}╮", f"│{' A card'.ljust(width - 2)}│", f"╰{line}╯"]
+
+    def handle_input(self, data):
+        self.done(None)
+
+KINDS = {
+    "select": lambda ui: ui.select(
+        "Which fruit?", [Option(label="apple", description="is red"), "pear", *map(str, range(9))]
+    ),
+    "confirm": lambda ui: ui.confirm("Delete the folder build?", "It has 2,000 files in it."),
+    "input": lambda ui: ui.input("Your name?", "Ada"),
+    "secret": lambda ui: ui.input("Your key?", secret=True),
+    "editor": lambda ui: ui.editor("Your story?", "Once upon\\na time"),
+    "custom": lambda ui: ui.custom(lambda tui, theme, keys, done: Card(theme, done)),
+    "overlay": lambda ui: ui.custom(
+        lambda tui, theme, keys, done: Card(theme, done),
+        overlay=True,
+        overlay_options={"width": "50%", "anchor": "top-right"},
+    ),
+}
+
+@pi.command("ask")
+async def ask(kind, ctx):
+    await KINDS[kind](ctx.ui)
+    ctx.ui.notify(f"{kind} is over")
+"""
+SHOWN = {
+    "select": "pear",
+    "confirm": "2,000 files",
+    "input": "Your name?",
+    "secret": "Your key?",
+    "editor": "a time",
+    "custom": "A card",
+    "overlay": "A card",
+}
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 12)])
+async def test_questions_of_extensions_look_like_this(
+    tmp_path: Path, columns: int, rows: int
+) -> None:
+    screens = []
+    async with extended(tmp_path, ASKING, columns=columns, rows=rows).playing() as theatre:
+        for kind, shown in SHOWN.items():
+            theatre.send(f"/ask {kind}")
+            await theatre.sees(shown)
+            await theatre.quiet()
+            screens.append(f"== {kind}\n{theatre.screen}")
+            theatre.type("\x1b")
+            await theatre.sees(f"{kind} is over")
+    check(f"extension-questions-{columns}", "\n".join(screens))
