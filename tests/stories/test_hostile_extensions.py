@@ -95,9 +95,9 @@ def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
             if told[-1]["type"] == "agent_settled":
                 break
         child.stdin.close()
-        child.stdin = None
-        rest, complaints = child.communicate(timeout=PATIENCE)
-    told += [json.loads(line) for line in rest.splitlines()]
+        told += map(json.loads, child.stdout)  # not by its descriptor: lines have been read ahead
+        complaints = child.stderr.read()
+        child.wait(PATIENCE)
 
     assert child.returncode == 0
     answers = {each["id"]: each for each in told if each["type"] == "response"}

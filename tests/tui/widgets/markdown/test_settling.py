@@ -46,6 +46,10 @@ def test_what_is_closed_or_opens_nothing_is_as_good_as_words(closed: str) -> Non
     assert settled(f"{closed} and one two three four five six seven eight nine ten") != []
 
 
+def test_what_was_closed_by_the_last_character_is_not_sure() -> None:
+    assert settled("*one two three four five six seven-*") == []
+
+
 def test_a_mark_that_nobody_closed_for_long_stays_a_mark() -> None:
     source = f"*one {'word ' * 300}"
 

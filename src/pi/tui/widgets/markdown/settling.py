@@ -43,8 +43,10 @@ class Settled(Record, kw_only=False):
 def settled_part(block: Block) -> Settled | None:
     """What stays of a block to which more may be added; None if nothing is sure."""
     match block:
-        case Paragraph():
-            text = _before(block.children, _first_open(block.children))
+        case Paragraph(children=(*others, last)):
+            # What ends with the last character may be read otherwise by the next one.
+            text = block.children if isinstance(last, Plain) else tuple(others)
+            text = _before(text, _first_open(text))
             return Settled(replace(block, children=text), 1) if text else None
         case CodeBlock():
             whole = block.text[: block.text.rfind("\n") + 1]
@@ -79,7 +81,7 @@ def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
     return (*others, settled.block), settled.unsure_rows
 
 
-def _first_open(nodes: Iterable[Inline]) -> int:
+def _first_open(nodes: Sequence[Inline]) -> int:
     """How many characters of a text come before the first that may begin something else.
 
     What the parser has made no use of stands in the text as it is: a star whose other one has not
