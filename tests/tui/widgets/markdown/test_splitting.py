@@ -13,6 +13,7 @@ from pi.tui.widgets.markdown.nodes import (
     List,
     Paragraph,
     Plain,
+    Table,
 )
 from pi.tui.widgets.markdown.parse import parse
 from pi.tui.widgets.markdown.splitting import Splitter, in_pieces
@@ -190,3 +191,12 @@ def test_behind_an_empty_line_what_is_growing_belongs_to_nothing_above(
     splitter.append(source)
 
     assert splitter.tail(is_last=False).closed == closed
+
+
+def test_rows_of_a_table_come_one_by_one() -> None:
+    splitter = Splitter()
+    splitter.append("| a |\n|---|\n| one |\n| tw")
+
+    shown, whole = (splitter.tail(is_last=is_last).blocks for is_last in (False, True))
+
+    assert [len(block.rows) for block in (*shown, *whole) if isinstance(block, Table)] == [1, 2]

@@ -87,7 +87,7 @@ def _first_open(nodes: Sequence[Inline]) -> int:
     What the parser has made no use of stands in the text as it is: a star whose other one has not
     come yet, a bracket that may become a link.
     """
-    text = "".join(_with_code_blanked(node) for node in nodes)
+    text = "".join(_with_code_masked(node) for node in nodes)
     end = _start_of_table(text)
     at = max(len(text) - _FURTHEST, 0)
     while at < end:
@@ -107,14 +107,14 @@ def _start_of_table(text: str) -> int:
     return sum(len(line) + 1 for line in others[:-1])
 
 
-def _with_code_blanked(node: Inline) -> str:
+def _with_code_masked(node: Inline) -> str:
     match node:
         case Plain():
             return node.text
         case Code():
-            return " " * len(node.text)
+            return "x" * len(node.text)
         case _:
-            return "".join(map(_with_code_blanked, node.children))
+            return "".join(map(_with_code_masked, node.children))
 
 
 def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:

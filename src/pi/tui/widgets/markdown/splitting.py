@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pi.base.records import replace
 from pi.tui.widgets.markdown.highlight import PIECE_LINES, can_end
-from pi.tui.widgets.markdown.nodes import Block, CodeBlock, List
+from pi.tui.widgets.markdown.nodes import Block, CodeBlock, List, Table
 from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions, parse
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
@@ -58,10 +58,12 @@ class Splitter:
         """What comes after the final blocks; unless ``is_last``, as far as it can be told."""
         if self._code is not None:
             return Tail([self._code.rest(self._tail, is_last=is_last)], 0)
-        whole, line_feed, growing = self._tail.rpartition("\n")
-        is_shown = is_last or not _UNDECIDED.fullmatch(growing)
-        text = self._tail if is_shown else whole + line_feed
+        text, whole = self._tail, self._tail[: self._tail.rfind("\n") + 1]
+        if not is_last and _UNDECIDED.fullmatch(text, len(whole)):
+            text = whole
         placed = self._parse(text)
+        if not is_last and placed and isinstance(placed[-1].block, Table) and text != whole:
+            text, placed = whole, self._parse(whole)  # its rows come one by one
         closed = len(placed) - 1 if placed and _is_apart(placed[-1].start, text) else 0
         return Tail([found.block for found in placed], closed)
 
