@@ -129,6 +129,22 @@ def test_a_table_at_the_end_is_carried_over_as_far_as_both_have_said_the_same() 
     assert seam(old[:3], old[3:], new) == Seam(3)
 
 
+def test_the_rest_of_a_row_of_a_table_is_carried_over_if_history_ends_inside_of_it() -> None:
+    old = [
+        "what is said above the table",
+        *("│ one two │ six seven │", "│ three   │ eight     │", "├─────────┼───────────┤"),
+        *("│ nine    │ ten       │", "working 7"),
+    ]
+    new = [
+        "what is said above the table",
+        *("│ one   │ six   │", "│ two   │ seven │", "│ three │ eight │"),
+        *("├───────┼───────┤", "│ nine  │ ten   │", "working 8"),
+    ]
+    begun = len("whatissaidabovethetable") + len("onetwosix")
+
+    assert find_seam(old, Place(begun), new, width=20) == Seam(3, ("seven │",))
+
+
 LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)
 
 

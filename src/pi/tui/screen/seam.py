@@ -54,7 +54,10 @@ def find_seam(
     here, carried = place, list[str]()
     found = _known_again(ours, place.letters, theirs, shift=-missing)
     if found is None:
-        in_step = _next_in_step(ours, row, theirs, shift=-missing, is_whole=is_whole and not first)
+        begun = row + 1 if part else row
+        in_step = _next_in_step(
+            ours, begun, theirs, shift=-missing, is_whole=is_whole and not first
+        )
         if in_step is None:
             return Seam(guess)
         end, found = in_step

@@ -83,11 +83,12 @@ def test_an_item_stays_when_the_next_one_has_begun() -> None:
 
 
 def test_rows_of_a_table_stay_as_soon_as_its_columns_do() -> None:
-    rows = [f"| {number} | some words |" for number in range(14)]
-    source = "\n".join(("| a | b |", "|---|---|", *rows))
+    lines = ["| a | b |", "|---|---|", *(f"| {number} | words |" for number in range(12))]
 
-    assert settled("\n".join(source.split("\n")[:-2])) == []
-    assert settled(source)[-1] == "│ 12 │ some words │"
+    assert settled("\n".join(lines[:-1])) == []
+    assert settled("\n".join(lines))[-2:] == ["│ 10 │ words │", "│ 11 │ words │"]
+    assert settled("> " + "\n> ".join(lines)) == []  # there its last row may still grow
+    assert settled("> " + "\n> ".join((*lines, lines[-1])))[-1] == "│ │ 11 │ words │"
 
 
 @pytest.mark.parametrize("source", ["# a heading", "---"])

@@ -41,7 +41,10 @@ class Settled(Record, kw_only=False):
 
 
 def settled_part(block: Block) -> Settled | None:
-    """What stays of a block to which more may be added; None if nothing is sure."""
+    """What stays of a block to which more may be added; None if nothing is sure.
+
+    The rows of a table must be whole.
+    """
     match block:
         case Paragraph(children=(*others, last)):
             # What ends with the last character may be read otherwise by the next one.
@@ -56,8 +59,8 @@ def settled_part(block: Block) -> Settled | None:
             return Settled(replace(block, children=children), unsure_rows) if children else None
         case List():
             return _settled_list(block)
-        case Table() if len(block.rows) > shaping_rows(block):
-            return Settled(replace(block, rows=block.rows[:-1]), 1)
+        case Table() if len(block.rows) >= shaping_rows(block):
+            return Settled(block, 1)
         case _:
             return None
 
@@ -75,6 +78,8 @@ def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
     if not blocks:
         return (), 0
     *others, last = blocks
+    if isinstance(last, Table):  # only outside of other blocks its last row is known to be whole
+        last = replace(last, rows=last.rows[:-1])
     settled = settled_part(last)
     if settled is None:
         return tuple(others), 0
