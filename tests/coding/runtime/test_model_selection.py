@@ -42,6 +42,21 @@ async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
     await session.close()
 
 
+async def test_behind_a_model_that_cannot_think_the_next_one_thinks_as_settings_say(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    stage.registry.models.register(Pair())
+    session = await stage.open(thinking="high")
+    session.settings.override({"defaultThinkingLevel": "low"})
+
+    await session.models.choose("faux", "plain")
+    await session.models.choose("faux", "faux")
+
+    assert session.models.thinking_level == "low"
+    await session.close()
+
+
 @pytest.mark.trap(286)
 async def test_choosing_a_model_changes_no_setting(tmp_path: Path) -> None:
     stage = Stage(tmp_path)

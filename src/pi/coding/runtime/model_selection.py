@@ -127,7 +127,7 @@ class ModelSelection:
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         await core.bus.tell(ModelSelected(model=model, previous=previous, source=source))
-        if previous is None:  # nobody has thought yet
+        if previous is None or not previous.reasoning:  # nobody has thought yet
             thinking = thinking or core.workspace.values.default_thinking_level
         await self.think(thinking or self.thinking_level)
 
