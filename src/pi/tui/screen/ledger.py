@@ -33,11 +33,6 @@ def advance(
     return Ledger(committed=max(ledger.committed, min(boundary, top)), top=top)
 
 
-def restarted(*, length: int, height: int, boundary: int) -> Ledger:
-    """The ledger of a frame that is painted from its first row on a terminal without history."""
-    return advance(Ledger(), length=length, height=height, boundary=boundary)
-
-
 def _shrunk_into_history(*, length: int, height: int, boundary: int) -> Ledger:
     """Nothing is left below history: show the end of the frame again, erase nothing above it."""
     top = max(0, length - height)

@@ -62,9 +62,10 @@ def find_end_of_history(
         if known is None:
             return None
     else:
-        known = _known_above(ours, theirs, sure, highest=max(_HIGHEST, tape.height))
+        highest = max(_HIGHEST, tape.height)
+        known = _known_above(ours, theirs, sure, highest=highest)
         if known is None:  # not even what stood above the screen: say it all again
-            return Found(Place(ours.starts[max(0, sure - max(_HIGHEST, tape.height))]), 0)
+            return Found(Place(ours.starts[max(0, sure - highest)]), 0)
     start, at = known
     same = _same(ours, theirs, start, shift=at - start)
     end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)

@@ -26,10 +26,11 @@ from pi.tui.widgets.markdown.tables import shaping_rows
 
 _FURTHEST = 1000
 """Characters behind which nobody closes what was opened before them."""
-_OPEN = re.compile(
-    r"(?:\[[^\[\]]*\](?=[^(\[:])|<[^<>]*>|[^`\[<*~$_])*+"  # closed, or nothing special
-    r"(?P<open>`|\[|<(?=[a-zA-Z/!?]|\Z)|[*~$](?!\s)|(?<!\w)_(?!\s))?"
+_MARKS = re.compile(
+    r"\[[^\[\]]*\](?=[^(\[:])|<[^<>]*>"  # closed
+    r"|(?P<open>[`\[]|<(?=[a-zA-Z/!?]|\Z)|[*~$](?!\s)|(?<!\w)_(?!\s))"
 )
+"""Marks of which the parser has made no use."""
 
 
 class Settled(Record, kw_only=False):
@@ -94,14 +95,8 @@ def _first_open(nodes: Sequence[Inline]) -> int:
     """
     text = "".join(_with_code_masked(node) for node in nodes)
     end = _start_of_table(text)
-    at = max(len(text) - _FURTHEST, 0)
-    while at < end:
-        found = _OPEN.match(text, at, end)
-        assert found is not None  # it also matches nothing
-        if found["open"]:
-            return found.start("open")
-        at = max(found.end(), at + 1)
-    return end
+    marks = _MARKS.finditer(text, max(len(text) - _FURTHEST, 0), end)
+    return next((mark.start() for mark in marks if mark["open"]), end)
 
 
 def _start_of_table(text: str) -> int:
