@@ -41,6 +41,10 @@ def test_totals_course_and_models_are_shown() -> None:
     ]
 
 
+def test_one_request_is_one() -> None:
+    assert drawn([answer(10)])[2].startswith(" 1 request ·")
+
+
 def test_nothing_used_is_told_as_such() -> None:
     assert drawn([])[3:] == [" Nothing was asked yet.", ""]
 

@@ -66,7 +66,7 @@ class UsageView:
         usage = spent.usage
         heading = self._theme.paint("accent", bold=True)("Usage")
         parts = (
-            f"{spent.requests} requests",
+            f"{spent.requests} request{'' if spent.requests == 1 else 's'}",
             f"↑ {tokens(usage.input)}",
             f"↓ {tokens(usage.output)}",
             f"cache R {tokens(usage.cache_read)} W {tokens(usage.cache_write)}",
