@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from pi.cli.commands import COMMANDS
 from pi.cli.flags import FLAGS
+from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.running_session import RunningSession
 from pi.modes.interactive.commands.built_in import BUILT_IN
 from pi.modes.interactive.dialogs.settings.rows import SETTINGS
 from tests.guide_tables import GUIDE, PAGES
@@ -69,6 +72,20 @@ def test_every_setting_exists() -> None:
     assert [found for found in used if found[0] not in known and not found[0].endswith(FILES)] == []
 
 
+def test_whatever_embedders_are_told_of_sessions_exists() -> None:
+    page = (ROOT / "docs" / "how-to" / "embed-pi.md").read_text(encoding="utf-8")
+    _, _, table = page.partition("| `prompt(text, images)` |")
+    table, _, parts = table.partition("\n\n")
+    cells = re.findall(r"(?m)^\|([^|]*)\|", table)
+    told = re.findall(r"`(\w+)", "".join(cells)) + re.findall(r"`session\.(\w+)`", parts)
+    made_with_it = signature(RunningSession).parameters
+
+    assert "export" in told
+    assert [
+        name for name in told if not hasattr(AgentSession, name) and name not in made_with_it
+    ] == []
+
+
 def test_every_link_leads_somewhere() -> None:
     broken = [
         (link, page.name)
@@ -78,3 +95,12 @@ def test_every_link_leads_somewhere() -> None:
     ]
 
     assert broken == []
+
+
+def test_every_test_that_contributors_are_shown_exists() -> None:
+    tests = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    known = [name for text in tests for name in re.findall(r"def (test_\w+)\(", text)]
+    shown = dict(named(r"(?:-k |`(?=test_))(\w+)`", [ROOT / "CONTRIBUTING.md"]))
+
+    assert [part for part in shown if not any(part in name for name in known)] == []
+    assert shown

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 ROW = re.compile(r"^\| `(pi(?:\.[a-z_]+)+)` \|", re.MULTILINE)
+FILE = re.compile(r"`([a-z_/]+/[a-z_]+\.py)`")
 
 
 def mapped(architecture: str) -> list[str]:
@@ -35,3 +36,11 @@ def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
     missing = set(packages(tmp_path)) - set(mapped("| `pi.base` | what everything stands on |"))
 
     assert missing == {"pi.lost"}
+
+
+def test_every_file_that_is_named_is_there(root: Path) -> None:
+    named = FILE.findall((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    places = (root, root / "src" / "pi", root / "src" / "pi" / "coding")
+
+    assert [file for file in named if not any((place / file).is_file() for place in places)] == []
+    assert named

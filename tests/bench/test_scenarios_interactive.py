@@ -29,6 +29,7 @@ def test_a_plain_answer_is_told_with_every_byte_that_was_written(server: MockPro
     assert told(seen, 2) == round(written / len(asked), 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whom", ["{port}", "bare"])
 def test_every_key_has_its_echo(server: MockProcess, whom: str) -> None:
     assert told(observe(program("typing", whom).words, server)) > 0

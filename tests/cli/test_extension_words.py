@@ -17,6 +17,7 @@ from pi.cli.flags import Flag
 from pi.coding.extension_host.flags import ExtensionFlag
 from tests.cli.program import Program
 from tests.cli.requests import asked
+from tests.coding.files.nobody import locked_folder
 
 PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
 BUDGET = ExtensionFlag(name="budget", kind="string")
@@ -138,6 +139,12 @@ def test_settings_that_begin_with_a_byte_order_mark_name_extensions_too(tmp_path
     (tmp_path / "agent" / "settings.json").write_text('{"extensions": ["x.py"]}', "utf-8-sig")
 
     assert not declared_in_manifests(parse_arguments([]), environ, tmp_path).is_complete
+
+
+def test_an_extension_in_a_locked_folder_is_not_there() -> None:
+    with locked_folder() as locked:
+        arguments, home = parse_arguments(["-e", f"{locked}/file"]), locked.parent
+        assert not declared_in_manifests(arguments, agent(home), home).is_complete
 
 
 def test_without_extensions_there_are_no_flags_of_theirs(tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from pi.cli.arguments import parse_arguments
 from pi.cli.theme_files import session_themes
-from pi.coding.runtime.assemble import assemble
+from pi.coding.extension_host.finding import Wanted
+from pi.coding.runtime.assemble import Assembled, assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
+from tests.coding.files.nobody import locked_folder
 
 FILES = (
     "work/.pi/themes/ours.json",
@@ -19,22 +23,31 @@ FILES = (
 )
 
 
-async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
-    """The names of the themes that a session may use, in their order."""
+def write_everywhere(folder: Path) -> Host:
+    """The host of somebody who has all these themes, and settings that name some of them."""
     for name in FILES:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
-    lists = (
-        f'{{"themes": ["{folder}/home/more", "!themes/dra*"], "packages": ["{folder}/package"]}}'
-    )
-    (folder / "home/.pi/agent/settings.json").write_text(lists)
-    host = Host.of({"HOME": str(folder / "home")})
+    lists = {"themes": [f"{folder}/home/more", "!themes/dra*"], "packages": [f"{folder}/package"]}
+    (folder / "home/.pi/agent/settings.json").write_text(json.dumps(lists))
+    return Host.of({"HOME": str(folder / "home")})
+
+
+async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
+    """The names of the themes that a session may use, in their order."""
+    host = write_everywhere(folder)
     options = SessionOptions(model="demo/tour", approve=approve)
     built = await assemble(folder / "work", host, options)
     await built.session.close()
-    known = [folder / "known"]
-    found = session_themes(parse_arguments(words), built.workspace, host, known)
+    return names(built, host, words, known=[folder / "known"])
+
+
+def names(
+    built: Assembled, host: Host, words: Sequence[str] = (), known: Sequence[Path] = ()
+) -> list[str]:
+    arguments, cwd = parse_arguments(words), host.home.parent / "work"
+    found = session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
     return [path.stem for path in found]
 
 
@@ -49,3 +62,40 @@ async def test_a_project_that_is_not_trusted_brings_no_themes(tmp_path: Path) ->
 
 async def test_only_what_is_named_is_there_if_nothing_else_is_wanted(tmp_path: Path) -> None:
     assert await themes(tmp_path, "--no-themes", "--theme", "given.json") == ["given"]
+
+
+async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path: Path) -> None:
+    host = write_everywhere(tmp_path)
+    settings = host.agent_dir / "settings.json"
+    settings.unlink()
+    options = SessionOptions(model="demo/tour", approve=False)
+    built = await assemble(tmp_path / "work", host, options)
+    before = names(built, host)
+
+    settings.write_text(json.dumps({"packages": [f"{tmp_path}/package"]}))
+    await built.session.start()
+    await built.session.extensions.reload()
+    after = names(built, host)
+    await built.session.close()
+
+    assert (before, after) == (["drafts", "mine"], ["drafts", "mine", "packed"])
+
+
+async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
+    host = write_everywhere(tmp_path)
+    (host.agent_dir / "settings.json").unlink()
+    wanted = Wanted(paths=(f"{tmp_path}/package",))
+    options = SessionOptions(model="demo/tour", approve=False, extensions=wanted)
+    built = await assemble(tmp_path / "work", host, options)
+    await built.session.close()
+
+    assert names(built, host) == ["drafts", "mine", "packed"]
+
+
+async def test_a_theme_in_a_locked_folder_is_not_there(tmp_path: Path) -> None:
+    host = Host.of({"HOME": str(tmp_path)})
+    built = await assemble(tmp_path, host, SessionOptions(model="demo/tour", approve=False))
+    await built.session.close()
+
+    with locked_folder() as locked:
+        assert names(built, host, ("--theme", f"{locked}/file")) == []

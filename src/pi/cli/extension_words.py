@@ -22,6 +22,7 @@ from pi.coding.extension_host.entry_points import installed
 from pi.coding.extension_host.finding import Candidate
 from pi.coding.extension_host.flags import ExtensionFlag, flag_of
 from pi.coding.extension_host.manifest import ALWAYS, Subcommand
+from pi.coding.resources.folders import is_there
 from pi.coding.resources.source import Place
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
@@ -78,9 +79,9 @@ def declared_in_manifests(arguments: Arguments, environ: Mapping[str, str], cwd:
     explicit = arguments.texts("extension") or ()
     flags: list[Flag] = []
     is_complete = not (
-        (cwd / ".pi").exists()
+        is_there(cwd / ".pi")
         or settings.get("extensions")
-        or any(not (cwd / path).exists() for path in explicit)
+        or any(not is_there(cwd / path) for path in explicit)
     )
     subcommands: dict[str, Subcommand] = {}
     for candidate in _candidates(arguments, agent_dir, settings, cwd):

@@ -59,7 +59,7 @@ async def open_session(
         host=host,
         lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
         note=built.note,
-        themes=lambda: _themes(arguments, built, host),
+        themes=lambda: _themes(arguments, built, host, cwd),
         messages=tuple((prompt.text, prompt.images) for prompt in prompts),
         command="resume" if arguments.switch("resume") else "",
         begin=built.session.start,
@@ -181,11 +181,11 @@ def _lines(built: Assembled, *, verbose: bool) -> list[str]:
     return [" · ".join([*parts, "/help for commands"])]
 
 
-def _themes(arguments: Arguments, built: Assembled, host: Host) -> list[Path]:
+def _themes(arguments: Arguments, built: Assembled, host: Host, cwd: Path) -> list[Path]:
     from pi.cli.theme_files import session_themes
 
     known = built.session.extensions.theme_paths
-    return session_themes(arguments, built.workspace, host, known)
+    return session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
 
 
 async def _welcome(ui: Ui) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pi.cli.arguments import Arguments
-from pi.coding.resources.folders import theme_files
+from pi.coding.resources.folders import is_file, is_folder, theme_files
 from pi.coding.resources.selection import Selection
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.workspace import Workspace
@@ -15,13 +15,19 @@ _FOLDER = "themes"
 
 
 def session_themes(
-    arguments: Arguments, workspace: Workspace, host: Host, of_extensions: Iterable[Path] = ()
+    arguments: Arguments,
+    workspace: Workspace,
+    host: Host,
+    *,
+    cwd: Path,
+    of_extensions: Iterable[Path] = (),
 ) -> list[Path]:
     """The files, what wins first. They are looked for anew each time; none is read.
 
-    ``of_extensions`` are files and folders that extensions know of.
+    ``cwd`` is where the command line was written, ``of_extensions`` are files and folders that
+    extensions know of.
     """
-    given = [workspace.cwd / Path(path).expanduser() for path in arguments.texts("theme") or ()]
+    given = [cwd / Path(path).expanduser() for path in arguments.texts("theme") or ()]
     named = list(_files(given))
     if arguments.switch("no_themes"):
         return named
@@ -33,7 +39,8 @@ def session_themes(
     places = [project / _FOLDER] if workspace.trust.trusted else []
     places.append(host.agent_dir / _FOLDER)
     places += [path for each in lists for path in (*each.paths, *each.forced)]
-    found = _files((*places, *_of_packages(workspace, host), *of_extensions))
+    places += [place.path for each in workspace.packages for place in each.places("themes")]
+    found = _files((*places, *of_extensions))
     return named + [path for path in found if all(each.admits(path, path.parent) for each in lists)]
 
 
@@ -44,18 +51,9 @@ def _selection(workspace: Workspace, scope: str, base: Path) -> Selection:
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
 
 
-def _of_packages(workspace: Workspace, host: Host) -> list[Path]:
-    if not workspace.packages:
-        return []
-    from pi.coding.packages.discovery import find_packages, layers_of  # few have packages
-
-    packages = find_packages(layers_of(workspace.settings, host.agent_dir, workspace.cwd))
-    return [place.path for place in packages.places("themes")]
-
-
 def _files(places: Iterable[Path]) -> Iterator[Path]:
     for place in places:
-        if place.is_dir():
+        if is_folder(place):
             yield from theme_files(place)
-        elif place.is_file():
+        elif is_file(place):
             yield place

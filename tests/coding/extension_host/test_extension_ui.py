@@ -226,7 +226,6 @@ async def test_what_an_ended_session_has_left_shows_and_asks_nothing(tmp_path: P
             kept[0].ui.set_fact("late", "x")
 
 
-@pytest.mark.trap(270)
 async def test_only_what_is_promised_is_there(tmp_path: Path) -> None:
     failed: list[str] = []
 

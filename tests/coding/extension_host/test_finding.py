@@ -5,6 +5,7 @@ from pathlib import Path
 from pi.coding.extension_host.finding import Found, explicit, find, inline
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place, SourceInfo
+from tests.coding.files.nobody import locked_folder
 
 CODE = "def extension(pi): ...\n"
 
@@ -122,3 +123,13 @@ def test_what_a_folder_of_the_original_names_is_counted(tmp_path: Path) -> None:
     found = find([Place(path=tmp_path)], "user", no_warning)
 
     assert found == Found(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))
+
+
+def test_a_locked_folder_hides_no_other_extension() -> None:
+    with locked_folder() as locked:
+        write(locked.parent, "open.py")
+
+        places = [Place(path=path) for path in (locked.parent, locked, locked / "extensions")]
+        found = find(places, "user", no_warning)
+
+    assert [candidate.name for candidate in found.candidates] == ["open"]

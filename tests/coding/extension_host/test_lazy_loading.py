@@ -6,8 +6,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.modules import module_name
+from pi.coding.runtime.agent_session import AgentSession
 from tests.coding.extension_host.waiting import STARTED, kit, said
 from tests.coding.runtime.stage import Stage
 
@@ -79,21 +81,34 @@ async def extension(pi):
 """
 
 
-async def test_a_first_use_that_is_given_up_leaves_it_waiting(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+async def hanging(stage: Stage) -> tuple[AgentSession, asyncio.Future[AssistantMessage | None]]:
+    """A session, and a first use of an extension that is not yet loaded."""
     path = stage.write(".pi/agent/extensions/hangs.py", HANGS_ONCE)
     session = await stage.open()
     await session.start()
-
-    given_up = asyncio.ensure_future(session.prompt("/hi one"))
+    first = asyncio.ensure_future(session.prompt("/hi one"))
     while module_name(path) not in sys.modules:  # noqa: ASYNC110 (nothing tells of an import)
         await asyncio.sleep(0)
+    return session, first
+
+
+async def test_a_first_use_that_is_given_up_leaves_it_waiting(tmp_path: Path) -> None:
+    session, given_up = await hanging(Stage(tmp_path))
     given_up.cancel()
     await asyncio.wait({given_up})
     await session.prompt("/hi two")
 
     assert said(session) == ["two"]
     await session.close()
+
+
+async def test_a_first_use_that_outlives_its_session_can_still_be_given_up(tmp_path: Path) -> None:
+    session, given_up = await hanging(Stage(tmp_path))
+    await session.close()
+    given_up.cancel()
+    await asyncio.wait({given_up})
+
+    assert given_up.cancelled()
 
 
 async def test_a_session_that_is_resumed_can_hold_what_it_waits_for(tmp_path: Path) -> None:

@@ -41,6 +41,17 @@ def test_a_file_has_its_manifest_in_a_comment(tmp_path: Path) -> None:
     assert manifest.triggers("command") == ("weather",)
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ExtensionError, match=r"gone\.py cannot be read: No such file"):
+        read_manifest(tmp_path / "gone.py")
+
+
+def test_a_command_keeps_its_description_however_its_slash_is_written() -> None:
+    manifest = Manifest(commands={"nap": "rest"}, activate=("command:/nap", "command:doze"))
+
+    assert manifest.declared_commands() == {"nap": "rest", "doze": ""}
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -4,11 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api import ExtensionAPI
 from tests.coding.extension_host.stage import FakeUI, playing
 
 
+@pytest.mark.trap(270)
 async def test_the_dialog_of_a_handler_that_is_cut_closes(tmp_path: Path) -> None:
     opened, closed = asyncio.Event(), asyncio.Event()
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pi.base.records import replace
 from pi.coding.extension_host.finding import Candidate
 from pi.coding.extension_host.manifest import Manifest
 from pi.coding.extension_host.sleeping import Sleeping
@@ -64,10 +65,17 @@ def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
     assert sleeping.commands.listed() == []
 
 
+def test_of_one_that_is_found_twice_the_first_counts() -> None:
+    sleeping = Sleeping({}, "print")
+    sleeping.take([NAP, replace(NAP, rank="explicit")])
+    sleeping.take([replace(NAP, rank="project")])
+
+    assert sleeping.wake() == [NAP]
+
+
 def test_those_that_are_woken_sleep_no_more() -> None:
     sleeping = Sleeping({}, "print")
     sleeping.take([NAP, DOZE])
-    sleeping.take([NAP])
 
     assert sleeping.wake() == [NAP, DOZE]
     assert (sleeping.wake(), sleeping.commands.listed()) == ([], [])

@@ -22,3 +22,17 @@ def folder_of_nobody() -> Iterator[Path]:
             yield Path(name)
         finally:
             os.seteuid(0)
+
+
+@contextmanager
+def locked_folder() -> Iterator[Path]:
+    """A folder that we may not enter, with a file in it, for as long as the block lasts."""
+    with folder_of_nobody() as place:
+        locked = place / "locked"
+        locked.mkdir()
+        (locked / "file").touch()
+        locked.chmod(0)
+        try:
+            yield locked
+        finally:
+            locked.chmod(0o700)

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.resources.folders import entries_of, repository_of, theme_files
+from pi.coding.resources.folders import (
+    entries_of,
+    is_file,
+    is_folder,
+    is_there,
+    repository_of,
+    theme_files,
+)
+from tests.coding.files.nobody import locked_folder
 from tests.files import put
 
 
@@ -29,3 +37,11 @@ def test_themes_are_the_json_files_of_a_folder(tmp_path: Path) -> None:
         put(tmp_path / name, "{}")
 
     assert list(theme_files(tmp_path)) == [tmp_path / "dark.json"]
+
+
+def test_what_lies_in_a_locked_folder_is_not_there() -> None:
+    with locked_folder() as locked:
+        file = locked / "file"
+
+        assert (is_there(file), is_file(file), entries_of(locked)) == (False, False, [])
+        assert (is_there(locked), is_file(locked), is_folder(locked)) == (True, False, True)

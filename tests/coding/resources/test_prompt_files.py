@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
+from tests.coding.files.nobody import locked_folder
 
 
 @pytest.fixture
@@ -53,3 +54,8 @@ def test_a_long_text_is_no_name_of_a_file(cwd: Path) -> None:
 
 def test_an_empty_prompt_is_a_prompt(cwd: Path) -> None:
     assert files(cwd, system="").system == ""
+
+
+def test_in_a_locked_folder_nobody_has_said_anything() -> None:
+    with locked_folder() as locked:
+        assert find_prompt_files(locked.parent, locked, trusted=True, warn=print) == PromptFiles()

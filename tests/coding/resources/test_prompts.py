@@ -16,6 +16,7 @@ from pi.coding.resources.prompts import (
     variables,
 )
 from pi.coding.resources.source import Place
+from tests.coding.files.nobody import locked_folder
 
 
 def found(*roots: Path) -> tuple[tuple[PromptTemplate, ...], list[str]]:
@@ -157,3 +158,12 @@ def test_a_variable_without_a_value_is_named() -> None:
 
 def test_values_that_were_asked_for_fill_what_the_arguments_leave() -> None:
     assert expanded("{{file}} {{goal}}", "goal=x", file="a b", goal="never") == "a b x"
+
+
+def test_a_locked_folder_hides_no_other_template() -> None:
+    with locked_folder() as locked:
+        (locked.parent / "open.md").write_text("Open it.")
+
+        templates, warnings = found(locked.parent, locked, locked / "prompts")
+
+    assert ([each.name for each in templates], warnings) == (["open"], [])

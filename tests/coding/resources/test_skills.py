@@ -8,6 +8,7 @@ import pytest
 
 from pi.coding.resources.skills import FoundSkill, find_skills
 from pi.coding.resources.source import Place
+from tests.coding.files.nobody import locked_folder
 
 
 def put(path: Path, text: str = "---\ndescription: Does it.\n---\nBody") -> Path:
@@ -116,3 +117,10 @@ def test_a_place_may_be_one_skill_one_file_or_nothing(tmp_path: Path) -> None:
     file = put(tmp_path / "y.md")
 
     assert names(folder, file, tmp_path / "none") == ["x", "y"]
+
+
+def test_a_locked_folder_hides_no_other_skill() -> None:
+    with locked_folder() as locked:
+        put(locked.with_name("open") / "SKILL.md")
+
+        assert names(locked.parent, locked, locked / "skills") == ["open"]

@@ -47,3 +47,13 @@ async def test_tools_can_be_chosen(tmp_path: Path) -> None:
         session.set_active_tools(["read", "unheard-of"])
 
         assert session.active_tools == ("read",)
+
+
+async def test_a_session_is_written_as_a_page(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("four"))
+    async with await stage.open() as session:
+        await session.prompt("2 + 2?")
+        page = await session.export(str(tmp_path / "page.html"))
+
+        assert page == tmp_path / "page.html"
+        assert "four" in page.read_text()

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from pi.agent.events import ToolExecutionStart
-from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.events import SessionEnding, SessionStarted
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
-
-DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
 async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) -> None:

@@ -82,22 +82,24 @@ async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "error"),
+    ("command", "timeout", "error"),
     [
         (
             "echo begun; sleep 60",
-            ExecutionError(code="timed_out", message="The command was killed after 0.3 seconds."),
+            1,
+            ExecutionError(code="timed_out", message="The command was killed after 1 seconds."),
         ),
         (
             "echo begun; kill -9 $$",
+            None,
             ExecutionError(code="killed", message="The command was ended by signal 9."),
         ),
     ],
 )
 async def test_it_is_said_why_there_is_no_code(
-    tmp_path: Path, command: str, error: ExecutionError
+    tmp_path: Path, command: str, timeout: float | None, error: ExecutionError
 ) -> None:
-    result = await make_env(tmp_path).exec(command, timeout=0.3)
+    result = await make_env(tmp_path).exec(command, timeout=timeout)
 
     assert result == ExecResult(exit_code=None, output="begun\n", error=error)
 

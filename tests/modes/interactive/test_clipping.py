@@ -7,6 +7,8 @@ import pytest
 from PIL import Image as PillowImage
 
 from pi.ai.messages import Image, Text, UserMessage, blocks
+from pi.coding.tools.images import ImageLimits
+from pi.modes.interactive.clipping import Clipping
 from pi.testing import says
 from pi.tui.clipboard import osc52
 from tests.modes.interactive.composer.test_clipboard_reading import picture
@@ -99,6 +101,21 @@ async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path)
         text, *images = blocks(asked.content)
         assert text == Text(text="[image #1] and [image #2] differ how?")
         assert len(images) == 2
+
+
+async def test_whoever_types_on_is_heard_although_a_picture_could_not_be_read(
+    tmp_path: Path,
+) -> None:
+    def broken() -> ImageLimits:
+        raise RuntimeError("broken")
+
+    async with Theatre(tmp_path).playing() as theatre:
+        assert theatre.commands is not None
+        composer, ui = theatre.app._frame.composer, theatre.commands.ui
+        composer.prompt.on_paste = Clipping(theatre.start, ui, composer, limits=broken).drop
+        theatre.type("\x1b[200~/nowhere/a.png\x1b[201~typed on")
+        await theatre.sees("reading pictures failed: RuntimeError('broken')")
+        await theatre.sees("\ntyped on\n")
 
 
 async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> None:

@@ -82,3 +82,13 @@ def test_a_log_that_cannot_be_written_disturbs_nobody(
     end()
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_where_no_directory_can_be_made_there_is_no_log(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "agent"
+    in_the_way.write_text("a file\n")
+    end = start_log(in_the_way / "below", {})
+    logging.getLogger("pi.somewhere").warning("lost")
+    end()
+
+    assert in_the_way.read_text() == "a file\n"

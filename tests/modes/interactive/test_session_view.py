@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi.base.records import replace
 from pi.modes.interactive.startup import Opening
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
@@ -44,3 +45,23 @@ async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -
     theatre.before_open = warned
     async with theatre.playing():
         await theatre.sees(" ! Mind the gap")
+
+
+async def test_that_a_session_is_no_longer_saved_stays_in_the_transcript(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Yes."), says("Still here."), says("Always."))
+
+    async def told_on_the_screen(opening: Opening) -> None:
+        theatre.stage.host = replace(theatre.stage.host, report=opening.report)
+
+    theatre.before_open = told_on_the_screen
+    async with theatre.playing():
+        theatre.send("hello")
+        await theatre.rests()
+        for file in (theatre.stage.home / ".pi/agent/sessions").rglob("*.jsonl"):
+            file.unlink()
+        theatre.send("are you there?")
+        await theatre.sees("Still here.")
+        theatre.send("and now?")
+        await theatre.sees("Always.")
+
+        await theatre.sees(" ! The session is no longer saved, it goes on in memory:")

@@ -12,6 +12,8 @@ from tests.modes.interactive.theatre import Theatre
 
 DOWN, ENTER, PASTE = "\x1b[B", "\r", "\x1b[200~pasted\x1b[201~"
 ENTER_RELEASED = "\x1b[13;1:3u"
+SHIFTED_S = "\x1b[27;2;83~"
+"""As terminals send it that encode every key with a modifier."""
 
 
 async def test_text_and_pastes_reach_the_editor_and_other_keys_the_dialog(tmp_path: Path) -> None:
@@ -21,7 +23,8 @@ async def test_text_and_pastes_reach_the_editor_and_other_keys_the_dialog(tmp_pa
         with writing_on(frame.tui, frame.keymap, frame.composer):
             answer = asyncio.ensure_future(confirm(ui, "Sure?"))
             await theatre.sees("→ Yes")
-            theatre.type("some ")
+            theatre.type(SHIFTED_S)
+            theatre.type("ome ")
             theatre.type(ENTER_RELEASED)
             theatre.type(PASTE)
             await theatre.quiet()
@@ -29,7 +32,7 @@ async def test_text_and_pastes_reach_the_editor_and_other_keys_the_dialog(tmp_pa
             theatre.type(DOWN)
             theatre.type(ENTER)
             assert await answer is False
-        await theatre.sees("\nsome pasted\n")
+        await theatre.sees("\nSome pasted\n")
 
 
 async def test_letters_that_choose_are_not_text(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi.base.records import Record, field
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.manifest import Manifest, read_manifest
-from pi.coding.resources.folders import entries_of
+from pi.coding.resources.folders import entries_of, is_file, is_folder, is_there
 from pi.coding.resources.selection import Selection
 from pi.coding.resources.source import Place, SourceInfo, Warn, named_places
 
@@ -99,12 +99,12 @@ def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | No
     candidates: dict[Path, Candidate] = {}
     foreign: list[str] = []
     for place in places:
-        if not place.path.exists():
+        if not is_there(place.path):
             if place.source != "auto":
                 warn(f"Extension {place.path} does not exist.")
             continue
         for path in _extensions(place.path, warn):
-            if not path.exists() or not (listed is None or listed.admits(path, place.folder)):
+            if not is_there(path) or not (listed is None or listed.admits(path, place.folder)):
                 continue
             if path.suffix in FOREIGN:
                 foreign.append(str(path))
@@ -123,7 +123,7 @@ def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
 
 def _extensions(path: Path, warn: Warn) -> Iterator[Path]:
     """A file or package itself, or those that lie directly in a folder."""
-    if path.is_file() or _is_package(path):
+    if is_file(path) or _is_package(path):
         yield path
         return
     if (named := _named_in_manifest(path, warn)) is not None:
@@ -137,20 +137,20 @@ def _extensions(path: Path, warn: Warn) -> Iterator[Path]:
 def _in_folder(entry: Path, warn: Warn) -> Iterator[Path]:
     if entry.suffix in (".py", ".ts", ".js") or _is_package(entry):
         yield entry
-    elif entry.is_dir():
+    elif is_folder(entry):
         named = _named_in_manifest(entry, warn)
         yield from [entry / "index.ts", entry / "index.js"] if named is None else named
 
 
 def _is_package(path: Path) -> bool:
-    return path.is_dir() and (path / "__init__.py").is_file()
+    return is_file(path / "__init__.py")
 
 
 def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
     """What a folder says that its extensions are; ``None`` if it says nothing of it."""
     try:
         listed = read_manifest(folder).extensions
-        if listed is None and (folder / "package.json").is_file():
+        if listed is None and is_file(folder / "package.json"):
             from pi.coding.packages.manifest import read_manifest as read_package  # of the original
 
             listed = (read_package(folder, warn) or {}).get("extensions")

@@ -154,16 +154,22 @@ class Loading:
         """Load an extension that was waiting for its first use; ``ExtensionError`` if it fails."""
         candidate = waiting.candidate
         async with waiting.loading:
-            if self._waiting.get(candidate.where) is waiting:
+            if self._waits(waiting):
                 await self._unload_one(candidate.where)
                 try:
                     await self._start(candidate)
                 except asyncio.CancelledError:
-                    self._wait(waiting)  # its first use was given up: there may be another
+                    if self._waits(waiting):  # its first use was given up: there may be another
+                        self._wait(waiting)
                     raise
-                del self._waiting[candidate.where]
+                if self._waits(waiting):
+                    del self._waiting[candidate.where]
         if problem := self._infos[candidate.where].problem:
             raise ExtensionError(problem)
+
+    def _waits(self, waiting: _Waiting) -> bool:
+        """Whether it is still to be loaded, and belongs to the session that is there now."""
+        return self._waiting.get(waiting.candidate.where) is waiting
 
     async def _start(self, candidate: Candidate) -> None:
         """Import an extension and call its function; if that fails, nothing of it stays."""

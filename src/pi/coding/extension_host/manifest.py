@@ -19,6 +19,7 @@ import msgspec
 
 from pi.base.records import Record, field
 from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.resources.folders import is_file
 
 API_VERSION = 1
 """What ``api`` of a manifest is compared with. Raised when something promised changes."""
@@ -80,8 +81,10 @@ class Manifest(Record, rename=None):
 
     def declared_commands(self) -> dict[str, str]:
         """Every command that it is known to have, with its description."""
-        known = dict.fromkeys((*self.commands, *self.triggers("command")), "") | self.commands
-        return {name.removeprefix("/"): description for name, description in known.items()}
+        known = {name.removeprefix("/"): told for name, told in self.commands.items()}
+        for name in self.triggers("command"):
+            known.setdefault(name.removeprefix("/"), "")
+        return known
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of one kind that it waits for."""
@@ -132,25 +135,25 @@ def _check_trigger(trigger: str, where: Path) -> None:
 
 def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     own, project = folder / FILE, folder / "pyproject.toml"
-    if own.is_file():
+    if is_file(own):
         return own, _parsed(_read(own), own)
-    if project.is_file():
+    if is_file(project):
         tool = _parsed(_read(project), project).get("tool")
         table = tool.get("pi") if isinstance(tool, dict) else None
         return None if table is None else (project, table)
     return None
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, most: int = -1) -> str:
     try:
-        return path.read_text("utf-8", errors="replace")
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(most)
     except OSError as problem:
-        raise ExtensionError(f"The manifest {path} cannot be read: {problem.strerror}") from problem
+        raise ExtensionError(f"{path} cannot be read: {problem.strerror}") from problem
 
 
 def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        begin = file.read(LONGEST_LOOK)
+    begin = _read(path, LONGEST_LOOK)
     if "# /// pi" not in begin or (found := re.search(_BLOCK, begin)) is None:
         return None
     lines = (line[2:] for line in found["body"].splitlines())

@@ -33,7 +33,7 @@ class Sleeping:
 
     def take(self, found: Iterable[Candidate]) -> bool:
         """Have all of these sleep; False, and nothing happens, if one of them may not."""
-        taken = {}
+        taken: list[Candidate] = []
         for candidate in found:
             try:
                 manifest = candidate.declared()
@@ -42,8 +42,9 @@ class Sleeping:
                 return False  # loading it says what is wrong
             if not may_sleep(manifest, self._flags, self._mode):
                 return False
-            taken[candidate.where] = replace(candidate, manifest=manifest)
-        self._candidates |= taken
+            taken.append(replace(candidate, manifest=manifest))
+        for candidate in taken:  # of one that is found twice the first counts, as in loading
+            self._candidates.setdefault(candidate.where, candidate)
         self._commands = None
         return True
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pi.agent.skills import Skill
 from pi.base.records import Record, replace
 from pi.coding.resources.context_files import ContextFile, ContextFiles, find_context_files
-from pi.coding.resources.folders import repository_of
+from pi.coding.resources.folders import is_there, repository_of
 from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
 from pi.coding.resources.prompts import PromptTemplate, find_prompts
 from pi.coding.resources.selection import Selection
@@ -163,7 +163,7 @@ def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
 def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
     """Places that are there; of those that somebody has named, others are told."""
     for place in places:
-        if place.source == "auto" or place.path.exists():
+        if place.source == "auto" or is_there(place.path):
             yield place
         else:
             warn(f"{what} {place.path} does not exist.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pi.base.records import Record
-from pi.coding.resources.folders import repository_of
+from pi.coding.resources.folders import is_file, repository_of
 from pi.coding.resources.frontmatter import BadResource, read_text
 from pi.coding.resources.source import Scope, Warn
 
@@ -98,7 +98,7 @@ def load_kind(
     for source in sorted(sources, key=lambda source: -source.priority):
         for path in source.find(where):
             scope = where.scope(path)
-            if not path.is_file() or (scope == "project" and not where.trusts(path.parent)):
+            if not is_file(path) or (scope == "project" and not where.trusts(path.parent)):
                 continue
             value = _parsed(kind, path, warn)
             if value is None:

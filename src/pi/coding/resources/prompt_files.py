@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pi.base.records import Record
+from pi.coding.resources.folders import is_file
 from pi.coding.resources.frontmatter import BadResource, read_text
 from pi.coding.resources.source import Warn
 
@@ -44,17 +45,12 @@ def find_prompt_files(
 def text_or_file(value: str, cwd: Path) -> str:
     """What a file says if there is one of that name; otherwise the text itself."""
     path = cwd / Path(value).expanduser() if value and "\n" not in value else None
-    try:
-        if path is not None and path.is_file():
-            return read_text(path)
-    except OSError:
-        pass  # a text that is too long for a name
-    return value
+    return read_text(path) if path is not None and is_file(path) else value
 
 
 def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
     for folder in folders:
-        if (folder / name).is_file():
+        if is_file(folder / name):
             try:
                 return read_text(folder / name)
             except BadResource as problem:

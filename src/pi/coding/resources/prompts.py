@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.resources.folders import entries_of
+from pi.coding.resources.folders import entries_of, is_file
 from pi.coding.resources.frontmatter import (
     BadResource,
     Document,
@@ -79,11 +79,11 @@ def parse_template(text: str, path: Path) -> PromptTemplate:
 
 def template_files(root: Path) -> Iterator[Path]:
     """A file itself, or the templates that lie directly in a folder."""
-    if root.is_file():
+    if is_file(root):
         yield root
         return
     for entry in entries_of(root):
-        if entry.suffix == ".md" and entry.is_file():
+        if entry.suffix == ".md" and is_file(entry):
             yield entry
 
 

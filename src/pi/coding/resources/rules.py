@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.records import Record
+from pi.coding.resources.folders import is_there
 from pi.coding.resources.frontmatter import (
     BadResource,
     Document,
@@ -95,7 +96,7 @@ def _cline(where: Where) -> Iterator[Path]:
     """The nearest one here or above: a folder of rules, or a single file."""
     for directory in (where.cwd, *where.cwd.parents):
         found = directory / CLINE_RULES
-        if found.exists():
+        if is_there(found):
             # One above the project may be anybody's, and counts by its own directory.
             if directory == where.home or where.trusts(directory):
                 yield from _files(found) if found.is_dir() else (found,)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
 from pi.base.records import Record
-from pi.coding.resources.folders import entries_of
+from pi.coding.resources.folders import entries_of, is_file, is_folder
 from pi.coding.resources.frontmatter import (
     BadResource,
     Document,
@@ -80,9 +80,9 @@ def parse_skill(text: str, path: Path) -> Skill:
 
 def skill_files(root: Path) -> Iterator[Path]:
     """The files below ``root`` that are skills; a folder that is a skill is not searched."""
-    if root.is_file():
+    if is_file(root):
         yield root
-    elif (root / SKILL_FILE).is_file():
+    elif is_file(root / SKILL_FILE):
         yield root / SKILL_FILE
     else:
         folder = _Folder(root)
@@ -139,21 +139,21 @@ class _Folder:
     def _ignores(self, entry: Path) -> bool:
         from pi.coding.resources.ignoring import is_ignored
 
-        return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=entry.is_dir())
+        return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=is_folder(entry))
 
 
 def _loose(root: _Folder) -> Iterator[Path]:
     """Markdown files that lie directly in a folder of skills; a README explains the folder."""
     for entry in root.entries():
-        if entry.suffix == ".md" and entry.stem.upper() != "README" and entry.is_file():
+        if entry.suffix == ".md" and entry.stem.upper() != "README" and is_file(entry):
             yield entry
 
 
 def _folders(root: _Folder, depth: int, above: set[str]) -> Iterator[Path]:
     for folder in root.entries():
-        if folder.name in SKIPPED_FOLDERS or folder.name.startswith(".") or not folder.is_dir():
+        if folder.name in SKIPPED_FOLDERS or folder.name.startswith(".") or not is_folder(folder):
             continue
-        if (folder / SKILL_FILE).is_file():
+        if is_file(folder / SKILL_FILE):
             yield folder / SKILL_FILE
         elif depth > 1 and (real := os.path.realpath(folder)) not in above:
             yield from _folders(root.below(folder), depth - 1, above | {real})

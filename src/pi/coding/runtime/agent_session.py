@@ -138,6 +138,10 @@ class AgentSession(RunningSession):
         """Go on in a copy of what led to something that was said; ``tree`` moves without one."""
         return await self.sessions.fork(entry_id)
 
+    async def export(self, output: str | None = None) -> Path:
+        """Write the session as a page, or as what the name of ``output`` says; gives the path."""
+        return await self.exports.write(output)
+
     async def dispose(self) -> None:
         """The specification's name for ``close``."""
         await self.close()

@@ -21,10 +21,7 @@ from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.asking import credential_store
 from pi.coding.runtime.cache_warming import CacheWarming
 from pi.coding.runtime.circles import repetition_policy
-from pi.coding.runtime.compaction import (
-    Compacting,
-    compaction_surroundings,
-)
+from pi.coding.runtime.compaction import Compacting, compaction_surroundings
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionEnding, SessionStarted
 from pi.coding.runtime.ground import Ground
@@ -65,8 +62,13 @@ class Assembled(Record):
     """A session, and what the person should know about how it began."""
 
     session: AgentSession
-    workspace: Workspace
+    core: Core
     note: str = ""
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where the session works, as it is now: a reload or another session changes it."""
+        return self.core.workspace
 
 
 async def assemble(
@@ -128,9 +130,7 @@ class _Build:
             await self._session.facts.rename(self._options.name)
         if not len(core.log.tree) or self._ground.is_new:
             await self._session.prompts.note_choices()
-        return Assembled(
-            session=self._session, workspace=self._ground.workspace, note=self._ground.start.note
-        )
+        return Assembled(session=self._session, core=core, note=self._ground.start.note)
 
     def _new_session(self, compactor: Compactor, retry: RetryPolicy) -> AgentSession:
         core = self._core

@@ -119,7 +119,10 @@ class ModelSelection:
         thinking: ThinkingLevel | None = None,
         source: Literal["set", "cycle", "restore"],
     ) -> None:
-        """Have ``model`` answer; the level stays as near to what it was as the model allows."""
+        """Have ``model`` answer; the level stays as near to what it was as the model allows.
+
+        Behind a model that cannot think, and where nobody answered, it is that of the settings.
+        """
         core, previous = self._core, self.current
         core.must_run_here("its model stays as it is")
         core.agent.model, core.has_model = model, True
@@ -127,7 +130,7 @@ class ModelSelection:
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         await core.bus.tell(ModelSelected(model=model, previous=previous, source=source))
-        if previous is None or not previous.reasoning:  # nobody has thought yet
+        if previous is None or not previous.reasoning:
             thinking = thinking or core.workspace.values.default_thinking_level
         await self.think(thinking or self.thinking_level)
 

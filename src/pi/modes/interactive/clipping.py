@@ -58,7 +58,11 @@ class Clipping:
     async def _attach(
         self, text: str, readings: Sequence[Sequence[Path]], release: Callable[[], None]
     ) -> None:
-        images = await asyncio.to_thread(read_pictures, readings, self._limits())
+        try:
+            images = await asyncio.to_thread(read_pictures, readings, self._limits())
+        except Exception:
+            release()  # whoever types on is heard all the same
+            raise
         for image in images:
             self._composer.attach(image)
         if not images:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from pi.base.files import private_directory
+from pi.base.files import FileProblem, private_directory
 from pi.coding.export.redaction import Redact, Redactor
 
 NAME = "pi.log"
@@ -31,9 +32,10 @@ def start_log(
         def handleError(self, record: logging.LogRecord) -> None:
             """Nothing: a full disk must not write over the screen."""
 
-    folder = private_directory(agent_dir)
+    with suppress(FileProblem):  # pi also runs where it can keep nothing
+        private_directory(agent_dir)
     handler = Log(
-        folder / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
+        agent_dir / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
     secrets = [environ[name] for name in credential_variables() if environ.get(name)]
     handler.setFormatter(_Masking(Redactor(secrets), redact))

@@ -106,7 +106,12 @@ class SessionView:
 
     def _report(self, text: str) -> None:
         words = text.removeprefix(_WARNING)
-        self.screen.notify(words, "info" if words == text else "warning")
+        is_warning = words != text or text == self._why_unsaved
+        self.screen.notify(words, "warning" if is_warning else "info")
+
+    @property
+    def _why_unsaved(self) -> str | None:
+        return self._opened.port.facts.problem if self._opened else None
 
     def _introduce(self, opened: Opened) -> None:
         values = opened.port.settings.values

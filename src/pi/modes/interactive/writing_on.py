@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pi.modes.interactive.composer.composer import Composer
 from pi.tui.input.decoder import PASTE_START
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import is_key_release
+from pi.tui.input.keys import is_key_release, printable_text
 from pi.tui.input_pump import InputDecision
 from pi.tui.tui import TUI
 
@@ -40,6 +40,6 @@ def writing_on(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
 def _is_text(data: str, keymap: Keymap) -> bool:
     if data.startswith(PASTE_START):
         return True
-    return data.isprintable() and not any(
+    return bool(printable_text(data)) and not any(
         action.startswith(_CHOOSING) for action in keymap.actions(data)
     )

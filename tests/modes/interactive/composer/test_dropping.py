@@ -32,7 +32,16 @@ def test_every_way_to_name_pictures_is_understood(pasted: str, paths: list[str])
 
 @pytest.mark.parametrize(
     "pasted",
-    ["", "a.png", "see /tmp/a.png", "/tmp/a.txt", "it's /tmp/a.png", "/tmp/a.png and more", "\0"],
+    [
+        "",
+        "a.png",
+        "see /tmp/a.png",
+        "/tmp/a.txt",
+        "it's /tmp/a.png",
+        "/tmp/a.png and more",
+        "file://[a.png",
+        "\0",
+    ],
 )
 def test_other_texts_name_no_pictures(pasted: str) -> None:
     assert dropped(pasted, HOME) == []

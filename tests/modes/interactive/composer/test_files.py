@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pi.base.processes import SpawnFailed
 from pi.modes.interactive.composer.files import FRESH_SECONDS, ProjectFiles
 
 
@@ -24,3 +25,12 @@ async def test_files_are_listed_again_when_the_list_is_old_or_the_folder_another
     cwd[0] = Path("/b")
     assert await files("x") == ["b.txt"]
     assert asked == [Path("/a"), Path("/a"), Path("/b")]
+
+
+async def test_a_folder_that_cannot_be_listed_offers_nothing() -> None:
+    async def below(root: Path) -> Sequence[str]:
+        raise SpawnFailed(f"Cannot start rg: the working directory {root} does not exist.")
+
+    files = ProjectFiles(below, lambda: Path("/gone"), lambda: 0.0)
+
+    assert await files("x") == ()

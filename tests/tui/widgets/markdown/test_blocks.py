@@ -4,7 +4,7 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.blocks import draw_blocks, starts_apart
+from pi.tui.widgets.markdown.blocks import _code_rows, draw_blocks, forget_code, starts_apart
 from pi.tui.widgets.markdown.look import Look, MarkdownTheme
 from pi.tui.widgets.markdown.nodes import CodeBlock
 from pi.tui.widgets.markdown.parse import parse
@@ -31,6 +31,13 @@ def test_paragraphs_keep_their_line_breaks() -> None:
 
 def test_code_stands_between_its_fences() -> None:
     assert drawn("```py\nx = 1\n\ny\n```\n") == ["```py", "  x = 1", "  ", "  y", "```"]
+
+
+def test_only_lines_of_code_that_are_whole_are_remembered() -> None:
+    forget_code()
+    for growing in ("x", "x = ", "x = 1"):
+        drawn(f"```py\nwhole\n{growing}")
+    assert _code_rows.cache_info().currsize == 1
 
 
 def test_code_comes_in_parts() -> None:

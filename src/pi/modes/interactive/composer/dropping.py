@@ -51,7 +51,8 @@ def _pictures(words: Sequence[str], home: Path) -> tuple[Path, ...]:
 
 def _path(word: str, home: Path) -> Path:
     if word.startswith("file:"):
-        return Path(unquote(urlsplit(word).path))
+        with suppress(ValueError):  # an address that nobody could open
+            return Path(unquote(urlsplit(word).path))
     if word.startswith("~/"):
         return home / word[2:]
     return Path(word)

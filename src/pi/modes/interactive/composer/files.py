@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from pi.base.errors import PiError
+
 FRESH_SECONDS = 10.0
 
 ListBelow = Callable[[Path], Awaitable[Sequence[str]]]
@@ -29,6 +31,9 @@ class ProjectFiles:
             where, when, files = self._listed
             if where == cwd and now - when < FRESH_SECONDS:
                 return files
-        files = await self._below(cwd)
+        try:
+            files = await self._below(cwd)
+        except PiError:  # the folder is gone, or the program that lists it: no reason to interrupt
+            files = ()
         self._listed = (cwd, now, files)
         return files

@@ -92,8 +92,6 @@ def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
     theme = look.theme
     whole, line_feed, growing = block.text.rpartition("\n")
     lines = highlight(whole + line_feed, block.language, theme.syntax)
-    if growing:
-        lines.append(growing)
     rows: list[str] = []
     if block.has_start:
         rows += wrap_text(theme.code_border(f"```{block.language}"), width)
@@ -101,8 +99,10 @@ def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
     inside = width - visible_width(indent)
     if inside < _LEAST_INSIDE:
         indent, inside = "", width
-    for line in lines:
-        rows += [indent + row for row in _code_rows(line, inside, theme.code_block)]
+    drawn = [row for line in lines for row in _code_rows(line, inside, theme.code_block)]
+    if growing:  # it is never drawn twice: to remember it would take memory for nothing
+        drawn += wrap_text(theme.code_block(growing), inside)
+    rows += [indent + row for row in drawn]
     if block.has_end:
         rows += wrap_text(theme.code_border("```"), width)
     return rows

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, Where, pick_session
 from pi.testing import FakeClock, says
 from tests.coding.runtime.stage import Stage
-from tests.modes.interactive.fake_screen import FakeScreen
+from tests.modes.interactive.dialogs.sessions.test_listing import session
+from tests.modes.interactive.fake_screen import FakeScreen, settle
 
 
 @asynccontextmanager
@@ -145,3 +147,34 @@ async def test_conversations_of_other_folders_are_looked_into_when_they_are_list
         assert isinstance(clock, FakeClock)
         await clock.advance(PAUSE)
         await _until(screen, "… solution")
+
+
+class SlowCatalog(SessionCatalog):
+    """Whose sessions of everywhere are known when ``gate`` is open."""
+
+    def __init__(self, agent_dir: Path) -> None:
+        super().__init__(agent_dir)
+        self.gate, self.ended = threading.Event(), threading.Event()
+
+    def of_project(self, cwd: str) -> list[ListedSession]:
+        return [session("a", first="here")]
+
+    def everywhere(self) -> list[ListedSession]:
+        self.gate.wait(30)
+        self.ended.set()
+        return [session("b", first="elsewhere")]
+
+
+async def test_a_list_that_is_no_longer_wanted_when_it_is_read_is_not_shown(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    catalog = SlowCatalog(screen.host.agent_dir)
+    where = Where(host=screen.host, catalog=catalog, cwd="/somewhere")
+    task = asyncio.create_task(pick_session(screen, where))
+    await _until(screen, "→ here")
+    await screen.press("tab", "tab")
+    catalog.gate.set()
+    await asyncio.to_thread(catalog.ended.wait)
+    await settle()
+    assert "→ here" in screen.text()
+    await screen.press("escape")
+    await task

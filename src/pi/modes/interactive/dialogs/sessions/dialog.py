@@ -78,13 +78,16 @@ class _Browsing:
         self._start(self._load())
 
     async def _load(self) -> None:
-        """Read which sessions there are."""
-        catalog, cwd = self._where.catalog, self._where.cwd
-        if self._everywhere:
-            self._sessions = await asyncio.to_thread(catalog.everywhere)
+        """Read which sessions there are, unless others are wanted by the time they are read."""
+        catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
+        if everywhere:
+            sessions = await asyncio.to_thread(catalog.everywhere)
         else:
-            self._sessions = await asyncio.to_thread(catalog.of_project, cwd)
-        self._selector.offer(self._sessions, "All folders" if self._everywhere else "This folder")
+            sessions = await asyncio.to_thread(catalog.of_project, cwd)
+        if everywhere != self._everywhere:
+            return
+        self._sessions = sessions
+        self._selector.offer(sessions, "All folders" if everywhere else "This folder")
         self._look_inside(self._selector.query)
         self._ui.request_render()
 

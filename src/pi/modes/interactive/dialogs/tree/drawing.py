@@ -55,7 +55,7 @@ def _local(timestamp: str) -> str:
     """A time as the person's clock shows it; what is none is left as the file has it."""
     try:
         return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
-    except ValueError:
+    except (ValueError, OverflowError):  # no time, or none of our calendar
         return one_line(timestamp)
 
 
