@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.transcript.messages import (
@@ -92,7 +92,14 @@ def test_hidden_thoughts_leave_a_word() -> None:
     assert plain(block) == ["", " Thinking…", "", " Yes."]
 
 
-@given(st.lists(st.text(alphabet="ab \n#-*`|漢", max_size=12), max_size=30))
+@given(st.lists(st.text(alphabet="ab \n#-*`|漢_~[]()<>$\\&;:1.+=!", max_size=12), max_size=30))
+@example(["`_`_-\na", "______"])
+@example(["<", "*1", "\n1>", "*"])
+@example(["[1", "]:1"])
+@example(["$\\\n:", "$"])
+@example(["1", "11", "1漢", "1111`", "111111111111", "`\\", "\n1"])
+@example([">`\n>#", "`"])
+@example(["*", "-\n`-`", "`", "-", "`", "*", "*", "`"])
 def test_rows_that_are_called_settled_never_say_anything_else(pieces: list[str]) -> None:
     block = AnswerBlock(look())
     settled: list[str] = []

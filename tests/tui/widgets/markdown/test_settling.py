@@ -32,7 +32,22 @@ def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    "opening", ["*`five`", "**five", "`five", "[five", "<five", "_five", "$five", "~~five"]
+    "opening",
+    [
+        "*`five`",
+        "`b`_five",
+        "*b*_five",
+        "<*five>",
+        "$\\\nfive",
+        "[*five]",
+        "**five",
+        "`five",
+        "[five",
+        "<five",
+        "_five",
+        "$five",
+        "~~five",
+    ],
 )
 def test_from_a_mark_on_that_is_not_closed_nothing_is_sure(opening: str) -> None:
     assert settled(f"one two three four {opening} six seven eight nine ten") == []
@@ -46,8 +61,15 @@ def test_what_is_closed_or_opens_nothing_is_as_good_as_words(closed: str) -> Non
     assert settled(f"{closed} and one two three four five six seven eight nine ten") != []
 
 
-def test_what_was_closed_by_the_last_character_is_not_sure() -> None:
-    assert settled("*one two three four five six seven-*") == []
+@pytest.mark.parametrize("end", ["*", "**"])
+def test_what_was_closed_by_the_last_character_is_not_sure(end: str) -> None:
+    assert settled(f"*one two three four five six seven-{end}") == []
+
+
+@pytest.mark.parametrize("end", ["\\", "&", "&am", "&#3"])
+def test_the_start_of_what_may_get_shorter_is_not_sure(end: str) -> None:
+    """Without it the word before it may fit into the row above."""
+    assert settled(f"one 234567890123456{end}") == []
 
 
 def test_a_mark_that_nobody_closed_for_long_stays_a_mark() -> None:

@@ -103,6 +103,16 @@ def test_half_a_line_that_can_become_anything_waits(half: str) -> None:
     assert splitter.tail(is_last=False).blocks == [paragraph("text")]
 
 
+@pytest.mark.parametrize("source", ["> text\n> #", "- text\n  #", "> - text\n>     #"])
+def test_half_a_line_in_quotes_and_lists_waits_as_well(source: str) -> None:
+    splitter = Splitter()
+    splitter.append(source)
+    whole = Splitter()
+    whole.append(source[: source.index("\n") + 1])
+
+    assert splitter.tail(is_last=False) == whole.tail(is_last=False)
+
+
 def test_what_waited_is_shown_in_the_end() -> None:
     splitter = Splitter()
     splitter.append("text\n\n12")

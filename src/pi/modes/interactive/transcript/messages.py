@@ -139,7 +139,9 @@ class AnswerBlock:
         """How many rows from the first will say the same, maybe in other colours."""
         if not self._drawn or not self._drawn[-1]:
             return len(self._rows)
-        return len(self._rows) - len(self._drawn[-1]) + self._parts[-1].settled
+        settled = self._parts[-1].settled
+        # A part that says nothing in the end, like a link's address, has no empty row before it.
+        return len(self._rows) - len(self._drawn[-1]) + (settled or -1)
 
     def render(self, width: int) -> list[str]:
         """The parts with an empty row before each."""

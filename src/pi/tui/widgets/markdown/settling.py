@@ -27,10 +27,11 @@ from pi.tui.widgets.markdown.tables import shaping_rows
 _FURTHEST = 1000
 """Characters behind which nobody closes what was opened before them."""
 _MARKS = re.compile(
-    r"\[[^\[\]]*\](?=[^(\[:])|<[^<>]*>"  # closed
-    r"|(?P<open>[`\[]|<(?=[a-zA-Z/!?]|\Z)|[*~$](?!\s)|(?<!\w)_(?!\s))"
+    r"\[(?=[^\[\]]*\][^(\[:])|<(?=[^<>]*>)"  # closed
+    r"|(?P<open>[`\[]|<(?=[a-zA-Z/!?]|\Z)|[*~$](?![ \t])|(?<!\w)_(?![ \t])"
+    r"|\\\Z|&[#\w]*\Z)"
 )
-"""Marks of which the parser has made no use."""
+"""Marks of which the parser has made no use. A line that ends with one may hide a backslash."""
 
 
 class Settled(Record, kw_only=False):
@@ -47,9 +48,8 @@ def settled_part(block: Block) -> Settled | None:
     The rows of a table must be whole.
     """
     match block:
-        case Paragraph(children=(*others, last)):
-            # What ends with the last character may be read otherwise by the next one.
-            text = block.children if isinstance(last, Plain) else tuple(others)
+        case Paragraph(children=(_, *_)):
+            text = _before_last_mark(block.children)
             text = _before(text, _first_open(text))
             return Settled(replace(block, children=text), 1) if text else None
         case CodeBlock():
@@ -87,13 +87,25 @@ def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
     return (*others, settled.block), settled.unsure_rows
 
 
+def _before_last_mark(nodes: Sequence[Inline]) -> Sequence[Inline]:
+    """The nodes without what was closed by a mark that reaches up to the last character.
+
+    The next character may make another mark of it: `*a**` ends with one star too many, which are
+    two that close nothing once a letter stands behind them.
+    """
+    *others, last = nodes
+    if others and isinstance(last, Plain) and not last.text.strip("*_~"):
+        return others[:-1]
+    return nodes if isinstance(last, Plain) else others
+
+
 def _first_open(nodes: Sequence[Inline]) -> int:
     """How many characters of a text come before the first that may begin something else.
 
     What the parser has made no use of stands in the text as it is: a star whose other one has not
     come yet, a bracket that may become a link.
     """
-    text = "".join(_with_code_masked(node) for node in nodes)
+    text = "".join(map(_as_read_by_marks, nodes))
     end = _start_of_table(text)
     marks = _MARKS.finditer(text, max(len(text) - _FURTHEST, 0), end)
     return next((mark.start() for mark in marks if mark["open"]), end)
@@ -107,14 +119,15 @@ def _start_of_table(text: str) -> int:
     return sum(len(line) + 1 for line in others[:-1])
 
 
-def _with_code_masked(node: Inline) -> str:
+def _as_read_by_marks(node: Inline) -> str:
+    """Its text without the marks in code; where it ends with a mark in the source, no letter."""
     match node:
         case Plain():
             return node.text
         case Code():
-            return "x" * len(node.text)
+            return "." * len(node.text)
         case _:
-            return "".join(map(_with_code_masked, node.children))
+            return re.sub(r"\w\Z", ".", "".join(map(_as_read_by_marks, node.children)))
 
 
 def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:

@@ -18,7 +18,7 @@ from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions,
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
 _UNDECIDED = re.compile(
-    r" *(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*)| {0,3}(?:-+|=+|\*+|_+|\++|#{1,6}|\d{1,9}[.)]?) *"
+    r"[ >]*(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*|(?:-+|=+|\*+|_+|\++|#{1,6}|\d{1,9}[.)]?) *)"
 )
 """A beginning of a line that can become several things; showing one of them would flicker."""
 
