@@ -73,6 +73,7 @@ async def test_a_question_goes_when_its_time_is_over(tmp_path: Path) -> None:
     async with extended(tmp_path, ASKING).playing() as theatre:
         theatre.send("/ask late")
         await theatre.sees("You have a second.")
+        assert "Quick? (1s)" in theatre.screen
         await theatre.clock.advance(2.0)
         await theatre.sees("Answer: False")
         assert "You have a second." not in theatre.screen

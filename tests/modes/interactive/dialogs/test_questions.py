@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.dialogs.questions import (
-    Option,
-    ask_text,
-    choose,
-    confirm,
-    edit_text,
-    select,
-)
-from pi.testing import FakeClock
-from tests.modes.interactive.fake_screen import FakeScreen, settle
+from pi.modes.interactive.dialogs.questions import Option, ask_text, choose, confirm, edit_text
+from tests.modes.interactive.fake_screen import FakeScreen
+
+ONE = Option(value=1, label="One")
+NONE: list[Option[int]] = []
 
 
 async def test_the_chosen_option_is_given_back(tmp_path: Path) -> None:
@@ -36,7 +31,7 @@ async def test_the_chosen_option_is_given_back(tmp_path: Path) -> None:
 async def test_ctrl_c_and_escape_close_a_question(tmp_path: Path) -> None:
     for key in ("ctrl+c", "escape"):
         screen = FakeScreen(tmp_path)
-        asked = asyncio.create_task(select(screen, "Which?", ["a", "b"]))
+        asked = asyncio.create_task(choose(screen, "Which?", [ONE]))
         await screen.press(key)
         assert await asked is None
         assert not screen.is_open
@@ -45,7 +40,7 @@ async def test_ctrl_c_and_escape_close_a_question(tmp_path: Path) -> None:
 @pytest.mark.trap(208)
 async def test_an_empty_list_can_be_moved_in_and_closed(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(select(screen, "Which?", []))
+    asked = asyncio.create_task(choose(screen, "Which?", NONE))
     await screen.press("up", "down", "pageDown", "enter")
     assert screen.is_open
     await screen.press("escape")
@@ -93,22 +88,10 @@ async def test_a_text_is_edited_over_several_lines_and_elsewhere(tmp_path: Path)
     assert await asked == "from elsewhere"
 
 
-async def test_a_question_that_takes_too_long_is_taken_away(tmp_path: Path) -> None:
-    screen = FakeScreen(tmp_path)
-    clock = screen.host.clock
-    assert isinstance(clock, FakeClock)
-    asked = asyncio.create_task(select(screen, "Which?", ["a"], timeout=5))
-    await screen.shown()
-    await settle()
-    await clock.advance(5)
-    assert await asked is None
-    assert not screen.is_open
-
-
 @pytest.mark.trap(270)
 async def test_a_question_goes_with_whoever_asked_it(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
-    asked = asyncio.create_task(select(screen, "Which?", ["a"], timeout=5))
+    asked = asyncio.create_task(choose(screen, "Which?", [ONE]))
     await screen.shown()
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -18,6 +18,9 @@ Hints: TypeAlias = Callable[[], str]
 Keys: TypeAlias = tuple[tuple[str, str], ...]
 """Actions that mean something in a dialog, and what."""
 
+Aside: TypeAlias = Callable[[], str]
+"""What stands beside a title now."""
+
 LOW = 16
 """Rows of a screen below which every row counts."""
 LEAST_ROWS = 3
@@ -27,6 +30,11 @@ _GAP_AND_HINTS = 3
 _BETWEEN = " · "
 _BORDERS_AND_FOOTER = 4
 _PLENTY = 1000
+
+
+def nothing_aside() -> str:
+    """For titles that stand alone."""
+    return ""
 
 
 class Panel:
@@ -45,6 +53,7 @@ class Panel:
         message: str = "",
         hints: Hints = lambda: "",
         rows: Callable[[], int] = lambda: _PLENTY,
+        aside: Aside = nothing_aside,
     ) -> None:
         self.inside = inside
         self._theme = theme
@@ -52,6 +61,7 @@ class Panel:
         self._message = sanitise(message)
         self._hints = hints
         self._rows = rows
+        self._aside = aside
         self._focused = False
 
     @property
@@ -83,7 +93,7 @@ class Panel:
         """Border, title, message, inside, hints, border."""
         border = self._theme.paint("border")("─" * width)
         room = max(width - 2, 1)
-        head = [self._theme.paint("accent", bold=True)(self._title)] if self._title else []
+        head = self._head(room)
         body = [*self._gap(), *self.inside.render(width)]
         left = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
         message = wrap_text(self._message, room) if self._message else []
@@ -93,6 +103,13 @@ class Panel:
         head += map(self._theme.paint("muted"), _cut(message, max(left, 1), room))
         told = [f" {truncate_to_width(row, room, '…')}" for row in head]
         return [truncate_to_width(row, width, "") for row in [border, *told, *body, border]]
+
+    def _head(self, width: int) -> list[str]:
+        if not self._title:
+            return []
+        aside = f" {aside}" if (aside := self._aside()) else ""
+        title = truncate_to_width(self._title, max(width - visible_width(aside), 1), "…")
+        return [self._theme.paint("accent", bold=True)(title) + self._theme.paint("muted")(aside)]
 
     def _gap(self) -> list[str]:
         return [""] if self._rows() >= LOW else []
@@ -104,7 +121,13 @@ class Panel:
 
 
 def framed(
-    ui: Ui, title: str, inside: Component, keys: Callable[[], Keys], *, message: str = ""
+    ui: Ui,
+    title: str,
+    inside: Component,
+    keys: Callable[[], Keys],
+    *,
+    message: str = "",
+    aside: Aside = nothing_aside,
 ) -> Panel:
     """A dialog of this screen; ``keys`` are what its hints tell."""
     return Panel(
@@ -114,6 +137,7 @@ def framed(
         message=message,
         hints=lambda: hints(ui, *keys()),
         rows=lambda: ui.rows,
+        aside=aside,
     )
 
 

@@ -1,18 +1,17 @@
 """Small questions: choose one, yes or no, a line, a text. Extensions ask the same ones.
 
-Giving up is ``None`` (or no), and so is a ``timeout``, in seconds, that passes first.
+Giving up is ``None`` (or no). An ``aside`` tells what changes while the person thinks.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.dialogs.panel import Keys, framed, list_rows
+from pi.modes.interactive.dialogs.panel import Aside, Keys, framed, list_rows, nothing_aside
 from pi.modes.interactive.dialogs.text_editor import TextEditor
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -45,7 +44,7 @@ async def choose(
     options: Sequence[Option[T]],
     *,
     message: str = "",
-    timeout: float | None = None,
+    aside: Aside = nothing_aside,
 ) -> T | None:
     """One of the options; the first one is selected."""
 
@@ -62,17 +61,9 @@ async def choose(
             on_select=lambda item: done(options[int(item.value)].value),
             on_cancel=lambda: done(None),
         )
-        return framed(ui, title, inside, lambda: CHOOSING, message=message)
+        return framed(ui, title, inside, lambda: CHOOSING, message=message, aside=aside)
 
-    return await within(ui, timeout, ui.show(build))
-
-
-async def select(
-    ui: Ui, title: str, options: Sequence[str], *, timeout: float | None = None
-) -> str | None:
-    """One of some words, as extensions ask for it."""
-    listed = [Option(value=text, label=text) for text in options]
-    return await choose(ui, title, listed, timeout=timeout)
+    return await ui.show(build)
 
 
 async def confirm(
@@ -82,11 +73,11 @@ async def confirm(
     *,
     yes: str = "Yes",
     no: str = "No",
-    timeout: float | None = None,
+    aside: Aside = nothing_aside,
 ) -> bool:
     """Whether the person says yes."""
     options = [Option(value=True, label=yes), Option(value=False, label=no)]
-    return await choose(ui, title, options, message=message, timeout=timeout) or False
+    return await choose(ui, title, options, message=message, aside=aside) or False
 
 
 async def ask_text(
@@ -97,7 +88,7 @@ async def ask_text(
     placeholder: str = "",
     value: str = "",
     masked: bool = False,
-    timeout: float | None = None,
+    aside: Aside = nothing_aside,
 ) -> str | None:
     """One line. A masked one is shown as dots and kept nowhere."""
 
@@ -112,33 +103,22 @@ async def ask_text(
             on_cancel=lambda: done(None),
         )
         field.set_value(value)
-        return framed(ui, title, field, lambda: WRITING, message=message)
+        return framed(ui, title, field, lambda: WRITING, message=message, aside=aside)
 
-    return await within(ui, timeout, ui.show(build))
+    return await ui.show(build)
 
 
 async def edit_text(
-    ui: Ui, title: str, prefill: str = "", *, message: str = "", timeout: float | None = None
+    ui: Ui, title: str, prefill: str = "", *, message: str = "", aside: Aside = nothing_aside
 ) -> str | None:
     """A text of several lines; the person may take it to their own editor."""
     async with TaskScope() as tasks:
 
         def build(done: Callable[[str | None], None]) -> Component:
             editor = TextEditor(ui, prefill, tasks, on_done=done)
-            return framed(ui, title, editor, lambda: EDITING, message=message)
+            return framed(ui, title, editor, lambda: EDITING, message=message, aside=aside)
 
-        return await within(ui, timeout, ui.show(build))
-
-
-async def within(ui: Ui, seconds: float | None, answer: Coroutine[Any, Any, T | None]) -> T | None:
-    """The answer, or nothing if it takes longer; the dialog is then taken away."""
-    if seconds is None:
-        return await answer
-    async with TaskScope(report=left_to_the_caller) as tasks:
-        asked = tasks.start(answer, name="dialog")
-        over = tasks.start(ui.host.clock.sleep(seconds), name="time for the dialog")
-        await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)
-        return asked.result() if asked.done() else None
+        return await ui.show(build)
 
 
 def left_to_the_caller(name: str, error: BaseException) -> None:

@@ -10,6 +10,8 @@ from pi.coding.extension_host.descriptions import described
 from pi.coding.extension_host.drawing import Drawable, Make, made
 from pi.coding.extension_host.ui import Option
 from pi.modes.interactive.dialogs import questions
+from pi.modes.interactive.dialogs.panel import Aside
+from pi.modes.interactive.dialogs.time_limit import TimeLimit
 from pi.modes.interactive.extensions.fitting import Failed, Player
 from pi.modes.interactive.ui import OverlayShown, Ui
 from pi.tui.component import Component
@@ -39,11 +41,15 @@ class Questions:
             questions.Option(value=each.label, label=each.label, description=each.description)
             for each in listed
         ]
-        return await self._within(timeout, lambda: questions.choose(self._ui, title, rows))
+        return await self._within(
+            timeout, lambda aside: questions.choose(self._ui, title, rows, aside=aside)
+        )
 
     async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
         """Yes or no."""
-        said = await self._within(timeout, lambda: questions.confirm(self._ui, title, message))
+        said = await self._within(
+            timeout, lambda aside: questions.confirm(self._ui, title, message, aside=aside)
+        )
         return said or False
 
     async def input(
@@ -52,12 +58,16 @@ class Questions:
         """A line of text."""
         return await self._within(
             timeout,
-            lambda: questions.ask_text(self._ui, title, placeholder=placeholder, masked=secret),
+            lambda aside: questions.ask_text(
+                self._ui, title, placeholder=placeholder, masked=secret, aside=aside
+            ),
         )
 
     async def editor(self, title: str, prefill: str, timeout: float | None) -> str | None:
         """A longer text."""
-        return await self._within(timeout, lambda: questions.edit_text(self._ui, title, prefill))
+        return await self._within(
+            timeout, lambda aside: questions.edit_text(self._ui, title, prefill, aside=aside)
+        )
 
     async def custom(
         self,
@@ -89,13 +99,15 @@ class Questions:
         return answer
 
     async def _within(
-        self, timeout: float | None, ask: Callable[[], Awaitable[T | None]]
+        self, timeout: float | None, ask: Callable[[Aside], Awaitable[T | None]]
     ) -> T | None:
+        limit = TimeLimit(self._ui, timeout)
+
         async def ask_in_turn() -> T | None:
             async with self._turn:
-                return await ask()
+                return await ask(limit.shown)
 
-        return await questions.within(self._ui, timeout, ask_in_turn())
+        return await limit.keep(ask_in_turn())
 
 
 class _Closable(Player):

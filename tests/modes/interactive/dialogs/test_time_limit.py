@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pi.modes.interactive.dialogs.questions import confirm
+from pi.modes.interactive.dialogs.time_limit import TimeLimit
+from pi.testing import FakeClock
+from tests.modes.interactive.fake_screen import FakeScreen, settle
+
+
+async def asked_within(screen: FakeScreen, seconds: float | None) -> asyncio.Task[bool | None]:
+    limit = TimeLimit(screen, seconds)
+    asked = asyncio.create_task(limit.keep(confirm(screen, "Sure?", aside=limit.shown)))
+    await screen.shown()
+    await settle()
+    return asked
+
+
+def clock_of(screen: FakeScreen) -> FakeClock:
+    assert isinstance(screen.host.clock, FakeClock)
+    return screen.host.clock
+
+
+async def test_the_title_counts_down_and_the_question_goes(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = await asked_within(screen, 2.5)
+    titles = [screen.text().splitlines()[0]]
+    for seconds in (0.5, 1, 0.9):
+        await clock_of(screen).advance(seconds)
+        titles.append(screen.text().splitlines()[0])
+    assert titles == [" Sure? (3s)", " Sure? (2s)", " Sure? (1s)", " Sure? (1s)"]
+
+    await clock_of(screen).advance(0.1)
+    assert await asked is None
+    assert not screen.is_open
+
+
+async def test_an_answer_in_time_counts(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = await asked_within(screen, 5)
+    await screen.press("enter")
+    assert await asked is True
+
+
+async def test_without_a_limit_nothing_is_counted(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    asked = await asked_within(screen, None)
+    assert screen.text().startswith(" Sure?\n")
+    await clock_of(screen).advance(10_000)
+    await screen.press("enter")
+    assert await asked is True
