@@ -40,6 +40,7 @@ def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
         "<*five>",
         "$\\\nfive",
         "[*five]",
+        "*b $* five",
         "**five",
         "`five",
         "[five",
@@ -55,7 +56,7 @@ def test_from_a_mark_on_that_is_not_closed_nothing_is_sure(opening: str) -> None
 
 
 @pytest.mark.parametrize(
-    "closed", ["**five**", "`five`", "[five]", "<b>", "a_b_c", "5 * 3", "$ 5", "[five](u)"]
+    "closed", ["**five**", "`five`", "[five]", "<b>", "a_b_c", "5 * 3", "[five](u)"]
 )
 def test_what_is_closed_or_opens_nothing_is_as_good_as_words(closed: str) -> None:
     assert settled(f"{closed} and one two three four five six seven eight nine ten") != []
