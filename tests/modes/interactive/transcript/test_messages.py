@@ -99,6 +99,7 @@ def test_hidden_thoughts_leave_a_word() -> None:
 @example(["$\\\n:", "$"])
 @example(["1", "11", "1漢", "1111`", "111111111111", "`\\", "\n1"])
 @example(["*1\n$* ", "1", "$"])
+@example(["1\\", "__1\n:", "_"])
 @example([">`\n>#", "`"])
 @example(["*", "-\n`-`", "`", "-", "`", "*", "*", "`"])
 def test_rows_that_are_called_settled_never_say_anything_else(pieces: list[str]) -> None:

@@ -41,6 +41,7 @@ def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
         "$\\\nfive",
         "[*five]",
         "*b $* five",
+        "b\\__five",
         "**five",
         "`five",
         "[five",
