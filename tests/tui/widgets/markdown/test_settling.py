@@ -41,7 +41,6 @@ def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
         "$\\\nfive",
         "[*five]",
         "*b $* five",
-        "b\\__five",
         "**five",
         "`five",
         "[five",
@@ -54,6 +53,10 @@ def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
 def test_from_a_mark_on_that_is_not_closed_nothing_is_sure(opening: str) -> None:
     assert settled(f"one two three four {opening} six seven eight nine ten") == []
     assert settled(f"zero one two three four {opening} six seven eight") == ["zero one two three"]
+
+
+def test_an_underscore_behind_an_escaped_one_may_open_something() -> None:
+    assert settled("one two 34567890\\__five six seven eight nine ten") == []
 
 
 @pytest.mark.parametrize(
