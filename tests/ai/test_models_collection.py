@@ -78,6 +78,31 @@ def test_providers_come_and_go() -> None:
     assert [model.provider for model in models.get_models()] == ["other"]
 
 
+def test_providers_can_be_taken_from_another_collection_with_its_credentials() -> None:
+    old, new = FauxProvider(row=OTHER, models=()), FauxProvider(row=OTHER, models=())
+    added = FauxProvider(row=replace(OTHER, id="added"), models=())
+    models = collection(FauxProvider(), old, doors=Doors("faux"))
+
+    models.adopt(collection(new, added, doors=Doors("other", "added")), ["other", "added"])
+    assert [models.get_provider(name) for name in ("other", "added")] == [new, added]
+    assert [models.is_available(name) for name in ("faux", "other")] == [False, True]
+
+    models.adopt(collection(new), ["added"])
+    assert models.get_provider("added") is None
+    assert models.get_provider("faux") is not None, "nobody spoke of it"
+
+
+def test_a_provider_that_was_registered_stays_when_its_place_is_given_to_another() -> None:
+    mine = FauxProvider(row=OTHER, models=())
+    models = collection(FauxProvider(row=OTHER, models=()))
+    models.register(mine)
+
+    models.adopt(collection(FauxProvider(row=OTHER, models=())), ["other"])
+    models.adopt(collection(), ["other"])
+
+    assert models.get_provider("other") is mine
+
+
 async def test_without_credentials_the_stream_ends_with_what_to_do() -> None:
     models = collection(FauxProvider(row=OTHER, models=()))
     stream = models.stream(replace(FAUX_MODEL, provider="other"), HELLO)

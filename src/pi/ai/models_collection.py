@@ -91,6 +91,9 @@ class Models:
         make_services: Callable[[], Services],
     ) -> None:
         self._providers = {provider.row.id: provider for provider in providers}
+        self._given = dict(self._providers)
+        """Those that nobody has registered since."""
+        self._auth = auth
         self._auths: tuple[Authenticator, ...] = (auth,)
         self._clock = clock
         self._make_services = make_services
@@ -157,6 +160,22 @@ class Models:
     def unregister(self, provider: str) -> None:
         """Remove a provider; nothing happens when it is not there."""
         self._providers.pop(provider, None)
+
+    def adopt(self, other: Models, names: Iterable[str]) -> None:
+        """Have the providers of these names as ``other`` was given them, and its credentials.
+
+        Whoever was registered in the place of one stays.
+        """
+        for name in names:
+            owner = other._given.get(name)
+            if self._providers.get(name) is self._given.get(name):
+                self.unregister(name) if owner is None else self.register(owner)
+            if owner is None:
+                self._given.pop(name, None)
+            else:
+                self._given[name] = owner
+        self._auths = tuple(other._auth if auth is self._auth else auth for auth in self._auths)
+        self._auth = other._auth
 
     async def refresh(self, provider: str | None = None) -> Mapping[str, ProviderError]:
         """Ask providers for their current models, side by side; what failed is in the answer."""

@@ -125,6 +125,33 @@ def test_a_project_is_no_place_where_extensions_are_installed(tmp_path: Path) ->
     assert told.stdout == "[]\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
+def test_a_folder_that_was_removed_and_made_again_is_no_place_either(tmp_path: Path) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    project.mkdir()
+    install(other)
+    code = (
+        "import pathlib, sys\n"
+        "from pi.coding.extension_host.entry_points import installed\n"
+        "project, other = sys.argv[1:]\n"
+        "pathlib.Path(project).rmdir()\n"
+        "pathlib.Path(other).rename(project)\n"
+        "sys.path.insert(0, project)\n"
+        "found = installed(pathlib.Path('/nowhere'))\n"
+        "print([each.name for each in found if each.rank != 'bundled'])"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(project), str(other)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=project,
+    )
+
+    assert told.stdout == "[]\n"
+
+
 def test_metadata_is_not_imported_when_nothing_has_changed(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"

@@ -96,7 +96,9 @@ async def test_a_command_comes_before_everything_else_that_a_text_may_mean(
     assert story == ["did it", "input /undo it"]
 
 
-async def test_a_command_that_fails_is_told_and_nothing_else_happens(tmp_path: Path) -> None:
+async def test_a_command_that_fails_is_told_and_nothing_else_happens(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("boom")
         async def boom(args: str, ctx: Any) -> None:
@@ -123,3 +125,4 @@ async def test_a_command_that_fails_is_told_and_nothing_else_happens(tmp_path: P
         ("shortcut:ctrl+b", "3"),
         ("<inline:1:extension>", "hoarse"),
     ]
+    assert 'raise ValueError("cmd boom")' in caplog.text

@@ -104,3 +104,20 @@ async def test_before_anything_was_said_there_is_no_answer(tmp_path: Path) -> No
     assert session.facts.problem is None
     assert session.facts.context_usage() is not None
     await session.close()
+
+
+async def test_a_session_whose_folder_is_gone_goes_on_in_the_folder_of_before(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    here = session.facts.cwd
+    gone = tmp_path / "gone"
+    file = tmp_path / "other.jsonl"
+    header = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": str(gone)}
+    file.write_bytes(msgspec.json.encode(header) + b"\n")
+
+    await session.sessions.switch(file)
+
+    assert (session.facts.header.cwd, session.facts.cwd) == (str(gone), here)
+    await session.close()

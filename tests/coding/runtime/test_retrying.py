@@ -34,8 +34,9 @@ async def test_a_retry_can_be_given_up_and_switched_off(tmp_path: Path) -> None:
     session = await stage.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))
     await stage.clock.advance(1)
-    await session.retry.abort()
+    assert await session.retry.abort()
     await run
+    assert not await session.retry.abort()
     session.retry.set_automatic(enabled=False)
     await session.prompts.prompt("again")
 

@@ -48,6 +48,12 @@ def test_where_none_can_be_left_none_is(tmp_path: Path) -> None:
     assert find_breadcrumb(tmp_path, "mine") is None
 
 
+def test_a_folder_whose_name_is_no_text_leaves_none(tmp_path: Path) -> None:
+    leave_breadcrumb(tmp_path, "mine", Breadcrumb(cwd="/\udcff", session="/s"), FakeClock())
+
+    assert find_breadcrumb(tmp_path, "mine") is None
+
+
 def test_breadcrumbs_of_terminals_that_are_long_closed_are_swept_up(tmp_path: Path) -> None:
     clock = FakeClock()
     for days, key in ((KEPT_DAYS + 1, "old"), (KEPT_DAYS - 1, "recent")):

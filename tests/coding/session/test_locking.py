@@ -107,6 +107,16 @@ def test_the_lock_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "s.jsonl.lock").read_text() == "theirs"
 
 
+def test_a_lock_whose_folder_has_become_a_file_can_be_left(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    with SessionLock(folder / "s.jsonl"):
+        folder.rename(tmp_path / "away")
+        folder.write_text("in the way")
+
+    assert folder.read_text() == "in the way"
+
+
 def test_a_damaged_lock_file_names_nobody(tmp_path: Path) -> None:
     lock = SessionLock(tmp_path / "s.jsonl")
     (tmp_path / "s.jsonl.lock").write_text("who?")

@@ -120,11 +120,40 @@ def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Pa
         ]
     )
     assert len(list(log.entries())) == 4
+    assert len(on_disk(path)) == 3
+    assert path.read_bytes().endswith(b"}\n"), "and nothing of what did not fit"
+
+
+@posix
+@pytest.mark.trap(223)
+def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Path) -> None:
+    reports = Reports()
+    log, path = saved(tmp_path, reports)
+    with file_size_limit(path.stat().st_size + 10):
+        append_all(log, user("3"), answer("4"))
+
+    append_all(log, user("5"))
+
+    assert (reports[1:], log.problem) == (["The session is saved again."], None)
     log.close()
     again = open_session(path, make_shelf(tmp_path))
-    assert len(list(again.entries())) == 2
-    again.append(user("5"))
-    assert len(on_disk(path)) == 4
+    assert list(again.entries()) == list(log.entries())
+    assert len(on_disk(path)) == 6
+
+
+@posix
+@pytest.mark.trap(223)
+def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> None:
+    log = new_session(make_shelf(tmp_path / "sessions"))
+    with file_size_limit(10):
+        append_all(log, user("1"), answer("2"))
+    assert log.file is not None
+    assert not log.file.exists()
+
+    log.close()
+
+    assert log.is_saved
+    assert len(on_disk(log.file)) == 3
 
 
 @posix

@@ -71,6 +71,34 @@ def test_a_large_file_with_one_change_is_compared_at_once() -> None:
     assert diff.changes == [(50_000, 50_001, 50_000, 50_001)]
 
 
+def test_changes_at_both_ends_of_a_large_file_are_all_that_is_shown() -> None:
+    body = "".join(f"line {n}\n\n" for n in range(20_000))
+
+    diff = Diff(f"first\n{body}last\n", f"FIRST\n{body}LAST\nand more\n")
+
+    assert diff.changes == [(0, 1, 0, 1), (40_001, 40_002, 40_001, 40_003)]
+
+
+@given(st.data())
+def test_the_changes_of_a_long_text_make_the_new_of_the_old(data: st.DataObject) -> None:
+    lines = [f"line {n}" if n % 3 else "}" for n in range(2100)]
+    new = ["begun", *lines, "ended"]
+    for _ in range(data.draw(st.integers(0, 6))):
+        at = data.draw(st.integers(0, len(new) - 1))
+        new[at : at + data.draw(st.integers(0, 4))] = data.draw(
+            st.lists(st.sampled_from(["}", "x", "line 7", "line 2000"]), max_size=4)
+        )
+
+    diff = Diff("\n".join(lines), "\n".join(new))
+
+    made, done = list[str](), 0
+    for change in diff.changes:
+        made += lines[done : change.old_start] + new[change.new_start : change.new_end]
+        done = change.old_end
+    assert made + lines[done:] == new
+    assert sum(change.old_end - change.old_start for change in diff.changes) < 200
+
+
 def test_texts_that_differ_everywhere_are_replaced_as_a_whole() -> None:
     old, new = "a\n" * 3000 + "x\n", "b\n" * 3000 + "y\n"
 

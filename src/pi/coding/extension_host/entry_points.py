@@ -83,8 +83,20 @@ def _import_path() -> list[str]:
 
     ``python -m pi`` puts that first, and what a project has may run only once it is trusted.
     """
-    left_out = {*IMPORT_ROOTS, "", os.curdir, str(Path.cwd())}
+    left_out = {*IMPORT_ROOTS, "", os.curdir, *_STARTED_IN, *_current_folder()}
     return [each for each in sys.path if each not in left_out]
+
+
+def _current_folder() -> set[str]:
+    """The folder that the process is in, unless somebody has removed it."""
+    try:
+        return {str(Path.cwd())}
+    except FileNotFoundError:
+        return set()
+
+
+_STARTED_IN = _current_folder()
+"""Once it is removed nobody can tell any more, and another one may come to stand in its place."""
 
 
 def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -20,11 +20,21 @@ Resolver: TypeAlias = Callable[[str], Model | str | None]
 
 
 class ModelRegistry:
-    """Look-ups over ``Models``; never waits, and asks nobody."""
+    """Look-ups over ``Models``; never waits, and asks nobody.
 
-    def __init__(self, models: Models, *, offline: bool = False) -> None:
+    ``read_again`` brings the models up to what the person's own file says by now.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        *,
+        offline: bool = False,
+        read_again: Callable[[Models], None] = lambda models: None,
+    ) -> None:
         self.models = models
         self._offline = offline
+        self._read_again = read_again
         self._resolvers: tuple[Resolver, ...] = ()
 
     def add_resolver(self, resolver: Resolver) -> Callable[[], None]:
@@ -92,6 +102,10 @@ class ModelRegistry:
         models = self.models.get_models(provider)
         wanted = rows[provider].default_model if provider in rows else ""
         return next((model for model in models if model.id == wanted), next(iter(models), None))
+
+    def read_again(self) -> None:
+        """Know what the person has written into ``models.json`` since."""
+        self._read_again(self.models)
 
     async def discover_local(self) -> bool:
         """Ask those who alone know their models; whether any model came of it."""

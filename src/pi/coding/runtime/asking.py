@@ -10,18 +10,18 @@ from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, create_models
 from pi.ai.messages import Context
-from pi.ai.models.custom import CustomModels, read_custom_models
+from pi.ai.models.custom import CustomModels
 from pi.ai.models.model import Model
-from pi.ai.providers.rows import BUILT_IN
+from pi.ai.models_collection import Models
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
-from pi.base.files import read_if_exists
 from pi.base.records import Meta, Record, replace
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.lending import Lender
+from pi.coding.runtime.own_models import OwnModels
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 
@@ -157,33 +157,25 @@ def discover_models(
     They are reached as ``values`` say; without any, as the person's own settings do.
     """
     values = values or Settings.of(host.agent_dir, cwd, clock=host.clock).values
-    models = create_models(
-        storage=storage or credential_store(host),
-        environ=host.environ,
-        clock=host.clock,
-        cwd=cwd,
-        folder=host.agent_dir,
-        custom=own_models(host),
-        network=Network(proxy=values.http_proxy),
-        clients=with_named_hosts(values.oauth_clients, host.environ),
-        report=host.report,
-    )
-    return ModelRegistry(models, offline=host.offline)
+    storage = storage or credential_store(host)
+
+    def made(custom: CustomModels) -> Models:
+        return create_models(
+            storage=storage,
+            environ=host.environ,
+            clock=host.clock,
+            cwd=cwd,
+            folder=host.agent_dir,
+            custom=custom,
+            network=Network(proxy=values.http_proxy),
+            clients=with_named_hosts(values.oauth_clients, host.environ),
+            report=host.report,
+        )
+
+    own = OwnModels(host, made)
+    return ModelRegistry(made(own.custom), offline=host.offline, read_again=own.bring)
 
 
 def credential_store(host: Host) -> AuthStorage:
     """Where the person's credentials are."""
     return AuthStorage(host.agent_dir / "auth.json")
-
-
-def own_models(host: Host) -> CustomModels:
-    """What the person's ``models.json`` adds; what is wrong with it is reported."""
-    path = host.agent_dir / "models.json"
-    content = read_if_exists(path)
-    if content is None:
-        return CustomModels()
-    names = [row.id for row in BUILT_IN]
-    custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
-    for problem in custom.problems:
-        host.report(f"Warning: errors loading models.json:\n{problem}")
-    return custom

@@ -128,5 +128,6 @@ class ExtensionCalls(ExtensionHosting):
         try:
             await awaited(work())
         except (Exception, SystemExit) as problem:
+            log.warning("%s failed", path, exc_info=problem)
             failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
             await self._core.tell(failed)

@@ -33,6 +33,10 @@ class ExtensionsPort(Protocol):
         """Files that only the original can run."""
         ...
 
+    def find(self, text: str) -> str | None:
+        """The name of the command that ``text`` calls, if it calls one."""
+        ...
+
     def shortcuts(self) -> Mapping[str, str]:
         """Keys that extensions want, with what they do."""
         ...

@@ -77,15 +77,13 @@ class Ground:
         self._adopt_strays()
         self.log = self.parts.open_log(self.shelf(self._cwd))
         self._opened.callback(self.log.close)
-        home = Path(self.log.header.cwd)
-        if home != self._cwd:
-            await self._move_to(home)
+        await self._move_to(Path(self.log.header.cwd))
         if self.parts.auth_storage is None:
             await take_over(self.host, self.workspace.settings, credential_store(self.host))
         variables = CurrentVariables(lambda: self._here.environment.values)
         self.asking = Asking(
             replace(self.host, environ=variables),
-            home,
+            self.workspace.cwd,
             settings=lambda: self._here.settings,
             values=self.workspace.values,
             registry=self.parts.registry,
@@ -191,6 +189,8 @@ class Ground:
         return otherwise if self._served is None else ask(self._served)
 
     async def _move_to(self, home: Path) -> None:
+        if home == self._cwd or (self.parts.stays_if_gone and not home.is_dir()):
+            return
         from pi.coding.session.resolving import check_directory  # only for a session that is kept
 
         try:

@@ -44,6 +44,12 @@ class SessionFacts:
         return self._core.log.header
 
     @property
+    def cwd(self) -> Path:
+        """Where commands run: the session's folder, or another one if that is gone."""
+        core = self._core
+        return core.workspace.cwd if core.elsewhere is None else Path(core.log.header.cwd)
+
+    @property
     def file(self) -> Path | None:
         """Where it is kept; ``None`` in memory."""
         return self._core.log.file

@@ -64,7 +64,8 @@ class ModelSelection:
         self._core.scope = self._core.registry.scope(patterns)
 
     async def discover(self) -> None:
-        """Ask the model servers that may run on this machine what they serve now."""
+        """Read ``models.json`` again, and ask the model servers of this machine what they serve."""
+        self._core.registry.read_again()
         await self._core.registry.discover_local()
 
     async def find_somebody(self) -> None:
@@ -103,7 +104,7 @@ class ModelSelection:
         if isinstance(wanted, Model):
             choice: Choice | None = Choice(model=wanted)
         else:
-            choice = self._core.registry.resolve(wanted)
+            choice = self._resolved(wanted)
         if choice is None:
             raise PiError(
                 f"Model not found: {wanted}",
@@ -111,6 +112,14 @@ class ModelSelection:
             )
         await self.use(choice.model, thinking=choice.thinking, source="set")
         return choice.model
+
+    def _resolved(self, pattern: str) -> Choice | None:
+        """What a pattern means, also if ``models.json`` has come to say it a moment ago."""
+        choice = self._core.registry.resolve(pattern)
+        if choice is None:
+            self._core.registry.read_again()
+            choice = self._core.registry.resolve(pattern)
+        return choice
 
     async def use(
         self,

@@ -45,6 +45,8 @@ class Parts(Record):
     open_log: OpenLog = new_session
     session_dir: Path | None = None
     persistent: bool = True
+    stays_if_gone: bool = False
+    """Whether a session whose folder is gone goes on in the one that was given."""
     ask_trust: AskPerson | None = None
     bus: Bus | None = None
     parent: ExtensionHost | None = None

@@ -153,6 +153,10 @@ class SessionsPort(Protocol):
         """Go on in a copy of what led to something the person said."""
         ...
 
+    async def fork_file(self, path: Path) -> Replaced:
+        """Go on in a copy of the session of a file, which somebody else may have open."""
+        ...
+
     async def clone(self) -> Replaced:
         """Go on in a copy of the branch."""
         ...
@@ -228,8 +232,8 @@ class CompactionPort(Protocol):
 class RetryPort(Protocol):
     """Asking again after a failed answer."""
 
-    async def abort(self) -> None:
-        """Give up the retry that is being waited for."""
+    async def abort(self) -> bool:
+        """Give up the retry that is being waited for; False if it is not, or no longer."""
         ...
 
     def set_automatic(self, *, enabled: bool) -> None:
@@ -259,6 +263,11 @@ class FactsPort(Protocol):
     @property
     def header(self) -> SessionHeader:
         """The first line of the session."""
+        ...
+
+    @property
+    def cwd(self) -> Path:
+        """Where commands run: the session's folder, or another one if that is gone."""
         ...
 
     @property

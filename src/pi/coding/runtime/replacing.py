@@ -106,6 +106,17 @@ class Replacing:
         await self._swap(forking.fork_at(self._core.log, last, self.shelf), "fork")
         return Replaced(cancelled=False)
 
+    async def fork_file(self, path: Path) -> Replaced:
+        """Go on in a copy of the session of a file, which somebody else may have open."""
+        path = self._core.workspace.cwd / path
+        if await self._forbidden("fork", path):
+            return Replaced(cancelled=True)
+        log = forking.fork_file(path, self.shelf)
+        if log.file is not None:
+            copy_artifacts(path, log.file)
+        await self._swap(log, "fork")
+        return Replaced(cancelled=False)
+
     async def clone(self) -> Replaced:
         """Go on in a copy of the branch."""
         self._must_be_saved()

@@ -13,9 +13,11 @@ class Retrying:
         self._core = core
         self._policy = policy
 
-    async def abort(self) -> None:
-        """Give up the retry that is being waited for."""
+    async def abort(self) -> bool:
+        """Give up the retry that is being waited for; False if it is not, or no longer."""
+        is_waiting = self._policy.waiting
         await self._policy.cancel()
+        return is_waiting
 
     def set_automatic(self, *, enabled: bool) -> None:
         """Say for this session whether failed answers are asked for again."""

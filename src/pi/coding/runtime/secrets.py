@@ -10,8 +10,8 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.auth.values import expand
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.runtime.asking import own_models
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.own_models import own_models
 from pi.coding.shell.environment import credential_variables
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")

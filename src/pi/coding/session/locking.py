@@ -39,7 +39,7 @@ class SessionLock(FileLock):
     def _is_current(self) -> bool:
         try:
             return os.path.samestat(os.fstat(self._fd), self._path.stat())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def holder(self) -> int | None:

@@ -1,6 +1,7 @@
 """The file of a session: every entry is in it when ``write`` returns, or ``problem`` says why not.
 
-The log goes on in memory when the file fails; nobody above has to handle that.
+The log goes on in memory when the file fails; nobody above has to handle that. With each new entry
+the file is tried again, and once it can be written it gets everything that it lacks.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ class Mirror:
     ) -> None:
         self.path = path
         self.problem: str | None = None
-        """Why the file is not written any more."""
+        """Why the file lacks the latest entries."""
         self._report = report
         self._stored = stored
         """From a line as it is used to the line that the file is to have."""
         self._lock = lock
         self._waiting: list[bytes] = []
+        """Lines that are not in the file yet."""
+        self._has_given_up = False
         self._file: os.stat_result | None = None
         """The file that is appended to; ``None`` as long as there is none."""
 
@@ -53,7 +56,7 @@ class Mirror:
 
     def begin(self, lines: Sequence[bytes], *, worth_keeping: bool) -> None:
         """Take the first lines of a new file, with their LF."""
-        self._waiting.extend(map(self._stored, lines))
+        self._waiting.extend(lines)
         if worth_keeping:
             self._attempt(self._publish)
 
@@ -67,18 +70,22 @@ class Mirror:
             self._file = self.path.stat()
 
         self._attempt(look)
+        self._has_given_up = self._file is None  # nothing can be put behind what is not as it was
 
     def write(self, line: bytes, *, worth_keeping: bool) -> None:
         """Take one line with its LF."""
-        if self.problem is not None:
+        if self._has_given_up:
             return
         if self._file is None:
             self.begin([line], worth_keeping=worth_keeping)
         else:
-            self._attempt(lambda: self._append(self._stored(line)))
+            self._waiting.append(line)
+            self._attempt(self._append)
 
     def close(self) -> None:
-        """Let others write to the session."""
+        """Write what is still to be written, and let others write to the session."""
+        if self.problem is not None and not self._has_given_up:
+            self._attempt(self._publish if self._file is None else self._append)
         if self._lock is not None:
             self._lock.__exit__()
             self._lock = None
@@ -86,6 +93,7 @@ class Mirror:
     def _attempt(self, act: Callable[[], None]) -> None:
         try:
             act()
+            self._succeed()
         except FileNotFoundError:
             self._fail(f"{self.path} was removed")
         except OSError as error:
@@ -93,10 +101,16 @@ class Mirror:
         except PiError as problem:
             self._fail(problem.message.removesuffix("."))
 
+    def _succeed(self) -> None:
+        if self.problem is not None:
+            self.problem = None
+            self._report("The session is saved again.")
+
     def _fail(self, reason: str) -> None:
-        self._waiting.clear()
+        is_news = self.problem is None
         self.problem = f"The session is no longer saved, it goes on in memory: {reason}."
-        self._report(self.problem)
+        if is_news:
+            self._report(self.problem)
 
     def _publish(self) -> None:
         private_directory(self.path.parent)
@@ -104,20 +118,35 @@ class Mirror:
             self._lock = lock_session(self.path)
         if self.path.exists() and self.path.stat().st_size:
             raise FileProblem(f"{self.path} was made by another program")
-        replace_file(self.path, b"".join(self._waiting), mode=0o600)
+        replace_file(self.path, b"".join(map(self._stored, self._waiting)), mode=0o600)
         self._waiting.clear()
         self._file = self.path.stat()
 
-    def _append(self, line: bytes) -> None:
+    def _append(self) -> None:
         fd = os.open(self.path, _FLAGS)
         try:
             if self._file is None or not os.path.samestat(os.fstat(fd), self._file):
                 raise FileProblem(f"{self.path} was replaced by another program")
-            rest = memoryview(b"\n" + line if _is_torn(fd) else line)
-            while rest:  # once, unless the disk is full: the second attempt then says so
-                rest = rest[os.write(fd, rest) :]
+            start = b"\n" if _is_torn(fd) else b""
+            while self._waiting:
+                _write_all(fd, start + self._stored(self._waiting[0]))
+                start = b""
+                del self._waiting[0]
         finally:
             os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """Append everything or nothing: half a line, tried again, could become the same line twice."""
+    before, rest = os.lseek(fd, 0, os.SEEK_END), memoryview(data)
+    try:
+        while rest:  # once, unless the disk is full: the second attempt then says so
+            rest = rest[os.write(fd, rest) :]
+    except OSError:
+        is_last = os.fstat(fd).st_size == before + len(data) - len(rest)
+        if len(rest) < len(data) and is_last:
+            os.ftruncate(fd, before)
+        raise
 
 
 def _is_torn(fd: int) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 CONTEXT = 4
 MOST_WORK = 4_000_000
-"""Pairs of lines that are worth comparing; beyond that the whole passage counts as replaced."""
+"""Pairs of lines that are worth comparing; beyond that lines that are there once are held on to."""
 
 
 class Change(NamedTuple):
@@ -102,16 +104,68 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     one, other = old[head : len(old) - tail], new[head : len(new) - tail]
     if not one and not other:
         return []
-    if len(one) * len(other) > MOST_WORK:
-        return [Change(head, len(old) - tail, head, len(new) - tail)]
+    found = _compared(one, other) if len(one) * len(other) <= MOST_WORK else _far(one, other)
+    return [_moved(change, head, head) for change in found]
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     import difflib  # 5 ms, and the first edit is a long way off
 
-    codes = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-    return [
-        Change(a + head, b + head, c + head, d + head)
-        for tag, a, b, c, d in codes
-        if tag != "equal"
-    ]
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [Change(*places) for tag, *places in codes if tag != "equal"]
+
+
+def _far(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """Differences in a long passage: those between the lines that cannot be mistaken."""
+    changes: list[Change] = []
+    at = Anchor(0, 0)
+    for anchor in (*_anchors(old, new), Anchor(len(old), len(new))):
+        between = old[at.old : anchor.old], new[at.new : anchor.new]
+        if between == (old, new):  # there is nothing to hold on to: all of it is another
+            return [Change(0, len(old), 0, len(new))]
+        changes += (_moved(change, at.old, at.new) for change in _changes(*between))
+        at = Anchor(anchor.old + 1, anchor.new + 1)
+    return changes
+
+
+class Anchor(NamedTuple):
+    """Where a line is that both texts have once."""
+
+    old: int
+    new: int
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[Anchor]:
+    """As many of them as come in the same order in both."""
+    there = _single(new)
+    last: list[int] = []  # of the best row of each length, the place of its end in ``new``
+    ends: list[tuple[Anchor, int]] = []  # an end, and the one before it
+    best: list[int] = []
+    for line, place in _single(old).items():
+        if line not in there:
+            continue
+        length = bisect_left(last, there[line])
+        ends.append((Anchor(place, there[line]), best[length - 1] if length else -1))
+        last[length : length + 1] = [there[line]]
+        best[length : length + 1] = [len(ends) - 1]
+    row: list[Anchor] = []
+    end = best[-1] if best else -1
+    while end >= 0:
+        anchor, end = ends[end]
+        row.append(anchor)
+    return row[::-1]
+
+
+def _single(lines: Sequence[str]) -> dict[str, int]:
+    """Lines that are there once, with their places."""
+    count = Counter(lines)
+    return {line: place for place, line in enumerate(lines) if count[line] == 1}
+
+
+def _moved(change: Change, old: int, new: int) -> Change:
+    return Change(
+        change.old_start + old, change.old_end + old, change.new_start + new, change.new_end + new
+    )
 
 
 def _hunks(changes: Sequence[Change], old_size: int) -> list[Hunk]:
