@@ -44,6 +44,8 @@ def test_a_terminal_is_known_by_its_environment(
         ({"TERM": "screen-256color", "COLORTERM": "truecolor"}, ColourDepth.PALETTE),
         ({"TERM": "screen", "TMUX": "x", "COLORTERM": "truecolor"}, ColourDepth.TRUE),
         ({"TERM": "linux"}, ColourDepth.BASIC),
+        ({"TERM": "xterm-16color"}, ColourDepth.BASIC),
+        ({"TERM": "xterm-color"}, ColourDepth.BASIC),
         ({"TERM": "dumb"}, ColourDepth.NONE),
         ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, ColourDepth.NONE),
         ({"PI_TRUE_COLOR": "0", "COLORTERM": "truecolor"}, ColourDepth.PALETTE),

@@ -128,3 +128,17 @@ def test_a_container_knows_which_child_is_on_a_row() -> None:
         [Area(first, 0, 0, 10, 2)],
         [Area(second, 2, 0, 10, 1)],
     ]
+
+
+def test_a_container_knows_where_the_children_begin_that_stay_in_the_window() -> None:
+    class Staying(Rows):
+        stays_in_window = True
+
+    container = Container(Rows("a", "b"))
+    container.render(10)
+    assert container.staying_start is None
+
+    container.add_child(Staying())
+    container.add_child(Rows("c"))
+    container.render(10)
+    assert container.staying_start == 2

@@ -31,6 +31,19 @@ def test_the_boundary_is_the_settled_end_else_the_live_start_else_the_end() -> N
         assert display.ledger == Ledger(committed=committed, top=15)
 
 
+def test_what_stays_in_the_window_is_no_history_even_where_there_is_no_room_for_it() -> None:
+    class Editor(Rows):
+        stays_in_window = True
+
+    display = RegularDisplay(SIZE, in_pane=False)
+    display.root.add_child(Rows("said"))
+    display.root.add_child(Editor(*numbered(8)))
+
+    painted(display)
+
+    assert display.ledger == Ledger(committed=1, top=4)
+
+
 @pytest.mark.trap(156)
 def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
     outside, inside = (RegularDisplay(SIZE, in_pane=pane) for pane in (False, True))
@@ -38,6 +51,18 @@ def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
     assert outside.resize(Size(columns=9, rows=9)) is Repaint.EVERYTHING
     assert inside.resize(Size(columns=9, rows=9)) is Repaint.WINDOW
     assert (outside.reset(), inside.reset()) == (Repaint.EVERYTHING, Repaint.WINDOW)
+
+
+def test_of_what_is_shown_instead_a_pane_gets_also_the_one_row_that_differs_in_history() -> None:
+    display = RegularDisplay(SIZE, in_pane=True)
+    display.root.add_child(Rows("header", "", "said before", *numbered(5)))
+    painted(display)
+
+    display.root.clear()
+    display.root.add_child(Rows("header", "", "New session", "editor"))
+    written = painted(display, display.reset())
+
+    assert ("New session" in written, display.ledger) == (True, Ledger(committed=2, top=2))
 
 
 def test_after_a_pause_only_the_window_is_painted() -> None:

@@ -11,6 +11,7 @@ from pi.tui.input.replies import (
     Colour,
     ColourScheme,
     DeviceAttributes,
+    Focus,
     KittyFlags,
     ModeReport,
 )
@@ -143,3 +144,44 @@ def test_a_real_emulator_is_left_as_it_was_found() -> None:
         True,
         True,
     )
+
+
+def test_whether_the_window_has_the_keyboard_is_asked_for_once_and_told_until_the_end() -> None:
+    negotiation, written = make()
+    negotiation.take(ModeReport(mode=2026, state=2))
+    quiet = negotiation.ending(leave_window="")
+    negotiation.follow_focus()
+    negotiation.follow_focus()
+
+    assert written[1:] == ["\x1b[?1004h\x1b[?1004$p"]
+    assert "1004" not in quiet
+    assert negotiation.ending(leave_window="").endswith("\x1b[?1004l")
+    negotiation.begin()
+    assert written[-1].endswith("\x1b[?1004h")
+
+
+def test_who_does_not_answer_questions_about_modes_is_asked_no_other() -> None:
+    negotiation, written = make()
+    negotiation.follow_focus()
+
+    assert written[1:] == ["\x1b[?1004h"]
+
+
+def test_a_window_has_the_keyboard_until_it_says_otherwise_if_it_says_such_things() -> None:
+    seen = {}
+    for state in (0, 1):
+        negotiation, _ = make()
+        negotiation.take(ModeReport(mode=1004, state=state))
+        seen[state] = [negotiation.has_focus]
+        for gained in (False, True):
+            negotiation.take(Focus(gained=gained))
+            seen[state].append(negotiation.has_focus)
+
+    assert seen == {0: [None, False, True], 1: [True, False, True]}
+
+
+def test_what_a_multiplexer_says_of_the_mode_is_not_believed() -> None:
+    negotiation, _ = make(Capabilities(multiplexer=True))
+    negotiation.take(ModeReport(mode=1004, state=1))
+
+    assert negotiation.has_focus is None

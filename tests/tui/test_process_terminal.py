@@ -73,7 +73,7 @@ def test_an_exception_gives_the_terminal_back_before_it_is_shown() -> None:
 
 
 @pytest.mark.trap(164)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
     number: signal.Signals,
 ) -> None:

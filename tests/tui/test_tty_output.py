@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +71,37 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[in
 
     assert output.backlog > 0
     output.close()
+
+
+SOMEBODY_ELSES = """
+import fcntl, os, sys, termios
+from pi.tui.tty_output import TtyOutput
+
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.chmod(os.ttyname(0), 0)
+if os.getuid() == 0:
+    os.setuid(65534)
+output = TtyOutput(1, on_gone=lambda: None)
+output.write("hello")
+output.flush(1)
+print(os.get_blocking(output._fd), os.get_blocking(1), file=sys.stderr)
+"""
+
+
+def test_a_terminal_that_belongs_to_somebody_else_is_written_to(device: tuple[int, int]) -> None:
+    master, slave = device
+    run = subprocess.run(
+        [sys.executable, "-c", SOMEBODY_ELSES],
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (run.returncode, run.stderr) == (0, "False True\n")
+    assert os.read(master, 100) == b"hello"
 
 
 @pytest.mark.trap(166)

@@ -57,6 +57,8 @@ _SYNCHRONIZED: frozenset[Brand] = frozenset(
 )
 
 _OLD_TERMS = frozenset({"linux", "ansi", "vt100", "vt220", "cons25"})
+_FEW_COLOURS = ("-color", "-16color", "-88color")
+"""How the names of terminals end that know fewer colours than 256."""
 _PANES = ("TMUX", "STY", "ZELLIJ", "CMUX_WORKSPACE_ID", "CMUX_SURFACE_ID")
 _MULTIPLEXER_TERMS = ("tmux", "screen")
 
@@ -134,7 +136,8 @@ def _colours(env: Environment, brand: Brand, *, multiplexer: bool) -> ColourDept
     is_said = env.get("COLORTERM", "").lower() in ("truecolor", "24bit")
     if not is_limited and (is_said or (brand in _TRUE_COLOUR and not multiplexer)):
         return ColourDepth.TRUE
-    return ColourDepth.BASIC if term in _OLD_TERMS else ColourDepth.PALETTE
+    has_few = term in _OLD_TERMS or term.endswith(_FEW_COLOURS)
+    return ColourDepth.BASIC if has_few else ColourDepth.PALETTE
 
 
 def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtocol | None:

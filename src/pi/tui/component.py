@@ -106,6 +106,15 @@ class Passing(Protocol):
         ...
 
 
+class Staying(Protocol):
+    """A component that belongs to the window, with whatever is below it."""
+
+    @property
+    def stays_in_window(self) -> bool:
+        """Whether its rows are history never, wherever a terminal may have put them."""
+        ...
+
+
 def wants_key_release(component: object) -> bool:
     """Whether a component asked to be told when keys are let go."""
     return bool(getattr(component, "wants_key_release", False))

@@ -114,6 +114,13 @@ class Container:
         """How many of the children's rows go away soon."""
         return sum(getattr(slot.child, "passing_rows", 0) for slot in self._slots)
 
+    @property
+    def staying_start(self) -> int | None:
+        """Where the children begin that stay in the window; None if none do."""
+        staying = (slot for slot in self._slots if getattr(slot.child, "stays_in_window", False))
+        first = next(staying, None)
+        return None if first is None else first.offset
+
     def _mark_stale(self, index: int) -> None:
         # A negative index counts from the end, as in a list; joining from the top is always right.
         index = max(index, 0)

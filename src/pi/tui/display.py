@@ -146,7 +146,10 @@ class RegularDisplay:
         if boundary is None:
             boundary = self.root.live_region_start
         boundary = len(rows) if boundary is None else boundary
-        self._frame = Frame(rows, min(boundary, self._end_of_lasting(len(rows))))
+        staying = self.root.staying_start
+        if staying is not None:
+            boundary = min(boundary, staying)
+        self._frame = Frame(rows, min(boundary, self._end_of_lasting(len(rows))), staying)
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
         """The bytes of that frame."""
@@ -171,7 +174,8 @@ class RegularDisplay:
         return self._resize_in_place(size)
 
     def reset(self) -> Repaint:
-        """Like a resize to the same size."""
+        """Like a resize to the same size; a pane gets what its history does not have."""
+        self._screen.question_history()
         return Repaint.WINDOW if self._in_pane else Repaint.EVERYTHING
 
     def handle_mouse(

@@ -19,6 +19,7 @@ from pi.tui.input.replies import (
     Colour,
     ColourScheme,
     DeviceAttributes,
+    Focus,
     KittyFlags,
     ModeReport,
     Reply,
@@ -33,6 +34,8 @@ ASK_CELL_SIZE = "\x1b[16t"
 ASK_BACKGROUND = "\x1b]11;?\x07"
 ASK_SCHEME = "\x1b[?996n"
 ASK_SYNC = "\x1b[?2026$p"
+FOCUS_REPORTS_ON, FOCUS_REPORTS_OFF = "\x1b[?1004h", "\x1b[?1004l"
+ASK_FOCUS_REPORTS = "\x1b[?1004$p"
 
 
 class Negotiation:
@@ -54,10 +57,15 @@ class Negotiation:
         self.synchronized = capabilities.synchronized
         self.keyboard = "legacy"
         """``kitty``, ``modify-other-keys`` or ``legacy``."""
+        self.has_focus: bool | None = None
+        """Whether the terminal's window has the keyboard; None if it does not tell."""
         self._capabilities = capabilities
         self._appearance = appearance
         self._write = write
         self._follow_scheme = follow_scheme
+        self._follows_focus = False
+        self._reports_modes = False
+        """Whether it answers questions about modes; some terminals would print them."""
         self._owners: deque[Callable[[], None]] = deque()
 
     def begin(self) -> None:
@@ -72,6 +80,8 @@ class Negotiation:
         parts.append(ASK_BACKGROUND)
         if not self._capabilities.synchronized_is_fixed:
             parts.append(ASK_SYNC)
+        if self._follows_focus:
+            parts.append(FOCUS_REPORTS_ON)
         self._write("".join(parts))
 
     def ending(self, *, leave_window: str) -> str:
@@ -79,8 +89,18 @@ class Negotiation:
         other_keys = kitty.MODIFY_OTHER_KEYS_OFF if self.keyboard == "modify-other-keys" else ""
         sync = END_SYNC if self.synchronized else ""
         reports = SCHEME_REPORTS_OFF if self._follow_scheme else ""
+        reports += FOCUS_REPORTS_OFF if self._follows_focus else ""
         modes = SHOW_CURSOR + PASTE_OFF + reports
         return f"{sync}{WRAP_ON}{kitty.POP}{other_keys}{leave_window}{modes}"
+
+    def follow_focus(self) -> None:
+        """Have the terminal tell from now on when its window gets and loses the keyboard.
+
+        To be called while somebody types: what has the keyboard says nothing until it loses it.
+        """
+        if not self._follows_focus:
+            self._follows_focus = True
+            self._write(FOCUS_REPORTS_ON + (ASK_FOCUS_REPORTS if self._reports_modes else ""))
 
     def ask_background(self, done: Callable[[], None]) -> None:
         """Ask for the background again; ``done`` when it is known or will not be."""
@@ -92,6 +112,7 @@ class Negotiation:
 
     def take(self, reply: Reply) -> None:
         """Learn from an answer."""
+        self._reports_modes = self._reports_modes or isinstance(reply, ModeReport)
         match reply:
             case KittyFlags():
                 self._with_kitty()
@@ -99,6 +120,11 @@ class Negotiation:
                 self._owners.popleft()()
             case ModeReport(mode=2026, state=state) if not self._capabilities.synchronized_is_fixed:
                 self.synchronized = state in (1, 2)
+            case ModeReport(mode=1004, state=state) if state in (1, 3) and self.has_focus is None:
+                # A multiplexer knows the mode, but passes on what it hears only to who wants that.
+                self.has_focus = None if self._capabilities.multiplexer else True
+            case Focus(gained=gained):
+                self.has_focus = gained
             case CellSize(width=width, height=height) if width > 0 and height > 0:
                 self.cell = reply
             case Colour() | ColourScheme():

@@ -87,21 +87,23 @@ class ProcessTerminal:
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
         """Take the terminal: raw input, own output, and a way back for every kind of end."""
+        # Opened before descriptors are redirected, since one of them names the device.
+        output = TtyOutput(
+            self._output_fd,
+            on_gone=self._lost,
+            log=Path(log) if (log := self._env.get("PI_TUI_WRITE_LOG")) else None,
+        )
         self._held = _Held(
             listener=listener,
             restore=restore,
+            output=output,
             attributes=_raw_mode(self._input_fd),
-            # Opened before descriptors are redirected, since one of them names the device.
-            output=TtyOutput(
-                self._output_fd,
-                on_gone=self._lost,
-                log=Path(log) if (log := self._env.get("PI_TUI_WRITE_LOG")) else None,
-            ),
             stray=StrayOutput() if self._keep_output else None,
             signals=_catch_signals(
                 {
                     signal.SIGTERM: self._on_fatal_signal,
                     signal.SIGHUP: self._on_fatal_signal,
+                    signal.SIGQUIT: self._on_fatal_signal,
                     signal.SIGCONT: self._on_continue,
                     signal.SIGWINCH: self._on_window_change,
                 }

@@ -27,7 +27,7 @@ class TtyOutput:
     """
 
     def __init__(self, fd: int, *, on_gone: Callable[[], None], log: Path | None = None) -> None:
-        self._fd = os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        self._fd = _opened_again(fd)
         self._on_gone = on_gone
         self._log = log
         self._waiting = b""
@@ -88,6 +88,20 @@ class TtyOutput:
             if not self._loop.is_closed():
                 self._loop.remove_writer(self._fd)
             self._loop = None
+
+
+def _opened_again(fd: int) -> int:
+    """The device of a descriptor, opened so that writing to it does not block.
+
+    It may have no name here, as in a container, or belong to somebody else, as after ``su``; the
+    terminal of the process can be opened all the same. Where there is none writes may block.
+    """
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK
+    with suppress(OSError):
+        return os.open(os.ttyname(fd), flags)
+    with suppress(OSError):
+        return os.open("/dev/tty", flags)
+    return os.dup(fd)
 
 
 class StrayOutput:

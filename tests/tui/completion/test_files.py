@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -89,3 +90,28 @@ async def test_a_directory_shows_its_slash() -> None:
 
     assert found is not None
     assert found.items[0] == Suggestion(value="@src/", label="src/", description="")
+
+
+@pytest.mark.trap(198)
+async def test_typing_goes_on_while_a_large_project_is_searched() -> None:
+    searched = asyncio.Event()
+    typed_meanwhile = 0
+
+    async def files(query: str) -> Sequence[str]:
+        return [f"src/file{number:05}.py" for number in range(20_000)]
+
+    async def type_on() -> None:
+        nonlocal typed_meanwhile
+        while not searched.is_set():
+            typed_meanwhile += 1
+            await asyncio.sleep(0)
+
+    typing = asyncio.create_task(type_on())
+    provider = FileProvider(files, PathProvider(lambda: Path("/w"), Path("/h")))
+    found = await provider.get_suggestions(["@file1999"], 0, 9, force=False)
+    searched.set()
+    await typing
+
+    assert typed_meanwhile > 10
+    assert found is not None
+    assert [item.label for item in found.items[:2]] == ["file19990.py", "file19991.py"]

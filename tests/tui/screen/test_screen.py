@@ -8,6 +8,7 @@ from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.screen.compositing import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
+from pi.tui.screen.tape import Tape
 from pi.tui.text.wrap import wrap_text
 from tests.tui.parts import numbered
 
@@ -235,6 +236,25 @@ def test_a_row_that_a_pane_wraps_into_more_lines_than_it_has_costs_no_row_of_the
         "two",
         "three",
     ]
+
+
+@pytest.mark.trap(156)
+@pytest.mark.parametrize("columns", [10, 20])
+def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: int) -> None:
+    screen = Screen(20, 6, strict=True, in_pane=True)
+    rows = ("first", "─" * 20, "editor", "─" * 20, "footer")
+    screen.paint(Frame(rows, 5, 1))
+    moved = [line for row in rows for line in wrap_text(row, columns)] + [""] * 6
+    above = moved.index("editor") + 1
+
+    tape = Tape(rows=moved[: above + 6], width=columns, height=6)
+    screen.resize_in_place(columns, 6, grown=rows, tape=tape)
+    narrow = tuple(row[:columns] for row in rows)
+    written = screen.paint(Frame(narrow, 5, 1), repaint=Repaint.WINDOW)
+
+    assert "editor" in written
+    assert "first" not in written
+    assert screen.ledger.committed == 1
 
 
 @pytest.mark.trap(153, 156)

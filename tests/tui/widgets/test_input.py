@@ -70,6 +70,15 @@ def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
     assert shown(pressed(field, LEFT, LEFT), 4) == "|efgh"
 
 
+@pytest.mark.trap(195)
+def test_what_becomes_shorter_is_shown_from_its_start() -> None:
+    field = pressed(Input(prompt="", placeholder="find"), *"0123456789")
+    assert shown(field, 6) == "56789| "
+    assert shown(pressed(field, BACKSPACE, BACKSPACE), 6) == "34567| "
+    assert shown(pressed(field, CTRL_U), 6) == "|find"
+    assert shown(pressed(field, *"abc"), 6) == "abc| "
+
+
 def test_enter_submits_and_escape_cancels() -> None:
     said = list[str]()
     field = Input(on_submit=said.append, on_cancel=lambda: said.append("cancelled"))

@@ -44,6 +44,12 @@ class Frame(Record, kw_only=False):
     rows: Sequence[str]
     boundary: int
     """Rows from here on may still change; ``len(rows)`` if none may."""
+    staying: int | None = None
+    """Rows from here on are never history; None if all may be."""
+
+    def history(self, rows: int) -> int:
+        """How many of the first ``rows`` can be history."""
+        return rows if self.staying is None else min(rows, self.staying)
 
 
 class Repaint(Enum):
@@ -100,7 +106,7 @@ class Screen:
         """The width of the last frame, whose rows the ledger counts."""
         self._history: list[str] = []
         self._settled = 0
-        """Rows of history that were final; a resize in a pane moves others there, too."""
+        """Rows of history that are final; a resize in a pane moves others there, too."""
         self._frame = Frame((), 0)
         self._window = Window()
         self._checkpoints = Checkpoints()
@@ -141,6 +147,10 @@ class Screen:
         fits = (self._width, self._height) in sizes
         is_higher = any(w == self._width and h > self._height for w, h in sizes)
         self._checkpoints.answer(fits=fits, is_higher=is_higher)
+
+    def question_history(self) -> None:
+        """Something else may be shown now: every row that the next frame has otherwise counts."""
+        self._settled = 0
 
     def resize(self, width: int, height: int) -> None:
         """Take another size; the next paint must write everything anew."""
@@ -265,15 +275,17 @@ class Screen:
             width=self._width,
             is_whole=unplaced.is_whole,
         )
-        self._history = [without_markers(row) for row in frame.rows[: seam.row]]
+        row = frame.history(seam.row)
+        self._history = [without_markers(row) for row in frame.rows[:row]]
         self._settled = 0
-        self.ledger = Ledger(committed=seam.row, top=seam.row)
+        self.ledger = Ledger(committed=row, top=row)
         self._frame = frame
         self._checkpoints.begin(self._checkpoint())
-        return [without_markers(row) for row in seam.carried]
+        return [without_markers(rest) for rest in seam.carried] if row == seam.row else []
 
     def _count_as_history(self, rows: int) -> None:
-        """Take the first rows of the last frame as history, no more and no fewer."""
+        """Take the first rows of the last frame as history, but for those that never are."""
+        rows = self._frame.history(rows)
         del self._history[rows:]
         self._history += map(without_markers, self._frame.rows[len(self._history) : rows])
         self.ledger = Ledger(committed=rows, top=rows)

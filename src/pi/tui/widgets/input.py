@@ -98,7 +98,8 @@ class Input:
             return [f"{prompt}{CURSOR_MARKER}{self._placeholder_paint(hint)}"]
         before, at, behind = self._parts()
         start, size = visible_width(before), max(visible_width(at), 1)
-        self._left = max(min(self._left, start), start + size - room, 0)
+        furthest = max(start + visible_width(at + behind) + 1 - room, 0)
+        self._left = max(min(self._left, start, furthest), start + size - room, 0)
         head = slice_columns(before, self._left, start - self._left)
         tail = slice_columns(behind, 0, max(self._left + room - start - size, 0))
         if not self.focused:

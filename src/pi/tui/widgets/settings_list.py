@@ -55,7 +55,7 @@ class SettingsList:
     """Settings one per row. Enter goes on to the next value or opens the submenu.
 
     ``on_change`` gets the id and the new value. With ``is_searchable`` typing looks for settings.
-    ``hint`` stands below everything.
+    ``hint`` stands below everything. Descriptions are shown while ``describes`` says so.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class SettingsList:
         keymap: Keymap | None = None,
         is_searchable: bool = False,
         hint: str = "Enter/Space to change · Esc to cancel",
+        describes: Callable[[], bool] = lambda: True,
     ) -> None:
         self._items = [_sanitised(item) for item in items]
         self._shown = self._items
@@ -77,6 +78,7 @@ class SettingsList:
         self._on_cancel = on_cancel
         self._keymap = keymap or Keymap()
         self._hint = hint
+        self._describes = describes
         self._search = self._new_search() if is_searchable else None
         self._focused = False
         self._submenu: Component | None = None
@@ -135,7 +137,7 @@ class SettingsList:
         """The settings, or the submenu while one is open."""
         if self._submenu is not None:
             return self._submenu.render(width)
-        return self._memory.rows(width, self._draw, self._selection.room)
+        return self._memory.rows(width, self._draw, self._selection.room, self._describes())
 
     def _new_search(self) -> Input:
         return Input(
@@ -206,7 +208,7 @@ class SettingsList:
 
     def _draw_description(self, width: int) -> list[str]:
         description = self._shown[self._selection.index].description
-        if not description:
+        if not description or not self._describes():
             return []
         lines = wrap_text(description, max(width - 4, 1))
         return ["", *(f"  {self._theme.description(line)}" for line in lines)]

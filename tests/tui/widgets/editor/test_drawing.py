@@ -20,6 +20,11 @@ def test_a_border_is_a_line_with_a_label_or_a_note() -> None:
     assert border(7, plain, label="Hi") == "───────"
 
 
+def test_a_note_stands_behind_a_label_if_there_is_room() -> None:
+    assert border(24, plain, label="Busy", note="↑ 3 more") == "── Busy ──── ↑ 3 more ──"
+    assert border(20, plain, label="Busy", note="↑ 3 more") == "── Busy ────────────"
+
+
 def test_the_line_is_painted_and_the_label_is_not() -> None:
     assert border(12, lambda text: f"<{text}>", label="Hi") == "<── >Hi< ──────>"
 

@@ -148,6 +148,25 @@ def test_formulas_can_be_drawn() -> None:
     assert plain_text(placed.block.children) == "x² and 1/2 cost $5 or $6, $HOME:$PATH"
 
 
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        (r"so \(x^2 + y_1\) is", "so x² + y₁ is"),
+        (r"\[ \sum_{i=1}^n f(i) \]", "∑ᵢ₌₁ⁿ f(i)"),
+        ("\\[\n\\frac{a}{b}\n\\]", "a/b"),
+        (r"\(a^2*b*c\), \(d^2\)", "a²*b*c, d²"),
+        (r"a \(note\) and \[x\]", "a (note) and [x]"),
+        (r"\(x^2\] \(y `z^2`\)", "(x^2] (y z^2)"),
+        (r"\\(x^2\\) `\(y^2\)`", r"\(x^2\) \(y^2\)"),
+    ],
+)
+def test_formulas_between_escaped_brackets_are_drawn_too(source: str, shown: str) -> None:
+    (placed,) = parse(source, draw_formulas=True)
+
+    assert isinstance(placed.block, Paragraph)
+    assert plain_text(placed.block.children) == shown
+
+
 def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
     address = Link(url="http://a.b/c_d", children=(Plain(text="http://a.b/c_d"),))
     bold = Marked(mark="bold", children=(Plain(text="http://x.y"),))

@@ -141,6 +141,13 @@ words = st.sampled_from(
         "5*3",
         "\\*",
         "http://a.b/c",
+        "$x^2$",
+        "\\(f(x)^2",
+        "y^2\\)",
+        "\\[\\pi",
+        "r^2\\]",
+        "(see",
+        "there)",
     ]
 )
 lines = st.lists(words, min_size=1, max_size=25).map(" ".join)
@@ -162,9 +169,12 @@ blocks = st.one_of(
     st.lists(blocks, min_size=1, max_size=3).map("\n\n".join),
     st.integers(1, 60),
     st.integers(12, 70),
+    st.booleans(),
 )
-def test_what_stays_is_never_said_otherwise(source: str, step: int, width: int) -> None:
-    widget = Markdown(is_streaming=True)
+def test_what_stays_is_never_said_otherwise(
+    source: str, step: int, width: int, draws_formulas: bool
+) -> None:
+    widget = Markdown(is_streaming=True, draws_formulas=draws_formulas)
     sure: list[str] = []
     for start in range(0, len(source), step):
         widget.append(source[start : start + step])

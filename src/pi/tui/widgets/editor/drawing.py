@@ -10,7 +10,7 @@ from pi.tui.widgets.editor.units import Units
 
 
 def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
-    """A line of ``width`` columns, with a label in it or, if there is none, a note.
+    """A line of ``width`` columns, with a label in it, a note, or the note behind the label.
 
     A label may have styles of its own; the line around it is painted.
     """
@@ -19,7 +19,11 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
         return paint("─" * width)
     text = truncate_to_width(text, width - 6, "…")
     tail = width - 4 - visible_width(text)
-    return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + '─' * tail)}"
+    end = f" {note} ──" if label and note else ""
+    line = "─" * (tail - visible_width(end)) + end
+    if visible_width(line) != tail or line == end:  # there is no room for both
+        line = "─" * tail
+    return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + line)}"
 
 
 def text_row(text: str, cursor: int | None, units: Units, *, width: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyromark
 
@@ -50,6 +50,8 @@ _MARKS: dict[str, Mark] = {"Strong": "bold", "Emphasis": "italic", "Strikethroug
 _BLANK = b" \t\r>"
 """What an empty line may hold, also inside of a quote."""
 _ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
+_BRACKETS = {"(": ")", "[": "]"}
+_LINE_START = re.compile(r"\n[ \t>]*")
 
 Json: TypeAlias = Any
 """An event of the parser, or a part of one."""
@@ -98,6 +100,15 @@ def link_definitions(text: str) -> dict[str, str]:
     return {label.casefold(): definition["dest"] for label, definition in found.items()}
 
 
+class _Bracket(NamedTuple):
+    """An escaped bracket, which may begin a formula."""
+
+    closing: str
+    child: int
+    """What begins with it, counted in what is around it."""
+    start: int
+
+
 class _Frame:
     """Something begun: what it is, where, and what was found inside so far."""
 
@@ -109,6 +120,7 @@ class _Frame:
         self.starts: list[int] = []
         """Where each of the children begins."""
         self.is_checked: bool | None = None
+        self.bracket: _Bracket | None = None
 
 
 class _Builder:
@@ -136,6 +148,8 @@ class _Builder:
                     self._add(Rule(), start)
                 case {"TaskListMarker": is_checked}:
                     self._item_frame().is_checked = is_checked
+                case {"Text": str(text)} if self._draw_formulas and self._bracketed(text, start):
+                    pass
                 case {"Code": code}:
                     self._add(Code(text=sanitise(code)), start)
                 case _:
@@ -182,6 +196,27 @@ class _Builder:
             case "SoftBreak" | "HardBreak":
                 return "\n"
         return ""  # an extension that is not switched on
+
+    def _bracketed(self, text: str, start: int) -> bool:
+        """Whether a text ends a formula between escaped brackets, which is drawn then."""
+        if self._source[start - 1 : start] != b"\\":
+            return False
+        frame, sign = self._stack[-1], text[:1]
+        if sign in _BRACKETS:
+            frame.bracket = _Bracket(_BRACKETS[sign], len(frame.children), start)
+            return False
+        opened = frame.bracket
+        if opened is None or sign != opened.closing:
+            return False
+        frame.bracket = None
+        source = self._source[opened.start + 1 : start - 1].decode()
+        inside = frame.children[opened.child :]
+        shown = formula(_LINE_START.sub(" ", source))
+        if shown is None or not all(isinstance(node, Plain | Marked) for node in inside):
+            return False
+        del frame.children[opened.child :], frame.starts[opened.child :]
+        self._add(Plain(text=sanitise(shown + text[1:])), opened.start)
+        return True
 
     def _formula(self, source: str) -> str | None:
         return formula(source) if self._draw_formulas else None

@@ -28,7 +28,7 @@ _FURTHEST = 1000
 """Characters behind which nobody closes what was opened before them."""
 _MARKS = re.compile(
     r"\[(?=[^\[\]]*\][^(\[:])|<(?=[^<>]*>)"  # closed
-    r"|(?P<open>[`\[$]|<(?=[a-zA-Z/!?]|\Z)|[*~](?![ \t])|(?<![^\W_])_(?![ \t])"
+    r"|(?P<open>[`\[$]|\((?![^()]*\))|<(?=[a-zA-Z/!?]|\Z)|[*~](?![ \t])|(?<![^\W_])_(?![ \t])"
     r"|\\\Z|&[#\w]*\Z)"
 )
 """Marks of which the parser has made no use. A line that ends with one may hide a backslash."""
