@@ -46,6 +46,19 @@ async def test_escape_gives_a_retry_up(tmp_path: Path) -> None:
         assert "Never." not in theatre.tape
 
 
+async def test_escape_ends_the_run_even_if_the_wait_is_just_over(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
+    async with theatre.playing():
+        theatre.send("go")
+        await theatre.sees("Retrying in 2s")
+        assert theatre.session is not None
+        theatre.session.retry._policy._waiting = None
+        theatre.type("\x1b")
+        await theatre.loses("Retrying")
+        await theatre.rests()
+        assert "Never." not in theatre.tape
+
+
 async def test_a_retry_that_is_given_up_gives_queued_messages_back(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
     async with theatre.playing():
@@ -60,16 +73,22 @@ async def test_a_retry_that_is_given_up_gives_queued_messages_back(tmp_path: Pat
         assert "Steering:" not in theatre.screen
 
 
-async def test_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leaves", [True, False])
+async def test_the_end_of_a_long_run_rings_for_who_has_gone_elsewhere(
+    tmp_path: Path, *, leaves: bool
+) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))
     gate = theatre.gate()
     async with theatre.playing():
         theatre.send("go")
         await theatre.sees("Running bash")
+        if leaves:
+            theatre.type("\x1b[O")
         await theatre.clock.advance(30)
         await gate.open()
         await theatre.sees("Done.")
-        await theatre.until(lambda: "\x07" in theatre.terminal.output)
+        await theatre.rests()
+        assert ("\x07" in theatre.terminal.output) is leaves
 
 
 async def test_progress_is_shown_where_it_is_wanted(tmp_path: Path) -> None:
@@ -91,7 +110,7 @@ async def test_leaving_in_the_middle_ends_the_progress_and_names_the_window_agai
     async with theatre.playing():
         theatre.send("go")
         await theatre.sees("Running bash")
-    assert "\x1b[?2004l\x1b[?2031l\x1b]9;4;0;0\x07\x1b]0;π - project\x07" in theatre.written
+    assert "\x1b[?1004l\x1b]9;4;0;0\x07\x1b]0;π - project\x07" in theatre.written
 
 
 @pytest.mark.trap(237)

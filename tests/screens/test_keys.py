@@ -98,6 +98,19 @@ async def test_alt_enter_queues_a_follow_up_and_alt_up_takes_it_back(tmp_path: P
         await theatre.sees("Done.")
 
 
+async def test_alt_enter_sends_what_nothing_has_to_wait_for_and_ends_notices(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, says("Yes."))
+    async with theatre.playing():
+        theatre.type(CTRL_C)
+        await theatre.sees("Press ctrl+c twice quickly to exit.")
+        theatre.type("hello")
+        theatre.type(ALT_ENTER)
+        await theatre.sees("Yes.")
+        await theatre.loses("Press ctrl+c twice")
+
+
 async def test_escape_twice_on_an_empty_editor_opens_the_tree(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():

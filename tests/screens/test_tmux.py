@@ -171,6 +171,21 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     assert pane.tape.count("▌ hello") == 1  # it was in history before
 
 
+@pytest.mark.trap(156)
+def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
+    open_pane: OpenPane,
+) -> None:
+    pane = open_pane(100, 24)
+    pane.sees("(demo) tour")
+    # What stands below a short conversation is blank, and tmux keeps it: the top leaves the screen.
+    for columns in (80, 60, 50, 40):
+        pane.resize(columns, 24)
+        pane.keys("still here")
+        pane.until(lambda: "still here" in pane.screen)
+        pane.keys("C-u")
+        pane.until(lambda: "still here" not in pane.screen)
+
+
 @pytest.mark.trap(153, 156)
 @pytest.mark.parametrize(("columns", "rows"), [(50, 20), (75, 20), (60, 14)])
 def test_a_resize_in_a_long_answer_keeps_history_as_it_was(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pi.cli.agent_dir import agent_directory
-from pi.modes.interactive.log_file import NAME, start_log
+from pi.modes.interactive.log_file import NAME, private, start_log
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,8 @@ def keep_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     folder = agent_directory(environ)
     end = start_log(folder, environ)
     try:
-        (folder / NAME).open("a").close()  # the log would not say that it cannot be written
+        with open(folder / NAME, "a", opener=private):
+            pass  # the log would not say that it cannot be written
         log.error("The program ended unexpectedly.", exc_info=problem)
     finally:
         end()

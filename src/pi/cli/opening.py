@@ -18,6 +18,7 @@ from pi.coding.runtime.assemble import Assembled, assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.parts import Parts
 from pi.coding.session.errors import SessionInUse
+from pi.coding.session.resolving import DirectoryGone
 from pi.modes.interactive.startup import Opened, Opening
 from pi.modes.json_lines import Prompt
 from pi.modes.phases import phase
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pi.modes.interactive.ui import Ui
 
 HINT = "To resume this session: pi --session {id}"
+LOSS = "Not everything that was said could be saved."
 
 Chosen: TypeAlias = tuple[Assembled, SessionChoice]
 """A session, and how its file was found."""
@@ -74,15 +76,9 @@ async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening)
     try:
         return await _confirmed(arguments, host, cwd, opening)
     except SessionInUse as busy:
-        from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
+        from pi.modes.interactive.dialogs.sessions.in_use import wants_fork  # seldom needed
 
-        if not await confirm(
-            opening.ui,
-            "Open a fork of the session?",
-            f"{busy.message} A fork goes on from the same point in a file of its own.",
-            yes="Open a fork",
-            no="Leave",
-        ):
+        if not await wants_fork(opening.ui, busy):
             raise Declined("") from busy
         others = {name: value for name, value in arguments.options.items() if name not in KEPT}
         forking = replace(arguments, options={**others, "fork": str(busy.path)})
@@ -92,13 +88,32 @@ async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening)
 async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
     """The session; a question on the way is asked on the screen, and then it starts over."""
     try:
-        return await _assembled(arguments, host, cwd, opening)
+        return await _settled(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
         from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
 
         title, _, question = str(unanswered).partition("\n")
         answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
-        return await _assembled(arguments, host, cwd, opening, answers=[answer])
+        return await _settled(arguments, host, cwd, opening, answers=[answer])
+
+
+async def _settled(
+    arguments: Arguments,
+    host: Host,
+    cwd: Path,
+    opening: Opening,
+    *,
+    answers: Sequence[bool] = (),
+) -> Chosen:
+    """The session; if its folder is gone, in this one for who wants that."""
+    try:
+        return await _assembled(arguments, host, cwd, opening, answers=answers)
+    except DirectoryGone as gone:
+        from pi.modes.interactive.dialogs.sessions.missing_folder import wants_it_here
+
+        if not await wants_it_here(opening.ui, gone.stored, str(cwd)):
+            raise Declined("") from gone
+        return await _assembled(arguments, host, cwd, opening, answers=answers, stays_if_gone=True)
 
 
 async def _assembled(
@@ -108,6 +123,7 @@ async def _assembled(
     opening: Opening,
     *,
     answers: Sequence[bool] = (),
+    stays_if_gone: bool = False,
 ) -> Chosen:
     """The session, with the answers to what the choice of its file asks."""
     choice = SessionChoice(
@@ -121,6 +137,7 @@ async def _assembled(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
+        stays_if_gone=stays_if_gone,
         ask_trust=opening.ask_trust,
         mode="tui",
         ui=opening.extension_ui,
@@ -160,7 +177,10 @@ def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
     """Let ``--continue`` find the session again, and say how else to come back to it."""
     facts = built.session.facts
     choice.remember(facts.file, built.session.cwd, host.clock)
-    return HINT.format(id=facts.header.id) if facts.file is not None and facts.is_saved else ""
+    lines = [LOSS] if facts.problem is not None else []
+    if facts.file is not None and facts.is_saved:
+        lines.append(HINT.format(id=facts.header.id))
+    return "\n".join(lines)
 
 
 def _lines(built: Assembled, *, verbose: bool) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pi.base.clock import Clock
@@ -85,5 +86,6 @@ class SessionChoice:
     def _terminal(self) -> str | None:
         tty = None
         if sys.stdin is not None and sys.stdin.isatty() and hasattr(os, "ttyname"):
-            tty = os.ttyname(sys.stdin.fileno())
+            with suppress(OSError):  # in a container a terminal may have no name
+                tty = os.ttyname(sys.stdin.fileno())
         return terminal_key(self._environ, tty=tty, shell_pid=os.getppid())

@@ -88,6 +88,7 @@ class FakeScreen:
             temp_dir=tmp_path,
             clock=FakeClock(),
         )
+        self.clock = self.host.clock
         self.port = port or cast("SessionPort", FakePort())
         self.notices: list[tuple[str, str]] = []
         self.said: list[Component] = []

@@ -7,10 +7,13 @@ import pytest
 from PIL import Image as PillowImage
 
 from pi.ai.messages import Image, Text, UserMessage, blocks
+from pi.ai.providers.faux import FAUX_MODEL
+from pi.base.records import replace
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.clipping import Clipping
-from pi.testing import says
+from pi.modes.interactive.clipping import Clipping, why_unseen
+from pi.testing import ScriptedProvider, says
 from pi.tui.clipboard import osc52
+from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.composer.test_clipboard_reading import picture
 from tests.modes.interactive.theatre import Theatre
 
@@ -37,6 +40,14 @@ async def test_an_empty_clipboard_is_told(tmp_path: Path) -> None:
     async with theatre.playing():
         theatre.type(CTRL_V)
         await theatre.sees("There is nothing on the clipboard that could be pasted.")
+
+
+async def test_a_picture_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    program(tmp_path, "xclip", 'case "$*" in *png*) printf "\\211PNG\\r\\n\\032\\nbroken";; esac')
+    theatre = Theatre(tmp_path, environ={"PATH": f"{tmp_path}:/bin:/usr/bin", "DISPLAY": ":0"})
+    async with theatre.playing():
+        theatre.type(CTRL_V)
+        await theatre.sees("The picture on the clipboard is damaged, or too large to be sent.")
 
 
 async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
@@ -101,6 +112,32 @@ async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path)
         text, *images = blocks(asked.content)
         assert text == Text(text="[image #1] and [image #2] differ how?")
         assert len(images) == 2
+
+
+async def test_who_pastes_a_picture_is_told_if_the_model_will_not_see_it(tmp_path: Path) -> None:
+    (tmp_path / "one.png").write_bytes(picture("PNG"))
+    theatre = Theatre(tmp_path)
+    theatre.stage.write(".pi/agent/settings.json", '{"images": {"blockImages": true}}')
+    async with theatre.playing():
+        theatre.type(f"\x1b[200~{tmp_path / 'one.png'}\x1b[201~")
+        await theatre.sees("No picture is sent: the setting images.blockImages is on.")
+        await theatre.sees("\n[image #1]\n")
+
+
+async def test_why_a_picture_is_not_seen_depends_on_who_answers(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    models = (
+        replace(FAUX_MODEL, id="sees", input=("text", "image")),
+        replace(FAUX_MODEL, id="blind", input=("text",)),
+    )
+    stage.registry.models.register(ScriptedProvider(models=models))
+    told = []
+    for model in models:
+        session = await stage.open(model=f"faux/{model.id}")
+        told.append(why_unseen(session))
+        await session.close()
+
+    assert told == ["", "faux/blind takes no pictures; it is only told that one was left out."]
 
 
 async def test_whoever_types_on_is_heard_although_a_picture_could_not_be_read(

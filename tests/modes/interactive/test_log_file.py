@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.log_file import NAME, start_log
+from pi.modes.interactive.log_file import MOST_BYTES, NAME, start_log
 
 
 def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
@@ -17,6 +18,20 @@ def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
 
     text = (tmp_path / "pi.log").read_text()
     assert "pi.test: key [redacted] and [redacted]" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
+def test_the_log_is_for_its_owner_only_also_after_it_was_rotated(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    stop = start_log(tmp_path, {})
+    try:
+        for _ in range(3):
+            logging.getLogger("pi.test").error("x" * (MOST_BYTES // 2))
+    finally:
+        stop()
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"pi.log": 0o600, "pi.log.1": 0o600, "pi.log.2": 0o600}
 
 
 def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
@@ -65,6 +80,21 @@ def test_a_line_that_cannot_be_redacted_is_left_out(tmp_path: Path) -> None:
     )
 
 
+def test_errors_are_told_unless_somebody_has_told_of_them(tmp_path: Path) -> None:
+    told: list[str] = []
+    stop = start_log(tmp_path, {}, on_error=told.append)
+    try:
+        log = logging.getLogger("pi.test")
+        log.warning("only a warning")
+        log.error("%s broke\nin two lines", "it")
+        log.error("%s broke\nin two lines", "another")
+        log.error("known", extra={"is_told": True})
+    finally:
+        stop()
+
+    assert told == ["it broke"]
+
+
 def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
     start_log(tmp_path, {})()
 
@@ -92,3 +122,13 @@ def test_where_no_directory_can_be_made_there_is_no_log(tmp_path: Path) -> None:
     end()
 
     assert in_the_way.read_text() == "a file\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full of Linux")
+def test_a_full_disk_keeps_nobody_from_leaving(tmp_path: Path) -> None:
+    (tmp_path / NAME).symlink_to("/dev/full")
+    stop = start_log(tmp_path, {})
+
+    logging.getLogger("test").error("lost")
+
+    stop()

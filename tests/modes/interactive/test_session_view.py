@@ -36,6 +36,51 @@ async def test_extensions_redact_the_log(tmp_path: Path) -> None:
     assert "pi.extensions.hide: [log] has said something" in log
 
 
+LEAKING = """\
+def extension(pi):
+    def leak(event, ctx):
+        raise ValueError("refused: correct horse")
+
+    pi.on("agent_settled", leak)
+"""
+MODELS = """\
+{"providers": {"own": {"baseUrl": "http://127.0.0.1:1", "apiKey": "correct horse"}}}
+"""
+
+
+async def test_an_error_of_an_extension_names_the_log_which_is_without_stored_keys(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, says("Yes."), columns=200)
+    theatre.stage.write(".pi/agent/extensions/leak.py", LEAKING)
+    theatre.stage.write(".pi/agent/models.json", MODELS)
+    path = theatre.stage.home / ".pi/agent/pi.log"
+    async with theatre.playing():
+        theatre.send("hello")
+        await theatre.sees(f"More is in {path}.")
+
+    log = path.read_text()
+    assert "ValueError: refused: [redacted]" in log
+    assert "correct horse" not in log
+
+
+def _raise(event: object) -> None:
+    raise LookupError(event)
+
+
+async def test_an_error_that_only_the_log_hears_of_is_told_once(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, says("Yes."), says("Again."), columns=200)
+    path = theatre.stage.home / ".pi/agent/pi.log"
+    async with theatre.playing():
+        assert theatre.session is not None
+        theatre.session.subscribe(_raise)
+        for text, answer in (("hello", "Yes."), ("again", "Again.")):
+            await theatre.asks(text, answer)
+
+        assert f" ✗ A listener failed at AgentStart. More is in {path}." in theatre.tape
+        assert theatre.tape.count("listener failed") == 1
+
+
 async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
 

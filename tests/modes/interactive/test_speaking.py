@@ -7,7 +7,7 @@ import pytest
 
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.composer.typing_pause import TypingPause
-from pi.modes.interactive.speaking import Speaking
+from pi.modes.interactive.speaking import PATIENCE, Speaking
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
@@ -66,6 +66,33 @@ async def test_two_messages_right_after_each_other_both_arrive(tmp_path: Path) -
         await theatre.sees("▌ second")
         await theatre.rests()
         assert theatre.tape.index("▌ first") < theatre.tape.index("▌ second")
+
+
+HANGS = """
+import asyncio
+
+def extension(pi):
+    @pi.command("hang", description="never ends")
+    async def hang(args, ctx):
+        ctx.ui.notify("It hangs.")
+        await asyncio.Event().wait()
+"""
+
+
+async def test_a_command_of_an_extension_that_never_ends_holds_nobody_up_for_long(
+    tmp_path: Path,
+) -> None:
+    theatre = Theatre(tmp_path, says("Here."))
+    theatre.stage.write(".pi/agent/extensions/hangs.py", HANGS)
+    async with theatre.playing():
+        theatre.send("/hang")
+        await theatre.sees("It hangs.")
+        theatre.send("are you there?")
+        await theatre.quiet()
+        assert theatre.stage.provider.requests == []  # the command may have to do with it
+        await theatre.clock.advance(PATIENCE)
+        await theatre.sees("▌ are you there?")
+        await theatre.sees("Here.")
 
 
 async def test_a_command_is_painted_before_it_has_written_anything(tmp_path: Path) -> None:

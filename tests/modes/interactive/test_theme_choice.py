@@ -151,3 +151,7 @@ def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> Non
     room.choice.use("theirs")
     assert room.choice.names == ("dark", "light", "theirs")
     assert room.choice.current == "theirs"
+
+
+def test_a_folder_that_cannot_be_looked_into_has_no_themes(tmp_path: Path) -> None:
+    assert themes_in(tmp_path / ("x" * 300)) == []

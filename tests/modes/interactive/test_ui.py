@@ -8,7 +8,8 @@ from tests.modes.interactive.theatre import FewCommands
 def test_the_screen_is_what_dialogs_ask_for() -> None:
     """Types are compared by mypy; here only that nothing is missing."""
     asked = {name for name in vars(Ui) if not name.startswith("_")}
-    set_at_the_start = {"theme", "themes", "keymap", "tasks", "clipboard", "reload_session", "quit"}
+    set_at_the_start = {"clock", "theme", "themes", "keymap", "tasks", "clipboard"}
+    set_at_the_start |= {"reload_session", "quit"}
 
     assert asked - set_at_the_start <= set(dir(Screen))
 

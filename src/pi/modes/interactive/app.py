@@ -143,7 +143,7 @@ class App:
 
     def _failed(self, name: str, problem: BaseException) -> None:
         """Something unexpected: told on the screen, and in full in the log."""
-        log.error("%s failed", name, exc_info=problem)
+        log.error("%s failed", name, exc_info=problem, extra={"is_told": True})
         if self._view is not None:
             self._view.tell_failure(name, problem)
         else:

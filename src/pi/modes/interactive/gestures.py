@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pi.base.clock import Clock
@@ -91,7 +92,7 @@ class Gestures:
         if self._speaking.is_shell_running:
             port.shell.stop()
         elif self._activity.is_retrying:
-            self._start(self._stop(port.retry.abort))
+            self._start(self._stop(partial(_give_up, port)))
         elif self._activity.is_busy:
             self._start(self._stop(port.abort))
         elif self._composer.text.startswith("!"):
@@ -128,6 +129,7 @@ class Gestures:
         if not self._composer.text.strip():
             return False
         text, images = self._composer.take()
+        self._screen.notify("")  # as with Enter, what was said in passing has been read
         self._speaking.follow_up(text, images)
         return True
 
@@ -181,3 +183,9 @@ class Gestures:
         except PiError as problem:
             self._screen.notify(problem.explain(), "error")
         self._screen.request_render()
+
+
+async def _give_up(port: SessionPort) -> None:
+    """End the wait for another try; the try itself, if it has just begun."""
+    if not await port.retry.abort():
+        await port.abort()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 
 from pi.base.files import FileProblem, private_directory
@@ -16,19 +18,40 @@ BACKUPS = 3
 
 
 def start_log(
-    agent_dir: Path, environ: Mapping[str, str], *, redact: Redact | None = None
+    agent_dir: Path,
+    environ: Mapping[str, str],
+    *,
+    redact: Redact | None = None,
+    on_error: Callable[[str], object] | None = None,
 ) -> Callable[[], None]:
     """Write what modules log into a file; gives what ends that.
 
     Keys of providers in ``environ`` never get into it, nor whatever has the shape of a key, nor
-    what extensions ``redact``.
+    what extensions ``redact``. ``on_error`` hears of errors, in a line and in the thread that logs
+    them: once of each kind, and not if a record ``is_told`` by whoever logs it.
     """
     # Not at the top: these load modules that nothing before the first frame needs.
     from logging.handlers import RotatingFileHandler
 
     from pi.coding.shell.environment import credential_variables
 
+    told = set[tuple[str, object]]()
+
     class Log(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            """As it is done there, but for its owner only."""
+            return open(self.baseFilename, "a", encoding=self.encoding, opener=private)
+
+        def emit(self, record: logging.LogRecord) -> None:
+            """Write a record, and say so if it is an error."""
+            super().emit(record)
+            kind = (record.name, record.msg)
+            if record.levelno < logging.ERROR or getattr(record, "is_told", kind in told):
+                return
+            told.add(kind)
+            if on_error is not None:
+                on_error(record.getMessage().partition("\n")[0])
+
         def handleError(self, record: logging.LogRecord) -> None:
             """Nothing: a full disk must not write over the screen."""
 
@@ -46,9 +69,15 @@ def start_log(
 
     def stop() -> None:
         root.removeHandler(handler)
-        handler.close()
+        with suppress(OSError):  # a disk that is full says so once more, of what it did not take
+            handler.close()
 
     return stop
+
+
+def private(path: str, flags: int) -> int:
+    """An opener for files that only their owner may read, in whatever folder."""
+    return os.open(path, flags, 0o600)
 
 
 class _Masking(logging.Formatter):

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
@@ -36,6 +37,7 @@ class Screen:
         transcript: TranscriptView,
         activity: Activity,
         *,
+        clock: Clock,
         tasks: TaskScope,
         clipboard: Clipboard,
         cwd: Callable[[], Path],
@@ -52,6 +54,7 @@ class Screen:
         self.theme = frame.theme
         self.themes = frame.themes
         self.keymap = frame.keymap
+        self.clock = clock
         self.tasks = tasks
         self.clipboard = clipboard
         self.reload_session = reload
@@ -154,7 +157,13 @@ class Screen:
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Let the person's own editor change a text."""
         port, host = self._opened()
-        command = editor_command(port.settings.values.external_editor, host.environ, self._system)
+        try:
+            command = editor_command(
+                port.settings.values.external_editor, host.environ, self._system
+            )
+        except PiError as problem:
+            self.notify(problem.explain(), "error")
+            return None
         tui = self._frame.tui
         tui.stop(for_now=True)
         try:

@@ -11,13 +11,14 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.runtime.events import ExtensionFailed, ThinkingLevelChanged
 from pi.modes.interactive.cache_watch import CacheWatch
-from pi.modes.interactive.clipping import Clipping
+from pi.modes.interactive.clipping import Clipping, why_unseen
 from pi.modes.interactive.extensions.connection import ExtensionConnection
 from pi.modes.interactive.extensions.showing import Showing
 from pi.modes.interactive.following import SettingsFollower
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.gestures import Gestures
 from pi.modes.interactive.leaving import Leaving
+from pi.modes.interactive.log_file import NAME as LOG_NAME
 from pi.modes.interactive.screen import Screen
 from pi.modes.interactive.speaking import Speaking
 from pi.modes.interactive.startup import Opened, Start
@@ -53,7 +54,12 @@ class SessionRegions:
         self._cache = CacheWatch()
         tui = frame.tui
         activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
-        window = Window(tui.terminal.write, tui.capabilities)
+        window = Window(
+            tui.terminal.write,
+            tui.capabilities,
+            watch=tui.negotiation.follow_focus,
+            is_seen=lambda: tui.negotiation.has_focus is True,
+        )
         tui.farewell = window.farewell
         self.status = self._new_status(activity, window)
         self.transcript = TranscriptView(self._look())
@@ -106,7 +112,8 @@ class SessionRegions:
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
             case ExtensionFailed(extension_path=path, error=error):
-                self.screen.notify(f"{path}: {error}", "error")
+                where = self._start.agent_dir / LOG_NAME
+                self.screen.notify(f"{path}: {error}\nMore is in {where}.", "error")
             case CompactionEnd(error_message=problem):
                 if isinstance(problem, str):
                     self.screen.notify(problem, "error")
@@ -191,6 +198,7 @@ class SessionRegions:
             self._frame,
             self.transcript,
             activity,
+            clock=self._start.clock,
             tasks=self._tasks,
             clipboard=system_clipboard(self._start, self._frame.tui.terminal.write),
             cwd=self._cwd,
@@ -199,11 +207,19 @@ class SessionRegions:
             quit=quit,
         )
 
+    def _why_unseen(self) -> str:
+        """Why the model would not see a picture; nothing if it would, or who answers is unknown."""
+        return why_unseen(self.screen.port) if self.speaking.is_open else ""
+
     def _connected(self, activity: Activity, leaving: Leaving) -> Gestures:
         """What keys mean; whatever the person does at the screen leads to us now."""
         frame = self._frame
         clipping = Clipping(
-            self._start, self.screen, frame.composer, limits=self.follower.image_limits
+            self._start,
+            self.screen,
+            frame.composer,
+            limits=self.follower.image_limits,
+            why_unseen=self._why_unseen,
         )
         gestures = Gestures(
             self.screen,

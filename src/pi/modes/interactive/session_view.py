@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
+from pi.coding.export.redaction import Redactor
 from pi.coding.trust.trust import Choice
 from pi.modes.interactive.completion import suggestions
 from pi.modes.interactive.extensions.rescue import rescue_on
@@ -45,6 +47,7 @@ class SessionView:
         self._tasks = tasks
         self._opened: Opened | None = None
         self._end_log: Callable[[], None] = lambda: None
+        self._secrets = Redactor()
         self._regions = SessionRegions(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
 
     @property
@@ -62,7 +65,13 @@ class SessionView:
 
         Raises why there is no session, if there is none.
         """
-        self._end_log = start_log(self._start.agent_dir, self._start.environ, redact=self._redacted)
+        loop = asyncio.get_running_loop()
+        self._end_log = start_log(
+            self._start.agent_dir,
+            self._start.environ,
+            redact=self._redacted,
+            on_error=lambda text: loop.call_soon_threadsafe(self._tell_logged, text),
+        )
         for problem in self._frame.problems:
             self.screen.notify(problem, "warning")
         speaking = self._regions.speaking
@@ -82,6 +91,7 @@ class SessionView:
             raise
         self._introduce(opened)
         self._regions.open(opened)
+        self._tasks.start(self._learn_secrets(opened), name="learning what is secret")
         self._tasks.start(self._watch(), name="watching files")
         await self._begin(opened)
 
@@ -95,8 +105,15 @@ class SessionView:
 
     def tell_failure(self, name: str, problem: BaseException) -> None:
         """Something unexpected happened; the log has it in full."""
-        where = self._start.agent_dir / LOG_NAME
-        self.screen.notify(f"{name} failed: {problem!r}. More is in {where}.", "error")
+        self.screen.notify(f"{name} failed: {problem!r}. {self._more}", "error")
+
+    def _tell_logged(self, text: str) -> None:
+        """An error is in the log of which nobody has told."""
+        self.screen.notify(f"{text[:1].upper()}{text[1:].rstrip('.')}. {self._more}", "error")
+
+    @property
+    def _more(self) -> str:
+        return f"More is in {self._start.agent_dir / LOG_NAME}."
 
     # Opening --------------------------------------------------------------------------------------
 
@@ -171,9 +188,13 @@ class SessionView:
         """``text`` as the log may have it."""
         if self._opened is None:
             return text
-        return self._opened.port.extensions.redacted(text, "log")
+        return self._opened.port.extensions.redacted(self._secrets.text(text), "log")
+
+    async def _learn_secrets(self, opened: Opened) -> None:
+        """Keep stored keys out of the log, too: they may look like anything."""
+        self._secrets = Redactor(await opened.port.accounts.secrets())
 
     def _cwd(self) -> Path:
         if self._opened is None:
             return self._start.cwd
-        return Path(self._opened.port.facts.header.cwd)
+        return self._opened.port.facts.cwd

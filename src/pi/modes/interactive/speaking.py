@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pi.coding.resources.prompts import MissingValues
     from pi.coding.runtime.port import SessionPort
 
+PATIENCE = 2.0
+"""Seconds for which a command of an extension holds up what is said after it."""
+
 
 class Speaking:
     """Sends what is submitted. What cannot be delivered yet waits, and is shown meanwhile.
@@ -140,7 +143,11 @@ class Speaking:
     async def _prompt(
         self, port: SessionPort, text: str, images: tuple[Image, ...], streaming: Streaming
     ) -> None:
-        """Say it. Only one text at a time is on its way until it is accepted."""
+        """Say it. Only one text at a time is on its way until it is accepted.
+
+        A command of an extension is only when it has ended, which may be never: others wait for
+        it, because it may change what becomes of them, but not for long.
+        """
         accepted = asyncio.Event()
         await self._turn.acquire()
 
@@ -149,6 +156,8 @@ class Speaking:
                 accepted.set()
                 self._turn.release()
 
+        if port.extensions.find(text) is not None:
+            self._tasks.start(self._after(PATIENCE, release), name="patience")
         try:
             await port.prompts.prompt(
                 text, images, streaming=streaming, accepted=release, fill=self._fill
@@ -159,6 +168,10 @@ class Speaking:
                 self._composer.take_back([text])
         finally:
             release()
+
+    async def _after(self, seconds: float, act: Callable[[], None]) -> None:
+        await self._ui.clock.sleep(seconds)
+        act()
 
     async def _fill(self, missing: MissingValues) -> dict[str, str] | None:
         from pi.modes.interactive.dialogs.template_values import ask_values  # seldom needed

@@ -156,8 +156,11 @@ def follows_terminal(wanted: str | None) -> bool:
 
 
 def themes_in(folder: Path) -> list[Path]:
-    """The files of themes in a folder; none if it is not there."""
-    return sorted(folder.glob("*.json"))
+    """The files of themes in a folder; none if it is not there or closed to us."""
+    try:
+        return sorted(folder.glob("*.json"))
+    except OSError:
+        return []
 
 
 def built_in(scheme: Scheme) -> Palette:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
+from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
 from pi.modes.interactive.theme import Theme
@@ -43,6 +44,11 @@ class Ui(Protocol):
     @property
     def host(self) -> Host:
         """The machine and the person: environment, folders, clock."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The time; known before there is a session."""
         ...
 
     @property

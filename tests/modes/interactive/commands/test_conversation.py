@@ -80,6 +80,28 @@ async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
         assert on.told == "Resumed session"
 
 
+async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a"), says("b")) as on:
+        other = await on.stage.open()
+        await other.prompts.prompt("alpha")
+        theirs = other.facts.file
+        assert theirs is not None
+        before, mine = theirs.read_bytes(), on.session.session_id
+        for answer in (["down", "enter"], ["enter"]):
+            assert on.session.session_id == mine
+            task = on.start("/resume")
+            await on.screen.until(lambda text: "alpha" in text)
+            await on.screen.press("enter")
+            await on.screen.until(lambda text: "Open a fork of the session?" in text)
+            await on.screen.press(*answer)
+            await task
+        assert on.session.session_id not in (mine, other.session_id)
+        assert kinds(on.session) == kinds(other)
+        assert on.told == "Forked to a new session"
+        assert theirs.read_bytes() == before
+        await other.close()
+
+
 @pytest.mark.trap(218)
 async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a"), says("b")) as on:

@@ -21,6 +21,12 @@ async def test_a_model_is_chosen_by_pattern(tmp_path: Path) -> None:
             await on.run("/model nowhere-at-all")
 
 
+async def test_who_names_a_model_without_a_key_is_told_how_to_store_one(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        await on.run("/model anthropic/claude-opus-4-5")
+        assert on.told == "anthropic has no credentials yet; /login anthropic stores some."
+
+
 async def test_a_model_is_chosen_from_the_list_and_made_the_default(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         on.stage.registry.models.register(Pair())

@@ -56,3 +56,10 @@ async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path)
         text = (on.stage.agent_dir / "pi-debug.log").read_text()
         assert "=== Messages ===" in text
         assert "hello there, [redacted] and [redacted]" in text
+
+
+async def test_debug_writes_what_is_no_text_too(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        await on.session.prompts.prompt("half of a \ud83d sign")
+        await on.run("/debug")
+        assert "half of a \ufffd sign" in (on.stage.agent_dir / "pi-debug.log").read_text()

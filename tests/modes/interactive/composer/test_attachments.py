@@ -13,3 +13,10 @@ def test_pictures_go_with_the_text_that_names_them_in_its_order() -> None:
     assert (first, second) == ("[image #1]", "[image #2]")
     assert attachments.taken_from(f"see {second} and {first} and {second}") == (TWO, ONE)
     assert attachments.taken_from("nothing, or [image #9]") == ()
+
+
+def test_a_text_that_is_kept_without_its_pictures_says_so() -> None:
+    attachments = Attachments()
+    marker = attachments.add(ONE)
+
+    assert attachments.without_pictures(f"{marker} [image #9]") == "[image, not kept] [image #9]"

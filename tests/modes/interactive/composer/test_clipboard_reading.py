@@ -9,6 +9,7 @@ import pytest
 from PIL import Image as Pillow
 
 from pi.ai.messages import Image
+from pi.base.errors import PiError
 from pi.modes.interactive.composer.clipboard_reading import Ask, asker, read_clipboard
 
 
@@ -71,10 +72,15 @@ async def test_without_a_picture_there_is_text() -> None:
     assert found == "häh"
 
 
-async def test_a_broken_picture_is_no_picture() -> None:
-    ask = answering({"image/png": b"\x89PNG\r\n\x1a\nbroken"})
+async def test_a_broken_picture_is_told_unless_there_is_text() -> None:
+    broken = {"image/png": b"\x89PNG\r\n\x1a\nbroken"}
 
-    assert await read_clipboard(ask, system="linux", env={"DISPLAY": ":0"}) is None
+    with pytest.raises(PiError, match="is damaged"):
+        await read_clipboard(answering(broken), system="linux", env={"DISPLAY": ":0"})
+    found = await read_clipboard(
+        answering(broken | {"-out": b"words"}), system="linux", env={"DISPLAY": ":0"}
+    )
+    assert found == "words"
 
 
 @pytest.mark.trap(205)

@@ -73,6 +73,13 @@ def test_what_is_queued_is_unsent_in_full_like_what_is_written() -> None:
     assert told == ["draft", "one\nmore\n\ntwo\n\ndraft", "draft"]
 
 
+def test_a_picture_that_is_not_sent_is_no_picture_for_the_next_program() -> None:
+    made = composer()
+    made.attach(Image(data="AA", mime_type="image/png"))
+
+    assert (made.text, made.unsent) == ("[image #1]", "[image, not kept]")
+
+
 def test_what_is_taken_is_found_with_up() -> None:
     made = composer()
     made.set_text(" !make ")

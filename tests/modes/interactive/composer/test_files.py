@@ -34,3 +34,20 @@ async def test_a_folder_that_cannot_be_listed_offers_nothing() -> None:
     files = ProjectFiles(below, lambda: Path("/gone"), lambda: 0.0)
 
     assert await files("x") == ()
+
+
+async def test_what_is_near_comes_first_and_the_rest_in_the_order_of_names() -> None:
+    async def below(root: Path) -> Sequence[str]:
+        return ["src/b.py", ".hidden", "src/sub/a.py", "README.md", "src/", "b.txt", "src/A.py"]
+
+    files = ProjectFiles(below, lambda: Path("/a"), lambda: 0.0)
+
+    assert await files("") == [
+        "b.txt",
+        "README.md",
+        "src/",
+        ".hidden",
+        "src/A.py",
+        "src/b.py",
+        "src/sub/a.py",
+    ]

@@ -79,7 +79,9 @@ async def test_the_embedded_model_is_fetched_and_used(tmp_path: Path) -> None:
         assert session.model.provider == "local"
 
 
-async def test_fetching_can_be_given_up_and_everything_be_left_for_later(tmp_path: Path) -> None:
+async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
+    tmp_path: Path,
+) -> None:
     async def fetch(ui: Ui, tell: Tell) -> Path:
         await asyncio.Event().wait()
         return tmp_path
@@ -90,9 +92,11 @@ async def test_fetching_can_be_given_up_and_everything_be_left_for_later(tmp_pat
         await screen.press("down", "down", "enter")
         await screen.until(lambda text: "Fetching" in text)
         await screen.press("escape")
-        await task
-        task = asyncio.create_task(set_up(screen))
-        await asked_for_a_way(screen, "escape")
+        await screen.until(lambda text: "How do you want to begin?" in text)
+        await screen.press("enter")
+        await screen.until(lambda text: "Log in to" in text)
+        await screen.press("escape")
+        await screen.until(lambda text: "How do you want to begin?" in text)
         await screen.press("escape")
         await task
         assert session.model is None

@@ -29,11 +29,23 @@ def test_a_panel_frames_what_is_inside() -> None:
     assert field.focused
 
 
-def test_titles_are_cut_and_sanitised() -> None:
+def test_titles_are_sanitised_and_read_in_full() -> None:
     evil = "evil\x1b]0;x\x07 and far too long"
-    rows = Panel(plain_theme(), evil, Input(), message=evil).render(12)
-    assert strip_sequences(rows[1]) == " evil and …"
+    rows = Panel(plain_theme(), evil, Input(), message=evil, aside=lambda: "5s").render(16)
+    assert [strip_sequences(row) for row in rows[1:4]] == [" evil and", " far too", " long 5s"]
     assert "\x1b]0" not in "".join(rows)
+
+
+def test_a_title_takes_a_part_of_the_screen_and_says_that_there_is_more() -> None:
+    rows = Panel(plain_theme(), "word " * 30, Input(), rows=lambda: 12).render(12)
+    assert [strip_sequences(row) for row in rows[1:4]] == [" word word"] * 2 + [" word word…"]
+
+
+def test_of_a_title_of_several_lines_all_are_shown() -> None:
+    title = "Dangerous command:\n\n  rm -rf /very/long\n\nAllow?"
+    rows = Panel(plain_theme(), title, Input(prompt=" > ")).render(22)
+    shown = [" Dangerous command:", "   rm -rf /very/long", "", " Allow?", "", " >"]
+    assert [strip_sequences(row).rstrip() for row in rows[1:-1]] == shown
 
 
 def test_hints_name_the_keys_that_are_bound(tmp_path: Path) -> None:

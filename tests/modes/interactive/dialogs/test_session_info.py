@@ -43,3 +43,9 @@ def test_every_fact_has_its_row() -> None:
             ("Cache warming", "idle"),
         ),
     )
+
+
+def test_a_file_that_cannot_be_written_is_among_the_facts() -> None:
+    told = session_info(STATE, STATS, cache_warming="idle", problem="The disk is full.")
+
+    assert told.rows[-1] == ("Problem", "The disk is full.")

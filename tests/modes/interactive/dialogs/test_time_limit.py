@@ -50,3 +50,12 @@ async def test_without_a_limit_nothing_is_counted(tmp_path: Path) -> None:
     await clock_of(screen).advance(10_000)
     await screen.press("enter")
     assert await asked is True
+
+
+async def test_a_question_may_come_before_there_is_a_session(tmp_path: Path) -> None:
+    screen = FakeScreen(tmp_path)
+    del screen.host
+    for seconds in (None, 2.5):
+        asked = await asked_within(screen, seconds)
+        await screen.press("enter")
+        assert await asked is True

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.extensions.fitting import Fitted, FittedLines, Player, fitting
-from pi.tui.component import Area
+from pi.tui.component import CURSOR_MARKER, Area
 from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.text.ansi import link
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.mouse_region import MouseRegion
 from tests.modes.interactive.extensions.framed import Line, plain
@@ -20,6 +21,14 @@ def test_no_row_is_wider_than_the_screen(lines: list[str], width: int) -> None:
 
 def test_lines_are_broken_where_they_say_so() -> None:
     assert fitting(["one\ntwo", "th\tree"], 9) == ["one", "two", "th    ree"]
+
+
+def test_a_row_may_have_styles_links_a_cursor_and_pictures_and_no_other_orders() -> None:
+    drawn = f"\x1b[1;38:5:9mred\x1b[0m {link('https://a', 'here')}{CURSOR_MARKER}"
+    picture = "\x1b7\x1b[2A\x1b]1337;File=inline=1:AAAA\x07\x1b8"
+    orders = "\x1b[2J\x1b[H\x1b]0;title\x07\x1b]52;c;eA==\x07\x1bc\x1b[?1049h\x1b[>4;2m\r\x07\x9b"
+
+    assert fitting([f"{orders}{drawn}{orders}", picture], 40) == [drawn, picture]
 
 
 def test_the_same_rows_are_the_same_list() -> None:

@@ -44,7 +44,7 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
 
         assert views.tool(call, 20, expanded=False) == ["a", "b"]
         assert views.tool(Call("2", "bash", now=0.0), 20, expanded=False) is None
-        assert views.message(note, 8, expanded=False) == ["ababa..."]
+        assert views.message(note, 8, expanded=False) == ["abababab", "abababab", "ab"]
         assert views.message(other, 8, expanded=False) is None
         assert views.entry(Custom(custom_type="mark"), 8, expanded=True) == ["2"]
         shown = [views.shows(Custom(custom_type=name)) for name in ("mark", "x")]

@@ -59,9 +59,27 @@ def test_every_terminal_is_told_in_its_own_way() -> None:
 def test_who_wants_no_notifications_gets_none() -> None:
     made, written = window(notifications=False)
 
+    made.watch()
     made.notify("done")
 
     assert written == []
+
+
+def test_who_looks_at_the_window_is_not_told() -> None:
+    written: list[str] = []
+    seen = [True, False]
+    made = Window(
+        written.append,
+        Capabilities(),
+        watch=lambda: written.append("watching"),
+        is_seen=lambda: seen.pop(0),
+    )
+
+    made.watch()
+    made.notify("done")
+    made.notify("done")
+
+    assert written == ["watching", "\x07"]
 
 
 def test_a_name_of_somebody_else_stays_until_it_is_taken_back() -> None:

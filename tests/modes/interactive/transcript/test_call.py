@@ -26,6 +26,16 @@ def test_what_a_tool_says_is_harmless() -> None:
     assert (call.text, call.images, call.details) == ("xy\n", (PICTURE,), {})
 
 
+def test_of_a_line_that_a_command_writes_over_only_the_last_is_kept() -> None:
+    steps = Text(text="one\r\n\r10%\r20%\r30%\ntwo\r\nhalf\r")
+    bash, read = Call("1", "bash", now=0.0), Call("2", "read", now=0.0)
+
+    bash.show((steps,), UNSET)
+    read.show((Text(text="a\rb"),), UNSET)
+
+    assert (bash.text, read.text) == ("one\n30%\ntwo\nhalf", "a\nb")
+
+
 def test_the_end_is_final() -> None:
     call = Call("1", "edit", now=0.0)
     call.run({}, now=1.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pi.agent.answering import ABORTED_EARLY
 from pi.agent.events import (
     AgentEnd,
+    AgentStart,
     MessageEnd,
     MessageStart,
     MessageUpdate,
@@ -36,6 +37,8 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.coding.compaction.events import CompactionEnd, CompactionResult
+from pi.coding.retry.events import AutoRetryEnd, AutoRetryStart
+from pi.coding.retry.policy import CANCELLED
 from pi.coding.session.messages import (
     BashExecution,
     BranchSummaryMessage,
@@ -167,6 +170,38 @@ def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
     message = AssistantMessage(stop_reason="error", error_message=ABORTED_EARLY)
 
     assert Play().hear(MessageEnd(message=message)).rows == [" ! Interrupted"]
+
+
+RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="busy")
+
+
+def test_who_does_not_wait_for_a_retry_is_told_that_it_is_off() -> None:
+    end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
+
+    assert Play().hear(RETRY, end).rows == [" ! Interrupted"]
+
+
+def test_who_interrupts_the_answer_to_a_retry_is_told_once() -> None:
+    cut = AssistantMessage(stop_reason="aborted")
+    end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
+
+    assert Play().hear(RETRY, AgentStart(), MessageEnd(message=cut), end).rows == [" ! Interrupted"]
+
+
+@pytest.mark.parametrize(("attempt", "times"), [(1, "once"), (2, "2 times")])
+def test_the_last_retry_that_fails_is_told_to_be_the_last(attempt: int, times: str) -> None:
+    end = AutoRetryEnd(success=False, attempt=attempt, final_error="busy")
+
+    rows = Play().hear(RETRY, AgentStart(), end).rows
+
+    assert rows == [f" ! Asked again {times}, in vain."]
+
+
+@pytest.mark.parametrize("content", [(), (Text(text=" \n"),), (Thinking(thinking="Well."),)])
+def test_an_answer_without_a_word_is_told(content: tuple[Text | Thinking, ...]) -> None:
+    message = AssistantMessage(content=content, stop_reason="stop")
+
+    assert Play().hear(MessageEnd(message=message)).rows[-1] == " ! The model said nothing."
 
 
 def test_every_kind_of_message_of_before_has_its_block() -> None:

@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from pi.ai.messages import AssistantMessage, SystemMessage, Text, UserMessage
+from pi.ai.messages import (
+    AssistantMessage,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
 from pi.coding.session.messages import SessionMessage
 from pi.modes.interactive.transcript.view import MOST_LOADED, TranscriptView
 from tests.modes.interactive.transcript.looks import look, plain
@@ -32,6 +39,21 @@ def test_of_a_long_conversation_the_end_is_shown() -> None:
     assert rows[1].startswith(f"── {MOST_LOADED} earlier messages ──")
     assert rows[-1] == f" answer {MOST_LOADED - 1}"
     assert sum(bool(row) for row in rows) == MOST_LOADED + 1
+
+
+def test_what_is_shown_never_begins_with_the_result_of_a_call_that_is_not() -> None:
+    asked = ToolCall(id="1", name="bash", arguments={"command": "make all"})
+    result = ToolResultMessage(
+        tool_call_id="1", tool_name="bash", content=(Text(text="built"),), is_error=False
+    )
+    rest = [UserMessage(content=f"question {number}") for number in range(MOST_LOADED - 1)]
+    view = TranscriptView(look())
+
+    view.load([UserMessage(content="first"), AssistantMessage(content=(asked,)), result, *rest])
+
+    rows = plain(view.component)
+    assert rows[1].startswith("── 1 earlier message ──")
+    assert rows[3] == " ✓ $ make all"
 
 
 def test_another_conversation_takes_the_place_of_this_one() -> None:

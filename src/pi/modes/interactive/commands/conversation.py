@@ -6,6 +6,7 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
 from pi.coding.runtime.results import Replaced
 from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.errors import SessionInUse
 from pi.coding.session.importing import unquoted
 from pi.coding.session.naming import SESSIONS
 from pi.modes.interactive.commands.idle import must_be_idle
@@ -13,6 +14,7 @@ from pi.modes.interactive.dialogs.fork import pick_fork_point
 from pi.modes.interactive.dialogs.sections import SectionsView
 from pi.modes.interactive.dialogs.session_info import session_info
 from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_session
+from pi.modes.interactive.dialogs.sessions.in_use import wants_fork
 from pi.modes.interactive.dialogs.sessions.missing_folder import may_go_on
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
@@ -57,14 +59,18 @@ async def resume(ui: Ui, arguments: str) -> None:
     where = Where(
         host=ui.host,
         catalog=_catalog(ui),
-        cwd=facts.header.cwd,
+        cwd=str(facts.cwd),
         current=facts.file,
         rename_current=facts.rename,
     )
     path = await pick_session(ui, where)
-    if path is None or not await may_go_on(ui, path, facts.header.cwd):
+    if path is None or not await may_go_on(ui, path, str(facts.cwd)):
         return
-    _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
+    try:
+        _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
+    except SessionInUse as busy:
+        if await wants_fork(ui, busy, no="Leave it"):
+            _replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
 
 
 async def take_in(ui: Ui, arguments: str) -> None:
@@ -86,7 +92,12 @@ async def name(ui: Ui, arguments: str) -> None:
 async def session(ui: Ui, arguments: str) -> None:
     """Show what the session is."""
     facts, values = ui.port.facts, ui.port.settings.values
-    info = session_info(facts.state(), facts.stats(), cache_warming=values.cache_warming)
+    info = session_info(
+        facts.state(),
+        facts.stats(),
+        cache_warming=values.cache_warming,
+        problem=facts.problem,
+    )
     ui.say(SectionsView(ui.theme, [info]))
     ui.say(ChartsView(_used(ui), ui.theme))
 

@@ -15,7 +15,11 @@ from pi.modes.interactive.ui import Ui
 async def model(ui: Ui, arguments: str) -> None:
     """Have another model answer: the one that is typed, or chosen from a list."""
     if arguments:
-        ui.notify(f"Model: {full_name(await ui.port.models.pick(arguments))}")
+        named = await ui.port.models.pick(arguments)
+        ui.notify(f"Model: {full_name(named)}")
+        if named not in ui.port.models.available():
+            who = named.provider
+            ui.notify(f"{who} has no credentials yet; /login {who} stores some.", "warning")
         return
     picked = await pick_model(ui)
     if picked is None or not await _may_use(ui, picked.model):

@@ -73,7 +73,7 @@ async def changelog(ui: Ui, arguments: str) -> None:
 
 async def trust(ui: Ui, arguments: str) -> None:
     """Decide about this folder, for the next time."""
-    here = Path(ui.port.facts.header.cwd)
+    here = ui.port.facts.cwd
     choice = await ask_lasting_trust(ui, here)
     if choice is None:
         return

@@ -15,6 +15,7 @@ import pi
 from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
+from pi.base.json_lines import encode_line
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
@@ -47,7 +48,7 @@ async def debug(ui: Ui, arguments: str) -> None:
     """Write what is shown and what the model is shown to a file, without the person's keys."""
     redactor = Redactor(await ui.port.accounts.secrets())
     shown = redactor.json(msgspec.to_builtins(ui.port.facts.messages()))
-    messages = [msgspec.json.encode(message).decode() for message in shown]
+    messages = [encode_line(message).decode().rstrip("\n") for message in shown]
     drawn = [f"[{number}] {redactor.text(row)!r}" for number, row in enumerate(ui.shown_rows())]
     text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the first frame must not wait for it
     from pi.ai.messages import Image
 
+LOST = "[image, not kept]"
 _MARKER = re.compile(r"\[image #(\d+)\]")
 
 
@@ -28,3 +29,11 @@ class Attachments:
         """The pictures whose markers are in ``text``, in its order; they stay known."""
         numbers = dict.fromkeys(int(number) for number in _MARKER.findall(text))
         return tuple(self._images[number] for number in numbers if number in self._images)
+
+    def without_pictures(self, text: str) -> str:
+        """``text`` for another program, to which its markers would mean other pictures."""
+
+        def named(marker: re.Match[str]) -> str:
+            return LOST if int(marker[1]) in self._images else marker[0]
+
+        return _MARKER.sub(named, text)

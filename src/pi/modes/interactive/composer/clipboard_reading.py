@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pi.ai.messages import Image
+from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed, run
 from pi.coding.tools.image_types import HEADER, image_type
 from pi.coding.tools.images import ImageLimits, prepare_image
@@ -32,12 +33,17 @@ _APPLE_DATA = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")
 async def read_clipboard(
     ask: Ask, *, system: str, env: Mapping[str, str], limits: ImageLimits | None = None
 ) -> Image | str | None:
-    """The picture on the clipboard, made fit for a model, else its text, else nothing."""
+    """The picture on the clipboard, made fit for a model, else its text, else nothing.
+
+    Raises ``PiError`` if there is only a picture that cannot be used.
+    """
     limits = limits or ImageLimits()
+    was_seen = False
     for command in _picture_commands(system, env):
         data = _decoded(await ask(command))
         kind = image_type(data[:HEADER])
         if kind is not None:
+            was_seen = True
             try:
                 prepared = await asyncio.to_thread(prepare_image, data, kind, limits)
             except OSError:  # broken, or a kind that Pillow does not know
@@ -47,6 +53,8 @@ async def read_clipboard(
     for command in _text_commands(system, env):
         if text := await ask(command):
             return text.decode("utf-8", "replace")
+    if was_seen:
+        raise PiError("The picture on the clipboard is damaged, or too large to be sent.")
     return None
 
 

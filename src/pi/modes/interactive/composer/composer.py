@@ -134,8 +134,11 @@ class Composer:
 
     @property
     def unsent(self) -> str:
-        """What would be lost now: what waits to be delivered, and what is written."""
-        return self._before_the_text(self._queued.texts)
+        """What would be lost now: what waits to be delivered, and what is written.
+
+        Pictures are not in it, only that there were some.
+        """
+        return self._attachments.without_pictures(self._before_the_text(self._queued.texts))
 
     def take_back(self, messages: Sequence[str]) -> None:
         """Put messages that were queued before what is written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -25,15 +26,21 @@ class ProjectFiles:
         self._listed: tuple[Path, float, Sequence[str]] | None = None
 
     async def __call__(self, query: str) -> Sequence[str]:
-        """Everything below the working directory, whatever the query."""
+        """Everything below the working directory, whatever the query, what is near first."""
         cwd, now = self._cwd(), self._monotonic()
         if self._listed is not None:
             where, when, files = self._listed
             if where == cwd and now - when < FRESH_SECONDS:
                 return files
         try:
-            files = await self._below(cwd)
+            files = await asyncio.to_thread(sorted, await self._below(cwd), key=_nearness)
         except PiError:  # the folder is gone, or the program that lists it: no reason to interrupt
             files = ()
         self._listed = (cwd, now, files)
         return files
+
+
+def _nearness(path: str) -> tuple[int, bool, str]:
+    """Less for what is not deep in folders, not hidden, and early in the alphabet."""
+    folder, _, name = path.rstrip("/").rpartition("/")
+    return folder.count("/") + bool(folder), name.startswith("."), path.lower()

@@ -54,25 +54,36 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
     if (model := ui.port.models.current) is not None:
         ui.notify(f"{full_name(model)} answers, which runs on this machine; /model lists others.")
         return
-    way = await choose(
-        ui, "No model can be asked yet. How do you want to begin?", _WAYS, message=_hint(ui)
-    )
+    while not await _begun(ui, await _ask_way(ui), fetch):
+        pass  # who leaves one of the ways may want another
+
+
+async def _ask_way(ui: Ui) -> _Way | None:
+    title = "No model can be asked yet. How do you want to begin?"
+    return await choose(ui, title, _WAYS, message=_hint(ui))
+
+
+async def _begun(ui: Ui, way: _Way | None, fetch: Fetch) -> bool:
+    """Go one of the ways; False if the person left it."""
     match way:
         case "login":
-            if await log_in(ui):
-                await _choose_model(ui)
+            if not await log_in(ui):
+                return False
+            await _choose_model(ui)
         case "embedded":
             fetched = wait_for_steps(
                 ui, "Fetching the embedded model…", lambda tell: fetch(ui, tell)
             )
-            if await fetched is not None:
-                await ui.port.models.pick("local")
+            if await fetched is None:
+                return False
+            await ui.port.models.pick("local")
         case "tour":
             await ui.port.models.choose("demo", "tour")
             if not ui.get_editor_text():
                 ui.set_editor_text(FIRST_WORDS)
         case _:
             ui.notify("Whenever you like: /login, or a key in the environment.")
+    return True
 
 
 def _hint(ui: Ui) -> str:

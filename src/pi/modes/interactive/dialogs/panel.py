@@ -29,6 +29,8 @@ _AROUND_A_LIST = 9
 _GAP_AND_HINTS = 3
 _BETWEEN = " · "
 _BORDERS_AND_FOOTER = 4
+_TITLE_SHARE = 4
+"""A title takes at most this part of the screen."""
 _PLENTY = 1000
 
 
@@ -40,8 +42,9 @@ def nothing_aside() -> str:
 class Panel:
     """A component with a title above and hints below; keys go to what is inside.
 
-    Title and message may come from anybody: they are sanitised. ``rows`` is how high the screen
-    is: where not everything fits, the hints go first, then the end of the message.
+    Title and message may come from anybody: they are sanitised, and a question that is put into
+    the title is read in full; of several lines the first is the title. ``rows`` is how high the
+    screen is: where not everything fits, the hints go first, then the end of the message.
     """
 
     def __init__(
@@ -57,8 +60,9 @@ class Panel:
     ) -> None:
         self.inside = inside
         self._theme = theme
-        self._title = one_line(title)
-        self._message = sanitise(message)
+        first, _, more = sanitise(title).strip().partition("\n")
+        self._title = one_line(first)
+        self._message = "\n".join(part for part in (more.strip("\n"), sanitise(message)) if part)
         self._hints = hints
         self._rows = rows
         self._aside = aside
@@ -108,8 +112,11 @@ class Panel:
         if not self._title:
             return []
         aside = f" {aside}" if (aside := self._aside()) else ""
-        title = truncate_to_width(self._title, max(width - visible_width(aside), 1), "…")
-        return [self._theme.paint("accent", bold=True)(title) + self._theme.paint("muted")(aside)]
+        wrapped = wrap_text(self._title, max(width - visible_width(aside), 1))
+        most = max(self._rows() // _TITLE_SHARE, 1)
+        title = [*map(self._theme.paint("accent", bold=True), _cut(wrapped, most, width))]
+        title[-1] += self._theme.paint("muted")(aside)
+        return title
 
     def _gap(self) -> list[str]:
         return [""] if self._rows() >= LOW else []

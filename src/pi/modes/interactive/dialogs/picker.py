@@ -15,6 +15,8 @@ from pi.tui.widgets.scrolling import Most, Selection
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
+NO_MATCH = "No matching items"
+
 
 class DrawItem(Protocol[T_contra]):
     """Draws one item on one row; too wide ones are cut."""
@@ -47,7 +49,7 @@ class Picker(Generic[T]):
         same: Callable[[T], object] = lambda item: item,
         query: str = "",
         head: Callable[[int], Sequence[str]] = lambda width: (),
-        empty: str = "No matching items",
+        empty: str = NO_MATCH,
         placeholder: str = "Type to search",
     ) -> None:
         self._theme = theme
@@ -61,7 +63,7 @@ class Picker(Generic[T]):
         self._same = same
         self._head = head
         self.empty = empty
-        """What is told when nothing is listed."""
+        """What is told when there is nothing to list."""
         self._field = Input(
             prompt=" > ",
             placeholder=placeholder,
@@ -155,7 +157,7 @@ class Picker(Generic[T]):
         if not self._items:
             return [
                 *rows,
-                self._theme.paint("muted")(truncate_to_width(f"   {self.empty}", width)),
+                self._theme.paint("muted")(truncate_to_width(f"   {self._why_empty()}", width)),
             ]
         arrow = self._theme.paint("accent")("→ ")
         for index in self._selection.visible:
@@ -165,3 +167,6 @@ class Picker(Generic[T]):
         if position := self._selection.position:
             rows.append(self._theme.paint("dim")(f"   {position}"))
         return [truncate_to_width(row, width, "…") for row in rows]
+
+    def _why_empty(self) -> str:
+        return NO_MATCH if self.query and self._find("") else self.empty

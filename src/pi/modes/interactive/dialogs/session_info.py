@@ -11,9 +11,14 @@ from pi.modes.interactive.dialogs.sections import Section
 from pi.modes.interactive.dialogs.usage import tokens
 
 
-def session_info(state: SessionState, stats: SessionStats, *, cache_warming: str) -> Section:
-    """One row per fact."""
-    return Section(title="Session", rows=tuple(_facts(state, stats, cache_warming)))
+def session_info(
+    state: SessionState, stats: SessionStats, *, cache_warming: str, problem: str | None = None
+) -> Section:
+    """One row per fact; ``problem`` is why the file lacks something."""
+    rows = list(_facts(state, stats, cache_warming))
+    if problem is not None:
+        rows.append(("Problem", problem))
+    return Section(title="Session", rows=tuple(rows))
 
 
 def _facts(

@@ -19,7 +19,7 @@ class TimeLimit:
 
     def __init__(self, ui: Ui, seconds: float | None) -> None:
         self._ui = ui
-        self._clock = ui.host.clock
+        self._clock = ui.clock
         self._end = None if seconds is None else self._clock.monotonic() + seconds
 
     def shown(self) -> str:

@@ -68,7 +68,7 @@ async def wait_for_steps(
 
 
 async def _spin(ui: Ui, loader: CancellableLoader) -> None:
-    clock = ui.host.clock
+    clock = ui.clock
     while True:
         if loader.tick(clock.monotonic()):
             ui.request_render()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.drawing import Drawable
-from pi.tui.component import Area, wants_key_release
+from pi.tui.component import CURSOR_MARKER, Area, wants_key_release
+from pi.tui.screen.rows import is_image
+from pi.tui.text.ansi import SEQUENCE, has_sequences
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import expand_tabs, visible_width
 
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 
 Failed: TypeAlias = Callable[[Exception], None]
 """Told that a component cannot be drawn, or cannot take a key."""
+
+_DRAWS = rf"\x1b\[[0-9;:]*m|\x1b\]8;.*|{CURSOR_MARKER}"
+"""Sequences that belong into a row: styles, links, the cursor."""
 
 
 class Fitted:
@@ -111,6 +117,16 @@ class Player(Fitted):
 
 
 def fitting(lines: Iterable[str], width: int) -> list[str]:
-    """Lines as rows: broken where they say so, without tabs, and cut at the width."""
-    rows = [expand_tabs(row) for line in lines for row in line.split("\n")]
+    """Lines as rows: broken where they say so, without tabs, and cut at the width.
+
+    Styles, links, pictures and the place of the cursor are all that a terminal is to obey in them:
+    a row that erases the screen or calls the window names is a row that repeats what others say.
+    """
+    rows = [expand_tabs(_harmless(row)) for line in lines for row in line.split("\n")]
     return [row if visible_width(row) <= width else truncate_to_width(row, width) for row in rows]
+
+
+def _harmless(row: str) -> str:
+    if not has_sequences(row) or is_image(row):
+        return row
+    return SEQUENCE.sub(lambda found: found[0] if re.fullmatch(_DRAWS, found[0]) else "", row)

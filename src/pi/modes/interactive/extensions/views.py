@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -17,6 +17,8 @@ from pi.modes.interactive.extensions.colours import Colours
 from pi.modes.interactive.extensions.fitting import fitting
 from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.foreign_views import ForeignViews, MarkdownKind
+from pi.tui.text.width import expand_tabs, visible_width
+from pi.tui.text.wrap import wrap_text
 
 _SAID = ("message", "custom_message", "branch_summary")
 """Entries that stand for one message each."""
@@ -85,8 +87,21 @@ class ExtensionViews(ForeignViews):
     ) -> list[str] | None:
         options = ViewOptions(expanded=expanded, output_pad=self._pad())
         rows = self._extensions.views.rows(kind, name, thing, options, self._colours, width)
+        if rows is None:
+            return None
         # A view may repeat what a model or a session file says, commands to the terminal included.
-        return None if rows is None else fitting(map(sanitise_keeping_style, rows), width)
+        safe = [sanitise_keeping_style(row) for row in rows]
+        # It is not told how wide the screen is: what is read in the transcript is wrapped, not cut.
+        return fitting(safe if kind == "status" else _wrapped(safe, width), width)
+
+
+def _wrapped(rows: Sequence[str], width: int) -> Iterator[str]:
+    for row in rows:
+        for line in row.split("\n"):
+            if visible_width(line) <= width:
+                yield line
+            else:
+                yield from wrap_text(expand_tabs(line), width)
 
 
 def with_entries(facts: FactsPort, views: ForeignViews) -> Sequence[SessionMessage | Custom]:

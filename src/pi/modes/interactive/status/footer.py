@@ -7,7 +7,7 @@ from pathlib import Path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
-from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.slicing import slice_columns, truncate_to_width
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.row_memory import RowMemory
 
@@ -76,7 +76,7 @@ class Footer:
         dim = self._theme.paint("dim")
         facts = self._facts
         return [
-            dim(truncate_to_width(_place(facts), width, "…")),
+            dim(truncate_to_width(_place(facts, width), width, "…")),
             self._second(width),
         ]
 
@@ -146,13 +146,16 @@ def _urgency(percent: float) -> str:
     return "warning" if percent > NEARLY_FULL else "dim"
 
 
-def _place(facts: FooterFacts) -> str:
-    parts = [facts.cwd]
-    if facts.branch:
-        parts.append(f"({one_line(facts.branch)})")
+def _place(facts: FooterFacts, width: int) -> str:
+    """The folder, the branch and the name; of a long folder the end, so that all can be seen."""
+    rest = f" ({one_line(facts.branch)})" if facts.branch else ""
     if facts.session_name:
-        parts.append(f"• {one_line(facts.session_name)}")
-    return " ".join(parts)
+        rest += f" • {one_line(facts.session_name)}"
+    room = max(width - visible_width(rest), width // 3, 2)
+    left_out = visible_width(facts.cwd) - room
+    if left_out <= 0:
+        return facts.cwd + rest
+    return "…" + slice_columns(facts.cwd, left_out + 1, room - 1) + rest
 
 
 def _model(facts: FooterFacts, *, with_provider: bool = True) -> str:

@@ -14,6 +14,9 @@ MOST_ROWS = 3
 class PassingNotice:
     """The last thing that was said; the next one takes its place."""
 
+    stays_in_window = True
+    """Here the transcript ends: a resize that moves the editor off the screen brings it back."""
+
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._text = ""

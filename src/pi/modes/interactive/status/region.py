@@ -6,7 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.agent.events import AgentEnd, AgentSettled, MessageEnd, MessageUpdate, TurnEnd
+from pi.agent.events import (
+    AgentEnd,
+    AgentSettled,
+    AgentStart,
+    MessageEnd,
+    MessageUpdate,
+    TurnEnd,
+)
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
@@ -80,6 +87,8 @@ class Status:
         self._activity.hear(event)
         if type(event) is MessageUpdate:
             return  # one for every token: what it changes is seen with the next tick
+        if isinstance(event, AgentStart):
+            self._window.watch()
         if isinstance(event, AgentEnd) and not event.will_retry and ran >= LONG_RUN:
             self._window.notify(f"pi is done in {self._cwd.name}")
         if isinstance(event, _REFRESHING):
@@ -127,4 +136,4 @@ class Status:
 
     @property
     def _cwd(self) -> Path:
-        return Path(self._port.facts.header.cwd) if self._port is not None else Path()
+        return self._port.facts.cwd if self._port is not None else Path()

@@ -19,7 +19,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
     state = port.facts.state()
     name = state.session_name
     return FooterFacts(
-        cwd=short_folder(Path(port.facts.header.cwd), home),
+        cwd=short_folder(port.facts.cwd, home),
         branch=branch,
         session_name="" if isinstance(name, UnsetType) else name,
         input=stats.tokens.input,

@@ -13,11 +13,23 @@ LONG_RUN = 20.0
 
 
 class Window:
-    """Writes to the terminal beside the screen. Nothing of it takes a cell."""
+    """Writes to the terminal beside the screen. Nothing of it takes a cell.
 
-    def __init__(self, write: Callable[[str], None], capabilities: Capabilities) -> None:
+    ``watch`` begins to find out whether somebody looks at it, ``is_seen`` tells whether that is so.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        capabilities: Capabilities,
+        *,
+        watch: Callable[[], None] = lambda: None,
+        is_seen: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._write = write
         self._capabilities = capabilities
+        self._watch = watch
+        self._is_seen = is_seen
         self._usual = ""
         self._other = ""
         self._title = ""
@@ -40,9 +52,14 @@ class Window:
             self._progress = is_busy
             self._write(progress("indeterminate" if is_busy else "none"))
 
+    def watch(self) -> None:
+        """Work begins: notice from now on whether somebody looks elsewhere meanwhile."""
+        if self._capabilities.notifications:
+            self._watch()
+
     def notify(self, text: str) -> None:
         """Tell somebody who looks elsewhere; what the terminal does not know is a bell."""
-        if self._capabilities.notifications:
+        if self._capabilities.notifications and not self._is_seen():
             self._write(notification(text, self._capabilities.brand))
 
     def farewell(self) -> str:

@@ -90,6 +90,14 @@ class Call:
             self.state = "interrupted"
 
     def _take(self, content: Sequence[Text | Image], details: Any) -> None:
-        self.text = sanitise("\n".join(part.text for part in content if isinstance(part, Text)))
+        text = "\n".join(part.text for part in content if isinstance(part, Text))
+        self.text = sanitise(_last_written(text) if self.name == "bash" else text)
         self.images = tuple(part for part in content if isinstance(part, Image))
         self._details = None if isinstance(details, UnsetType) else details
+
+
+def _last_written(text: str) -> str:
+    """Lines without what was written over, as a progress bar does with every step."""
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

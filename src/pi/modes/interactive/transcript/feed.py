@@ -11,6 +11,7 @@ from pi.agent.answering import ABORTED_EARLY
 from pi.agent.events import (
     AgentEnd,
     AgentSettled,
+    AgentStart,
     EntryAppended,
     MessageEnd,
     MessageStart,
@@ -41,6 +42,8 @@ from pi.ai.messages import (
 )
 from pi.base.records import UnsetType
 from pi.coding.compaction.events import CompactionEnd
+from pi.coding.retry.events import AutoRetryEnd, AutoRetryStart
+from pi.coding.retry.policy import CANCELLED
 from pi.coding.session.entries import Custom
 from pi.coding.session.messages import (
     BashExecution,
@@ -64,6 +67,8 @@ from pi.tui.component import Component
 
 Add = Callable[[Component], None]
 
+_INTERRUPTED = "Interrupted"
+
 
 class Feed:
     """Turns events, and messages of an earlier day, into blocks that it hands to ``add``."""
@@ -77,6 +82,7 @@ class Feed:
         """Calls that have not ended, by their ids."""
         self._streamed: dict[int, str] = {}
         """Ids of the calls in the answer that is being streamed, by their place in it."""
+        self._waits_to_retry = False
 
     def hear(self, event: object) -> None:
         """Take note of something that happened."""
@@ -101,15 +107,19 @@ class Feed:
             case AgentEnd() | AgentSettled():
                 self._interrupt()
             case _:
-                self._hear_log(event)
+                self._hear_rest(event)
 
-    def _hear_log(self, event: object) -> None:
-        """Something other than a message has become part of the session."""
+    def _hear_rest(self, event: object) -> None:
+        """Something other than a message has become part of the session, or a run is retried."""
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
                 self._begin(msgspec.convert(entry, Custom))
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
                 self._compacted(result.tokens_before, result.summary)
+            case AutoRetryStart() | AgentStart():
+                self._waits_to_retry = isinstance(event, AutoRetryStart)
+            case AutoRetryEnd(success=False):
+                self._given_up(event)
 
     def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
         """Show a conversation of an earlier day, with what extensions keep in it."""
@@ -220,6 +230,15 @@ class Feed:
                     self._changed(id)
         self._answered(message)
 
+    def _given_up(self, end: AutoRetryEnd) -> None:
+        """Say why nobody asks again: the person did not want to wait, or it was in vain."""
+        if end.final_error != CANCELLED:
+            times = "once" if end.attempt == 1 else f"{end.attempt} times"
+            self.add(NoticeBlock(self._look, f"Asked again {times}, in vain.", "warning"))
+        elif self._waits_to_retry:  # who interrupts an answer is told so with that
+            self.add(NoticeBlock(self._look, _INTERRUPTED, "warning"))
+        self._waits_to_retry = False
+
     def _compacted(self, before: int, summary: str) -> None:
         self.add(DividerBlock(self._look, f"Compacted from {tokens(before)} tokens", summary))
 
@@ -303,12 +322,24 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
     match message.stop_reason:
         case "error" if reason == ABORTED_EARLY:
-            return "warning", "Interrupted"
+            return "warning", _INTERRUPTED
         case "error":
             return "error", reason or "The model gave no answer."
         case "aborted":
-            return "warning", "Interrupted"
+            return "warning", _INTERRUPTED
+        case "stop" if not any(map(_says_something, message.content)):
+            return "warning", "The model said nothing."
         case "length":
             return "warning", "The answer was cut off: the model reached its output limit."
         case _:
             return None
+
+
+def _says_something(part: Text | Thinking | ToolCall) -> bool:
+    match part:
+        case Thinking():  # hidden, it would look as if it went on
+            return False
+        case Text(text=words):
+            return bool(words.strip())
+        case ToolCall():
+            return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.ai.messages import SystemMessage
+from pi.ai.messages import SystemMessage, ToolResultMessage
 from pi.base.terminal_text import one_line
 from pi.coding.session.entries import Custom
 from pi.coding.session.messages import SessionMessage
@@ -49,10 +49,13 @@ class TranscriptView:
     def load(self, messages: Sequence[SessionMessage | Custom]) -> None:
         """Show a conversation of before, the end of it if it is long."""
         shown = [message for message in messages if not isinstance(message, SystemMessage)]
-        hidden = len(shown) - MOST_LOADED
-        if hidden > 0:
-            self._feed.add(DividerBlock(self.look, f"{hidden:,} earlier messages"))
-        self._feed.load(shown[-MOST_LOADED:])
+        hidden = max(len(shown) - MOST_LOADED, 0)
+        while hidden and isinstance(shown[hidden], ToolResultMessage):
+            hidden -= 1  # a result says little without what was asked for
+        if hidden:
+            noun = "message" if hidden == 1 else "messages"
+            self._feed.add(DividerBlock(self.look, f"{hidden:,} earlier {noun}"))
+        self._feed.load(shown[hidden:])
 
     def add(self, block: Component) -> None:
         """Put a block below the others."""

@@ -56,6 +56,14 @@ def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
     ]
 
 
+def test_what_is_told_twice_in_a_row_takes_its_rows_once() -> None:
+    watched = Watched()
+    for message in ("No code.", "No code.", "Older.", "No code."):
+        watched.ui.notify(Info(message=message))
+
+    assert watched.rows() == [" No code.", " Older.", " No code."]
+
+
 async def test_questions_come_and_go_one_at_a_time() -> None:
     watched = Watched()
     watched.ui.notify(Progress(message="Waiting…"))

@@ -83,7 +83,9 @@ async def test_a_login_shows_the_whole_address_and_says_who_pays_once_it_is_stor
     assert await task
     assert screen.copied == [LONG]
     assert accounts.got == ["code"]
-    assert screen.notices == [("success", "Saved. Requests are paid through the plan.")]
+    copied = ("info", "Copied.")
+    saved = ("success", "Saved. Requests are paid through the plan.")
+    assert screen.notices == [copied, saved]
 
 
 async def test_a_device_code_is_shown_and_can_be_copied(tmp_path: Path) -> None:

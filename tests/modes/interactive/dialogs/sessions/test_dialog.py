@@ -111,7 +111,9 @@ async def test_deleting_asks_first_and_goes_to_the_trash(tmp_path: Path) -> None
 async def test_the_open_session_cannot_be_deleted(tmp_path: Path) -> None:
     async with three(tmp_path) as (screen, _):
         await screen.press("ctrl+d")
-        assert screen.notices == [("warning", "The session that is open cannot be deleted.")]
+        assert "\n The session that is open cannot be deleted.\n" in screen.text()
+        await screen.press("down")
+        assert "cannot be deleted" not in screen.text()
 
 
 async def test_ctrl_backspace_deletes_only_while_nothing_is_typed(tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ def test_a_search_lists_names_and_then_what_was_said() -> None:
 
 
 def test_a_session_is_called_by_its_name_or_by_how_it_begins() -> None:
-    assert [title(Listed(session=each)) for each in (A, B, C)] == ["hello", "Named", "(no words)"]
+    with_file = session("d", first='<file name="/p/a.py"> x = 1 </file> explain')
+    names = [title(Listed(session=each)) for each in (A, B, C, with_file)]
+    assert names == ["hello", "Named", "(no words)", "@a.py explain"]
 
 
 def test_ages_have_one_unit() -> None:

@@ -119,3 +119,32 @@ async def test_no_name_of_a_setting_is_cut_on_a_usual_screen(tmp_path: Path) -> 
     assert [line for line in screen.lines(80) if "…" in line] == []
     await screen.press("escape")
     await task
+
+
+async def test_on_a_screen_that_becomes_low_the_list_gets_the_room(tmp_path: Path) -> None:
+    screen = opened(tmp_path)
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.shown()
+    assert "(defaultProvider)" in screen.text()
+    screen.rows = 12
+    assert "(defaultProvider)" not in screen.text()
+    screen.rows = 24
+    assert "(defaultProvider)" in screen.text()
+    await screen.press("escape")
+    await task
+
+
+async def test_what_cannot_be_written_holds_until_the_end_and_the_file_stays(
+    tmp_path: Path,
+) -> None:
+    screen = opened(tmp_path)
+    (tmp_path / "agent" / "settings.json").write_text("{broken")
+    task = asyncio.create_task(edit_settings(screen))
+    await screen.type("quiet start")
+    await screen.press("enter")
+    assert re.search("→ Screen: Quiet start +on", screen.text())
+    level, told = screen.notices[-1]
+    assert (level, told.split("\n")[-1]) == ("error", "What you chose holds until you leave.")
+    assert (tmp_path / "agent" / "settings.json").read_text() == "{broken"
+    await screen.press("escape")
+    await task

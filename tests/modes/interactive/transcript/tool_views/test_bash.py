@@ -79,3 +79,13 @@ def test_the_remark_that_output_was_left_out_stands_below_the_tail() -> None:
         ["… 4 earlier lines (ctrl+o to expand)", "5", "6", "7", "8", "9", remark],
         "exit 1",
     )
+
+
+def test_why_a_call_was_refused_is_told_from_its_beginning() -> None:
+    why = 'Validation failed for tool "bash":\n  - command: is missing\n\n'
+    made = done(call("bash"), f'{why}Received arguments:\n{{\n  "cmd": "x"\n}}', failed=True)
+
+    assert shown(bash_view, made)[1][:2] == [
+        'Validation failed for tool "bash":',
+        "  - command: is missing",
+    ]

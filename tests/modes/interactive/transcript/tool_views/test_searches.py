@@ -10,16 +10,18 @@ FOUND = "a.py:1: x\na.py-2- y\nb.py:3: x\n\n[100 matches limit reached]"
 def test_grep_counts_lines_that_match() -> None:
     made = done(call("grep", pattern="x", path="src", glob="*.py"), FOUND)
 
-    assert shown(grep_view, made) == ("/x/ in src *.py", [], "2 matches")
+    assert shown(grep_view, made) == ("/x/ in src *.py", [], "2 matches, and more")
     assert shown(grep_view, made, expanded=True)[1][0] == "a.py:1: x"
 
 
 def test_find_counts_files_and_ls_entries() -> None:
     found = done(call("find", pattern="*.py"), "a.py\nb.py")
     listed = done(call("ls"), "a.py")
+    cut = done(call("grep", pattern="x"), "a.py:1: x\n\n[Some lines truncated to 500 chars]")
 
     assert shown(find_view, found) == ("*.py", [], "2 files")
     assert shown(ls_view, listed) == (".", [], "1 entry")
+    assert shown(grep_view, cut)[2] == "1 match"
 
 
 def test_nothing_found_is_told() -> None:

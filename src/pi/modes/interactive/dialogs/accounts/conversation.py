@@ -78,7 +78,8 @@ class LoginConversation:
                 self._told += [f"and type the code {bold(one_line(code))}", ""]
             case _:
                 self.last_told = one_line(notice.message)
-                self._told.append(self.last_told)
+                if self._told[-1:] != [self.last_told]:  # the same mistake again needs no more rows
+                    self._told.append(self.last_told)
         self._request_render()
 
     # For the screen -------------------------------------------------------------------------------

@@ -152,6 +152,8 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
 
 async def _copied(ui: Ui, text: str) -> None:
     try:
-        await ui.clipboard.copy(text)
+        copied = await ui.clipboard.copy(text)
     except PiError as problem:
         ui.notify(problem.explain(), "error")
+    else:
+        ui.notify("Copied." if copied.confirmed else "Sent to the terminal's clipboard.")

@@ -14,6 +14,11 @@ async def may_go_on(ui: Ui, path: Path, here: str) -> bool:
     stored = (read_header(path) or {}).get("cwd")
     if not isinstance(stored, str) or not stored or Path(stored).is_dir():
         return True
+    return await wants_it_here(ui, stored, here)
+
+
+async def wants_it_here(ui: Ui, stored: str, here: str) -> bool:
+    """Whether the person goes on in another folder than the one that is gone."""
     return await confirm(
         ui,
         "The folder of this session is gone",

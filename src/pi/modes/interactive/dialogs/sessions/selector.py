@@ -79,6 +79,8 @@ class SessionSelector:
         """The field in which a name is being written."""
         self._doomed: Path | None = None
         """The session that goes to the trash with the next Enter."""
+        self._remark = ""
+        """Why the last key did nothing, until the next one."""
         self._focused = False
         self._picker = Picker(
             ui.theme,
@@ -145,6 +147,7 @@ class SessionSelector:
 
     def handle_input(self, data: str) -> None:
         """Keys go to the name that is being written, to the question, or to the list."""
+        self._remark = ""
         if self._name is not None:
             self._name.handle_input(data)
         elif self._doomed is not None:
@@ -170,9 +173,8 @@ class SessionSelector:
             rows = [row.replace(CURSOR_MARKER, "") for row in rows]
             self._name.focused = self._focused
             return [*rows, "", *self._name.render(width)]
-        if self._doomed is not None:
-            return [*rows, "", *self._question(width)]
-        return rows
+        below = self._remark if self._doomed is None else self._question
+        return [*rows, "", *self._warning(below, width)] if below else rows
 
     # ----------------------------------------------------------------------------------------------
 
@@ -182,11 +184,14 @@ class SessionSelector:
             return False
         return bool(self._early) or not printable_text(data)
 
-    def _question(self, width: int) -> list[str]:
+    @property
+    def _question(self) -> str:
         yes = " or ".join(map(shown_key, self._ui.keymap.keys("tui.select.confirm")))
-        question = f"Move this session to the trash? {yes}: yes, any other key: no"
+        return f"Move this session to the trash? {yes}: yes, any other key: no"
+
+    def _warning(self, text: str, width: int) -> list[str]:
         paint = self._ui.theme.paint("warning")
-        return [f" {paint(row)}" for row in wrap_text(question, max(width - 2, 1))]
+        return [f" {paint(row)}" for row in wrap_text(text, max(width - 2, 1))]
 
     def _find(self, query: str) -> list[Listed]:
         return listed(self._sessions or (), replace(self._wanted, query=query), self._passages)
@@ -234,7 +239,8 @@ class SessionSelector:
         if row is None:
             return
         if row.session.path == self._current:
-            self._ui.notify("The session that is open cannot be deleted.", "warning")
+            # Not in the transcript: the list covers it.
+            self._remark = "The session that is open cannot be deleted."
         else:
             self._doomed = row.session.path
 

@@ -19,6 +19,7 @@ from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 _LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
 _DESCRIPTION = 2
 """Rows that tell about a setting."""
+_FOR_NOW = "\nWhat you chose holds until you leave."
 _SEEN = ("Screen", "Terminal")
 """Groups of settings that change what has been drawn already."""
 
@@ -47,6 +48,7 @@ class _Editing:
             keymap=ui.keymap,
             is_searchable=True,
             hint="",
+            describes=lambda: ui.rows >= LOW,  # on a low screen the list needs the room
         )
         self.panel = framed(ui, "Settings", self._list, self._keys)
 
@@ -58,14 +60,10 @@ class _Editing:
             id=setting.name,
             label=f"{setting.group}: {setting.label}",
             current_value=self._shown(setting),
-            description=self._description(setting),
+            description=f"{setting.description} ({setting.name})",
             values=tuple(map(worded, setting.choices)),
             submenu=None if setting.choices else self._submenu(setting),
         )
-
-    def _description(self, setting: Setting) -> str:
-        """What it is for; on a low screen the list needs the room."""
-        return "" if self._ui.rows < LOW else f"{setting.description} ({setting.name})"
 
     def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
         def ask(current: str, done: Done) -> Component:
@@ -96,7 +94,9 @@ class _Editing:
         try:
             self._write(setting.name, value)
         except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
+            holds = value_at(settings.raw, setting.name.split(".")) == value
+            told = f"{problem.explain()}{_FOR_NOW if holds else ''}"
+            self._ui.notify(told, "error")
         else:
             self._check(setting.name, value)
         self._list.set_value(setting.name, self._shown(setting))

@@ -39,6 +39,7 @@ from pi.coding.session.messages import (
     CustomMessage,
     SessionMessage,
 )
+from pi.modes.interactive.dialogs.typed import as_typed
 
 Kind: TypeAlias = Literal["user", "assistant", "tool", "tools only", "other", "bookkeeping"]
 """``tools only`` is an answer without words; ``bookkeeping`` says nothing of the conversation."""
@@ -84,7 +85,9 @@ def describe(entry: Entry, calls: Calls) -> Description:
 def _message(message: SessionMessage, calls: Calls) -> Description:
     match message:
         case UserMessage(content=content):
-            return _told("user", "user", _words(content))
+            words = _words(content)
+            typed = as_typed(words)
+            return _told("user", "user", typed, "" if typed == words else words)
         case AssistantMessage():
             return _answer(message)
         case ToolResultMessage():

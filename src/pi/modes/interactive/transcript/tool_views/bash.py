@@ -8,6 +8,7 @@ from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.tool_views.view import (
     Shown,
+    failure,
     folded_head,
     folded_tail,
     painted,
@@ -31,6 +32,8 @@ def bash_view(call: Call, look: Look, width: int) -> Shown:
     command = call.argument("command").strip().split("\n")
     title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
     rows = _more_of_command(command[1:], look, width)
+    if call.state == "failed" and not _ENDING.search(call.text):  # it was not even begun
+        return Shown(title, [*rows, *failure(call, look, width)])
     text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
     if text.strip() == _NO_OUTPUT:
         text, note = "", note or theme.paint("dim")("no output")

@@ -17,6 +17,7 @@ from pi.modes.interactive.transcript.tool_views.view import (
 
 _NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
 _NOTICE = re.compile(r"\n\n\[[^\n]*\]\Z")
+_MORE = re.compile(r"\n\n\[[^\n]*limit reached[^\n]*\]\Z")
 _BREAK = re.compile(r"[\t\n]")
 _MATCH = re.compile(r".*:\d+:")
 
@@ -51,6 +52,8 @@ def _shown(call: Call, look: Look, width: int, title: str, number: str) -> Shown
         return Shown(title)
     rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
     note = "nothing" if not _lines(call.text) else number
+    if _MORE.search(call.text.rstrip()):
+        note += ", and more"
     return Shown(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
 
 

@@ -1,0 +1,18 @@
+"""What the person wrote of a message, for a row of a list. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_FILE = re.compile(r'<file name="(?:[^"]*[/\\])?([^"]+)">(?:.*?</file>|.*)', re.S)
+_SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
+
+
+def as_typed(text: str) -> str:
+    """A message with the names of skills and files that were put in, in place of what they say.
+
+    Of a beginning that was cut in the middle of one, nothing of it is left but the name.
+    """
+    if not text.startswith("<"):
+        return text
+    return _FILE.sub(r"@\1 ", _SKILL.sub(r"/skill:\1 ", text)).strip()

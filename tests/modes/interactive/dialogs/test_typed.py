@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.modes.interactive.dialogs.typed import as_typed
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        ("what is <file>?", "what is <file>?"),
+        ('<file name="/home/ada/a.py">\nx = 1\n</file>\nexplain', "@a.py \nexplain"),
+        ('<file name="a.py"> x </file> <file name="/b.png"></file> both', "@a.py  @b.png  both"),
+        ('<file name="/home/ada/long.txt"> line 1 line 2', "@long.txt"),
+        (
+            '<skill name="review" location="/s/SKILL.md">\nRead.\n</skill>\nnow',
+            "/skill:review \nnow",
+        ),
+        ("<b>bold</b>", "<b>bold</b>"),
+    ],
+)
+def test_what_was_put_in_is_named_only(message: str, typed: str) -> None:
+    assert as_typed(message) == typed

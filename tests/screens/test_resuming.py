@@ -1,0 +1,178 @@
+"""A session that is opened again looks as it did when it was left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi.ai.messages import Text
+from pi.ai.providers.faux import Step
+from pi.coding.session.opening import open_session
+from pi.testing import Reply, call, says, thinks
+from tests.modes.interactive.theatre import Theatre
+
+PROSE = """\
+# Heading with `code` and **bold**
+
+Setext
+======
+
+Text with *em*, ~~gone~~, <b>html</b>, a [link](https://example.org/a "title"), <https://auto.example/>
+and a hard break  
+behind which it goes on\\
+twice. $a^2 + b^2 = c^2$ and \\(y^2\\), but $5 and $10 are prices; &copy; and \\*escaped\\*.
+
+- one
+  - nested
+    1. deep
+
+    a paragraph of it
+- [ ] open
+- [x] done
+
+3. three
+
+   ```python
+   def inside(): return 1
+   ```
+4. four
+
+> quote
+> > nested
+> - list
+
+---
+
+$$
+\\int_0^1 x dx
+$$
+"""
+
+TABLES = """\
+| short | b |
+|:--|--:|
+| 1 | `x` |
+
+| column one is long | column two is much longer than that | third |
+|---|---|---|
+| words that have to wrap somewhere | 日本語の長いテキストがここにあります | 🎉🎉 👨‍👩‍👧‍👦 |
+| https://example.org/very/long/without/any/break/in/it | x | a \\| b |
+
+| a row | that is not
+|---|---
+| finished |
+"""
+
+CODE = "".join(
+    f"```{language}\n{code}\n```\n\n"
+    for language, code in (
+        ("python", "@dec\nclass A:\n    '''doc'''\n    x: int = 1  # note"),
+        ("sh", 'for i in *; do\n\techo "$i"\ndone'),
+        ("diff", "-old\n+new"),
+        ("nonsense", "what ?"),
+        ("", "no language " + "x" * 90),
+    )
+)
+
+UNFINISHED = """\
+Begun **bold and `code and [link](http://x
+
+- item
+  ```
+  never closed
+  - no list
+"""
+
+ODD = """\
+<div>
+<p>a block</p>
+</div>
+
+Term
+: no definition
+
+1) paren
+
+* loose
+
+* list
+
+\ttab
+
+> lazy
+continuation
+
+混合 CJK と English と emoji 🎉 mixed 文字列, 折り返し、句読点。한국어도 있습니다. עברית ไทย हिन्दी
+
+"""
+
+ANSWERS = {
+    "prose": says(PROSE),
+    "tables": says(TABLES),
+    "code": says(CODE),
+    "unfinished": says(UNFINISHED),
+    "odd": says(ODD + "A_long_word_" + "x" * 200 + "\n\n\n"),
+    "thoughts": thinks(PROSE + UNFINISHED, Text(text="Done thinking.")),
+}
+
+TOOLS = Reply(
+    blocks=(
+        Text(text="I look first."),
+        call("read", path="a.txt"),
+        call("read", path="a.txt", offset=2, limit=1),
+        call("read", path="missing.txt"),
+        call("bash", command="seq 1 40; exit 3"),
+        call("bash", command="printf 'a\\tb\\r\\n10%%\\r20%%\\n\\033[31mred\\033[0m'"),
+        call("bash", command="true\necho two"),
+        call("edit", path="a.txt", edits=[{"oldText": "two\t日本", "newText": "TWO\t日本語"}]),
+        call("edit", path="a.txt", edits=[{"oldText": "not there", "newText": "x"}]),
+        call("write", path="new.py", content="import os\n" * 20),
+        call("grep", pattern="one"),
+        call("nonsense", a=1, b="two"),
+        call("bash", cmd="wrong"),
+    )
+)
+
+
+async def conversation(tmp_path: Path, width: int, *steps: Step, expanded: bool) -> list[list[str]]:
+    """What there is to read after a prompt was answered, and after it was opened again."""
+    first = Theatre(tmp_path, *steps, columns=width)
+    first.stage.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
+    tapes = [await _played(first, "go", expanded=expanded)]
+    (file,) = first.stage.agent_dir.rglob("*.jsonl")
+    again = Theatre(tmp_path, columns=width, open_log=lambda shelf: open_session(file, shelf))
+    return [*tapes, await _played(again, "", expanded=expanded)]
+
+
+async def _played(theatre: Theatre, prompt: str, *, expanded: bool) -> list[str]:
+    async with theatre.playing():
+        if prompt:
+            theatre.send(prompt)
+            await theatre.rests()
+        if expanded:
+            theatre.type("\x0f")
+            await theatre.quiet()
+        rows = [row.rstrip() for row in theatre.terminal.tape]
+        return rows[rows.index("▌ go") :]
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_an_answer_looks_the_same_as_it_came_and_when_it_is_resumed(
+    tmp_path: Path, name: str, width: int
+) -> None:
+    came, resumed = await conversation(tmp_path, width, ANSWERS[name], expanded=False)
+
+    assert len(came) > 8
+    assert resumed == came
+
+
+@pytest.mark.parametrize("expanded", [False, True])
+async def test_tools_look_the_same_as_they_ran_and_when_they_are_resumed(
+    tmp_path: Path, *, expanded: bool
+) -> None:
+    came, resumed = await conversation(tmp_path, 80, TOOLS, says("Done."), expanded=expanded)
+
+    assert len(came) > 40
+    assert resumed == came
