@@ -11,7 +11,8 @@ from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.settings.field import ValueField
 from pi.modes.interactive.dialogs.settings.rows import SETTINGS
 from pi.modes.interactive.dialogs.settings.setting import Setting
-from pi.modes.interactive.dialogs.settings.values import chosen, shown, worded
+from pi.modes.interactive.dialogs.settings.values import BadValue, chosen, shown, worded
+from pi.modes.interactive.theme_file import BadTheme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
@@ -68,6 +69,7 @@ class _Editing:
     def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
         def ask(current: str, done: Done) -> Component:
             def keep(value: object) -> None:
+                self._try(setting, value)
                 self._store(setting, value)
                 done(None)
 
@@ -82,6 +84,14 @@ class _Editing:
             )
 
         return ask
+
+    def _try(self, setting: Setting, value: object) -> None:
+        """See that a theme is there, so that whoever mistypes its name is told beside the name."""
+        if setting.name == "theme":
+            try:
+                self._ui.themes.use(value if isinstance(value, str) else None)
+            except BadTheme as problem:
+                raise BadValue(problem.explain()) from problem
 
     def _change(self, name: str, words: str) -> None:
         setting = self._rows[name]
@@ -105,8 +115,6 @@ class _Editing:
 
     def _write(self, name: str, value: object) -> None:
         port = self._ui.port
-        if name == "theme":  # one that is not there is not stored
-            self._ui.themes.use(value if isinstance(value, str) else None)
         port.settings.set({name: value})
         values = port.settings.values
         if name == "steeringMode":  # the queue of the session has to know it, too
