@@ -123,6 +123,16 @@ def test_a_session_that_asks_nobody_loads_no_http_client(cli: Program) -> None:
     assert [module for module in modules if inside(module, ("pi.ai.http", "pi.ai.wire"))] == []
 
 
+def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
+    code = "import json, sys, pi.cli.opening; json.dump(sorted(sys.modules), sys.stdout)"
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
+    )
+
+    kept = ("pi.coding.session.catalog", "pi.coding.session.resolving")
+    assert [module for module in json.loads(child.stdout) if inside(module, kept)] == []
+
+
 def test_the_first_frame_needs_no_agent_no_model_and_no_session() -> None:
     code = "import json, sys, pi.cli.interactive; json.dump(sorted(sys.modules), sys.stdout)"
     child = subprocess.run(

@@ -2,11 +2,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from pi.modes.input import read_chunks
+
+
+def close(write_end: int, read_end: int) -> None:
+    """Close a pipe once nobody reads it any more: a late thread would read what others open."""
+    os.close(write_end)
+    for thread in threading.enumerate():
+        if thread.name == "input":
+            thread.join(timeout=5)
+    os.close(read_end)
 
 
 async def test_a_pipe_is_read_until_it_is_closed() -> None:
@@ -30,8 +40,7 @@ async def test_a_pipe_that_does_not_block_is_waited_for() -> None:
     os.write(write_end, b"late")
 
     assert await reading == b"late"
-    os.close(write_end)
-    os.close(read_end)
+    close(write_end, read_end)
 
 
 @pytest.mark.parametrize("size", [0, 1, 3_000_000])
@@ -59,5 +68,4 @@ async def test_waiting_for_input_can_be_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
-    os.close(write_end)  # ends the thread, which would otherwise read what another test opens
-    os.close(read_end)
+    close(write_end, read_end)

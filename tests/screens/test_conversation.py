@@ -83,6 +83,19 @@ async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Pa
         await theatre.until(lambda: "deep thought" in theatre.tape)
 
 
+@pytest.mark.trap(278)
+async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_path: Path) -> None:
+    theatre = Theatre(tmp_path, thinks("deep thought", Text(text="Yes.")))
+    file = theatre.stage.write(".pi/agent/settings.json", "{}")
+    async with theatre.playing():
+        await theatre.asks("one", "deep thought")
+        file.write_text("{broken")
+        theatre.type("\x14")
+        await theatre.sees("✗ Invalid settings file")
+        assert "deep thought" not in theatre.tape
+        assert file.read_text() == "{broken"
+
+
 async def test_a_failed_answer_is_told_in_the_transcript(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, ProviderError("The key is wrong."))
     async with theatre.playing():

@@ -77,8 +77,9 @@ SOMEBODY_ELSES = """
 import fcntl, os, sys, termios
 from pi.tui.tty_output import TtyOutput
 
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.chmod(os.ttyname(0), 0)
+ours = 1 if sys.argv[1] == "True" else os.openpty()[1]
+fcntl.ioctl(ours, termios.TIOCSCTTY, 0)
+os.chmod(os.ttyname(1), 0)
 if os.getuid() == 0:
     os.setuid(65534)
 output = TtyOutput(1, on_gone=lambda: None)
@@ -88,11 +89,13 @@ print(os.get_blocking(output._fd), os.get_blocking(1), file=sys.stderr)
 """
 
 
-def test_a_terminal_that_belongs_to_somebody_else_is_written_to(device: tuple[int, int]) -> None:
+@pytest.mark.parametrize("is_ours", [True, False], ids=["of the process", "another"])
+def test_a_terminal_that_belongs_to_somebody_else_is_written_to(
+    device: tuple[int, int], is_ours: bool
+) -> None:
     master, slave = device
     run = subprocess.run(
-        [sys.executable, "-c", SOMEBODY_ELSES],
-        stdin=slave,
+        [sys.executable, "-c", SOMEBODY_ELSES, str(is_ours)],
         stdout=slave,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -100,7 +103,7 @@ def test_a_terminal_that_belongs_to_somebody_else_is_written_to(device: tuple[in
         timeout=60,
     )
 
-    assert (run.returncode, run.stderr) == (0, "False True\n")
+    assert (run.returncode, run.stderr) == (0, f"{not is_ours} True\n")
     assert os.read(master, 100) == b"hello"
 
 

@@ -17,8 +17,7 @@ from pi.cli.wishes import session_options, warnings
 from pi.coding.runtime.assemble import Assembled, assemble
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.parts import Parts
-from pi.coding.session.errors import SessionInUse
-from pi.coding.session.resolving import DirectoryGone
+from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.modes.interactive.startup import Opened, Opening
 from pi.modes.json_lines import Prompt
 from pi.modes.phases import phase
@@ -88,16 +87,16 @@ async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening)
 async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
     """The session; a question on the way is asked on the screen, and then it starts over."""
     try:
-        return await _settled(arguments, host, cwd, opening)
+        return await _in_some_folder(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
         from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
 
         title, _, question = str(unanswered).partition("\n")
         answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
-        return await _settled(arguments, host, cwd, opening, answers=[answer])
+        return await _in_some_folder(arguments, host, cwd, opening, answers=[answer])
 
 
-async def _settled(
+async def _in_some_folder(
     arguments: Arguments,
     host: Host,
     cwd: Path,

@@ -111,7 +111,7 @@ class Staying(Protocol):
 
     @property
     def stays_in_window(self) -> bool:
-        """Whether its rows are history never, wherever a terminal may have put them."""
+        """Whether its rows are never history, wherever a terminal may have put them."""
         ...
 
 

@@ -100,6 +100,7 @@ def _opened_again(fd: int) -> int:
     with suppress(OSError):
         return os.open(os.ttyname(fd), flags)
     with suppress(OSError):
+        os.tcgetpgrp(fd)  # fails for any terminal but that one
         return os.open("/dev/tty", flags)
     return os.dup(fd)
 

@@ -30,10 +30,17 @@ async def test_long_outputs_are_artifacts_of_the_session_and_go_with_its_forks(
     session = await stage.open()
     await session.prompts.prompt("count")
     text = session._core.artifacts.read(0)
+    source, leaf = session.facts.file, session.facts.leaf_id
+    assert source is not None
+    assert leaf is not None
     await session.sessions.clone()
-    copied = session._core.artifacts.read(0)
+    copied = [session._core.artifacts.read(0)]
+    await session.sessions.fork_at(leaf)
+    copied.append(session._core.artifacts.read(0))
+    await session.sessions.fork_file(source)
+    copied.append(session._core.artifacts.read(0))
     await session.close()
 
     assert text is not None
     assert text.endswith("49999\n50000\n")
-    assert copied == text
+    assert copied == [text] * 3

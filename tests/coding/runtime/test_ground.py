@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
+from pi.coding.session.errors import DirectoryGone
 from pi.coding.session.opening import open_session
-from pi.coding.session.resolving import DirectoryGone
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 

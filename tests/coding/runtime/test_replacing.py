@@ -16,7 +16,7 @@ from pi.coding.runtime.events import (
     SwitchDecision,
     Switched,
 )
-from pi.coding.session.errors import CannotFork
+from pi.coding.session.errors import CannotFork, SessionInUse
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
 
@@ -70,6 +70,29 @@ async def test_a_clone_has_the_whole_branch(tmp_path: Path) -> None:
     await session.close()
 
 
+async def test_a_session_that_somebody_else_has_open_can_be_gone_on_with_in_a_copy(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    theirs = await stage.open()
+    await theirs.prompts.prompt("one")
+    file = theirs.facts.file
+    assert file is not None
+    mine = await stage.open()
+    with pytest.raises(SessionInUse):
+        await mine.sessions.switch(file)
+
+    await mine.sessions.fork_file(file)
+
+    assert mine.facts.header.parent_session == str(file)
+    assert [point.text for point in mine.facts.fork_points()] == ["one"]
+    before = file.read_bytes()
+    await mine.prompts.prompt("two")
+    assert file.read_bytes() == before
+    await mine.close()
+    await theirs.close()
+
+
 async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
@@ -117,6 +140,8 @@ async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
 
     assert (await session.sessions.new()).cancelled
     assert (await session.sessions.clone()).cancelled
+    assert session.facts.file is not None
+    assert (await session.sessions.fork_file(session.facts.file)).cancelled
     assert session.facts.header.id == id
     await session.close()
 

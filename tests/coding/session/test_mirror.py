@@ -143,6 +143,21 @@ def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Pat
 
 @posix
 @pytest.mark.trap(223)
+def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
+    tmp_path: Path,
+) -> None:
+    log = new_session(make_shelf(tmp_path / "sessions"))
+    with file_size_limit(10):
+        append_all(log, user("1"))
+
+    append_all(log, ModelChange(provider="p", model_id="m"))
+
+    assert log.file is not None
+    assert (log.problem, len(on_disk(log.file))) == (None, 3)
+
+
+@posix
+@pytest.mark.trap(223)
 def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> None:
     log = new_session(make_shelf(tmp_path / "sessions"))
     with file_size_limit(10):

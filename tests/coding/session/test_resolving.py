@@ -7,11 +7,10 @@ import pytest
 from pi.base.errors import PiError
 from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import SessionCatalog
-from pi.coding.session.errors import NoMatchingSession
+from pi.coding.session.errors import DirectoryGone, NoMatchingSession
 from pi.coding.session.forking import clone
 from pi.coding.session.opening import new_session
 from pi.coding.session.resolving import (
-    DirectoryGone,
     Elsewhere,
     Here,
     check_directory,

@@ -99,6 +99,41 @@ def test_the_changes_of_a_long_text_make_the_new_of_the_old(data: st.DataObject)
     assert sum(change.old_end - change.old_start for change in diff.changes) < 200
 
 
+def test_a_long_text_is_compared_only_as_far_as_the_work_is_worth_it() -> None:
+    lines = [f"line {n}" for n in range(1600)]
+    old, new = list[str](), list[str]()
+    for number in range(3):
+        old += [f"mark {number}", "x", *lines, "x"]
+        new += [f"mark {number}", "y", *lines, "y"]
+
+    diff = Diff("\n".join(old), "\n".join(new))
+
+    assert diff.changes == [
+        (1, 2, 1, 2),
+        (1602, 1603, 1602, 1603),
+        (1604, 3206, 1604, 3206),
+        (3207, 4809, 3207, 4809),
+    ]
+
+
+def test_of_a_long_passage_between_such_lines_only_what_differs_is_shown() -> None:
+    middle = ["mark", *["same"] * 3000, "end"]
+
+    diff = Diff(
+        "\n".join(["a", *middle, "b"]), "\n".join(["A", *middle[:9], "new", *middle[9:], "B"])
+    )
+
+    assert diff.changes == [(0, 1, 0, 1), (10, 10, 10, 11), (3003, 3004, 3004, 3005)]
+
+
+def test_lines_that_become_single_one_after_the_other_need_no_stack() -> None:
+    size = 3000
+    old = "".join(f"line {n + 1}\nline {n}\n" for n in range(size))
+    new = "".join(f"new {n}\nline {n}\n" for n in range(size))
+
+    assert Diff(old, new).changes
+
+
 def test_texts_that_differ_everywhere_are_replaced_as_a_whole() -> None:
     old, new = "a\n" * 3000 + "x\n", "b\n" * 3000 + "y\n"
 

@@ -74,6 +74,14 @@ async def test_an_editor_that_takes_the_file_away_is_told(tmp_path: Path) -> Non
         await edit_text("text", command, suffix=".md", cwd=tmp_path, env=ENV)
 
 
+async def test_a_folder_that_is_gone_keeps_nobody_from_editing(tmp_path: Path) -> None:
+    command = script(tmp_path, "path.write_text('new')")
+
+    edited = await edit_text("text", command, suffix=".md", cwd=tmp_path / "gone", env=ENV)
+
+    assert edited == "new"
+
+
 async def test_an_editor_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SpawnFailed) as told:
         await edit_text("text", ["no-such-editor"], suffix=".md", cwd=tmp_path, env=ENV)

@@ -89,10 +89,26 @@ def test_errors_are_told_unless_somebody_has_told_of_them(tmp_path: Path) -> Non
         log.error("%s broke\nin two lines", "it")
         log.error("%s broke\nin two lines", "another")
         log.error("known", extra={"is_told": True})
+        for number in range(2):
+            log.error(f"it is never retrieved\nfuture: {number}")
     finally:
         stop()
 
-    assert told == ["it broke"]
+    assert told == ["it broke", "it is never retrieved"]
+
+
+def test_whoever_logs_something_odd_hears_nothing_of_it(tmp_path: Path) -> None:
+    told: list[str] = []
+    stop = start_log(tmp_path, {}, on_error=told.append)
+    try:
+        handler = logging.getLogger().handlers[-1]  # not by way of pytest's own, which raises
+        for words, given in (({"no": "text"}, None), ("%d of %d", ("one",))):
+            record = {"levelno": logging.ERROR, "msg": words, "args": given}
+            handler.handle(logging.makeLogRecord(record))
+    finally:
+        stop()
+
+    assert told == ["{'no': 'text'}"]
 
 
 def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ def after(committed: int) -> Checkpoint:
         ledger=Ledger(committed=committed, top=committed),
         rows=("row",),
         boundary=1,
+        staying=None,
         window=("row",),
         cursor=Caret(0, 0),
         is_covered=False,

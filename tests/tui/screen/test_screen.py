@@ -257,6 +257,20 @@ def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: 
     assert screen.ledger.committed == 1
 
 
+@pytest.mark.trap(156)
+def test_so_is_one_that_was_moved_there_while_a_frame_was_on_its_way() -> None:
+    screen = Screen(20, 6, strict=True, in_pane=True)
+    rows = ("first", "─" * 20, "editor", "─" * 20, "footer")
+    screen.paint(Frame(rows, 1, 1))
+    screen.took_frame_at(20, 6)
+    screen.paint(Frame((*rows[:-1], "other"), 1, 1))
+
+    screen.resize_in_place(20, 3)
+    written = screen.paint(Frame(rows, 1, 1), repaint=Repaint.WINDOW)
+
+    assert ("editor" in written, screen.ledger.committed) == (True, 1)
+
+
 @pytest.mark.trap(153, 156)
 @pytest.mark.parametrize(("columns", "rows"), [(20, 6), (9, 10), (9, 6), (30, 7)])
 def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int, rows: int) -> None:

@@ -61,7 +61,7 @@ class SessionFacts:
 
     @property
     def problem(self) -> str | None:
-        """Why the session can no longer be stored, if so."""
+        """Why its file lacks the latest entries, if it does."""
         return self._core.log.problem
 
     @property

@@ -277,7 +277,7 @@ class FactsPort(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why the session can no longer be stored, if so."""
+        """Why its file lacks the latest entries, if it does."""
         ...
 
     @property

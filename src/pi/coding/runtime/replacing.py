@@ -90,7 +90,7 @@ class Replacing:
         log, text = forking.fork_before(self._core.log, entry_id, self.shelf)
         if asked.keep_conversation:
             log = forking.clone(self._core.log, self.shelf)
-        self._copy_artifacts(log)
+        _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
 
@@ -103,7 +103,9 @@ class Replacing:
         if asked.cancelled:
             return Replaced(cancelled=True)
         last = self._core.log.leaf_id if asked.keep_conversation else entry_id
-        await self._swap(forking.fork_at(self._core.log, last, self.shelf), "fork")
+        log = forking.fork_at(self._core.log, last, self.shelf)
+        _give_artifacts(self._core.log.file, log)
+        await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
     async def fork_file(self, path: Path) -> Replaced:
@@ -112,8 +114,7 @@ class Replacing:
         if await self._forbidden("fork", path):
             return Replaced(cancelled=True)
         log = forking.fork_file(path, self.shelf)
-        if log.file is not None:
-            copy_artifacts(path, log.file)
+        _give_artifacts(path, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -123,7 +124,7 @@ class Replacing:
         if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
         log = forking.clone(self._core.log, self.shelf)
-        self._copy_artifacts(log)
+        _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -157,14 +158,6 @@ class Replacing:
         return shelf
 
     # ----------------------------------------------------------------------------------------------
-
-    def _copy_artifacts(self, log: SessionLog) -> None:
-        """Give a fork the long outputs that its entries speak of; without them it goes on too."""
-        if self._core.log.file is not None and log.file is not None:
-            try:
-                copy_artifacts(self._core.log.file, log.file)
-            except OSError as problem:
-                self._core.host.report(f"Warning: artifacts were not copied: {problem}")
 
     def _must_be_saved(self) -> None:
         if self._core.log.file is not None and not self._core.log.is_saved:
@@ -231,3 +224,9 @@ class Replacing:
             core.has_model = True
         if start.note:
             core.host.report(start.note)
+
+
+def _give_artifacts(source: Path | None, fork: SessionLog) -> None:
+    """Let a fork have the long outputs that its entries speak of."""
+    if source is not None and fork.file is not None:
+        copy_artifacts(source, fork.file)

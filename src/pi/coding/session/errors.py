@@ -5,6 +5,7 @@ SessionProblem          a session cannot be used as asked
 ├── SessionNotFound     there is no such file
 ├── NoMatchingSession   no session has that id
 ├── SessionInUse        another process, or this one, has it open
+├── DirectoryGone       the folder it belongs to does not exist any more
 ├── EntryNotFound       the session has no entry of that id
 └── CannotFork          a session cannot be forked from that entry
 """
@@ -51,6 +52,18 @@ class SessionInUse(SessionProblem):
         )
         self.path = path
         self.pid = pid
+
+
+class DirectoryGone(SessionProblem):
+    """A session's working directory no longer exists; a person may choose the current one."""
+
+    def __init__(self, stored: str, session: Path | None, current: str) -> None:
+        super().__init__(
+            f"Stored session working directory does not exist: {stored}\n"
+            f"Session file: {session or '(in memory)'}\n"
+            f"Current working directory: {current}"
+        )
+        self.stored = stored
 
 
 class EntryNotFound(SessionProblem):

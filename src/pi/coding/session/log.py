@@ -66,7 +66,7 @@ class SessionLog:
 
     @property
     def problem(self) -> str | None:
-        """Why the file is no longer written, if it is not: a headless run then fails."""
+        """Why the file lacks the latest entries, if it does: a headless run then fails."""
         return self._mirror.problem if self._mirror else None
 
     @property

@@ -57,7 +57,7 @@ class Mirror:
     def begin(self, lines: Sequence[bytes], *, worth_keeping: bool) -> None:
         """Take the first lines of a new file, with their LF."""
         self._waiting.extend(lines)
-        if worth_keeping:
+        if worth_keeping or self.problem is not None:
             self._attempt(self._publish)
 
     def follow(self, migrated: bytes | None = None) -> None:

@@ -9,21 +9,9 @@ from typing import TypeAlias
 from pi.base.records import Record
 from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
-from pi.coding.session.errors import NoMatchingSession, SessionProblem
+from pi.coding.session.errors import DirectoryGone, NoMatchingSession, SessionProblem
 from pi.coding.session.facts import SessionFacts, read_header
 from pi.coding.session.naming import SUFFIX
-
-
-class DirectoryGone(SessionProblem):
-    """A session's working directory no longer exists; a person may choose the current one."""
-
-    def __init__(self, stored: str, session: Path | None, current: str) -> None:
-        super().__init__(
-            f"Stored session working directory does not exist: {stored}\n"
-            f"Session file: {session or '(in memory)'}\n"
-            f"Current working directory: {current}"
-        )
-        self.stored = stored
 
 
 class Here(Record):

@@ -95,37 +95,57 @@ def _lines(text: str) -> list[str]:
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """Differences between what is left when equal beginnings and ends are taken away."""
-    shorter = min(len(old), len(new))
-    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
-    tail = 0
-    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
-    if not one and not other:
-        return []
-    found = _compared(one, other) if len(one) * len(other) <= MOST_WORK else _far(one, other)
-    return [_moved(change, head, head) for change in found]
+    """All differences; of a passage that is too much work, that it differs."""
+    changes: list[Change] = []
+    left = MOST_WORK
+    for passage in _passages(old, new):
+        work = _work(passage)
+        if work > left:
+            changes.append(passage)
+        else:
+            left -= work
+            changes += _compared(old, new, passage)
+    return changes
 
 
-def _compared(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+def _passages(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """Where differences are: between equal beginnings and ends.
+
+    In long texts also between lines that cannot be mistaken.
+    """
+    whole = _narrowed(old, new, Change(0, len(old), 0, len(new)))
+    if _work(whole) <= MOST_WORK:
+        return [whole]
+    passages: list[Change] = []
+    at = Anchor(whole.old_start, whole.new_start)
+    for anchor in (*_anchors(old, new, whole), Anchor(whole.old_end, whole.new_end)):
+        passages.append(_narrowed(old, new, Change(at.old, anchor.old, at.new, anchor.new)))
+        at = Anchor(anchor.old + 1, anchor.new + 1)
+    return passages
+
+
+def _work(passage: Change) -> int:
+    return (passage.old_end - passage.old_start) * (passage.new_end - passage.new_start)
+
+
+def _narrowed(old: Sequence[str], new: Sequence[str], passage: Change) -> Change:
+    """A passage without its equal beginning and end."""
+    a, b, c, d = passage
+    while a < b and c < d and old[a] == new[c]:
+        a, c = a + 1, c + 1
+    while a < b and c < d and old[b - 1] == new[d - 1]:
+        b, d = b - 1, d - 1
+    return Change(a, b, c, d)
+
+
+def _compared(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Change]:
+    a, b, c, d = passage
+    if a == b or c == d:
+        return [passage] if a < b or c < d else []
     import difflib  # 5 ms, and the first edit is a long way off
 
-    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [Change(*places) for tag, *places in codes if tag != "equal"]
-
-
-def _far(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """Differences in a long passage: those between the lines that cannot be mistaken."""
-    changes: list[Change] = []
-    at = Anchor(0, 0)
-    for anchor in (*_anchors(old, new), Anchor(len(old), len(new))):
-        between = old[at.old : anchor.old], new[at.new : anchor.new]
-        if between == (old, new):  # there is nothing to hold on to: all of it is another
-            return [Change(0, len(old), 0, len(new))]
-        changes += (_moved(change, at.old, at.new) for change in _changes(*between))
-        at = Anchor(anchor.old + 1, anchor.new + 1)
-    return changes
+    codes = difflib.SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_opcodes()
+    return [Change(i + a, j + a, k + c, m + c) for tag, i, j, k, m in codes if tag != "equal"]
 
 
 class Anchor(NamedTuple):
@@ -135,13 +155,13 @@ class Anchor(NamedTuple):
     new: int
 
 
-def _anchors(old: Sequence[str], new: Sequence[str]) -> list[Anchor]:
+def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Anchor]:
     """As many of them as come in the same order in both."""
-    there = _single(new)
+    there = _single(new, passage.new_start, passage.new_end)
     last: list[int] = []  # of the best row of each length, the place of its end in ``new``
     ends: list[tuple[Anchor, int]] = []  # an end, and the one before it
     best: list[int] = []
-    for line, place in _single(old).items():
+    for line, place in _single(old, passage.old_start, passage.old_end).items():
         if line not in there:
             continue
         length = bisect_left(last, there[line])
@@ -156,16 +176,11 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[Anchor]:
     return row[::-1]
 
 
-def _single(lines: Sequence[str]) -> dict[str, int]:
-    """Lines that are there once, with their places."""
-    count = Counter(lines)
-    return {line: place for place, line in enumerate(lines) if count[line] == 1}
-
-
-def _moved(change: Change, old: int, new: int) -> Change:
-    return Change(
-        change.old_start + old, change.old_end + old, change.new_start + new, change.new_end + new
-    )
+def _single(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+    """Lines that are there once between two places, with their own."""
+    part = lines[start:end]
+    count = Counter(part)
+    return {line: place for place, line in enumerate(part, start) if count[line] == 1}
 
 
 def _hunks(changes: Sequence[Change], old_size: int) -> list[Hunk]:

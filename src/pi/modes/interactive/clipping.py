@@ -31,7 +31,7 @@ class Clipping:
         composer: Composer,
         *,
         limits: Callable[[], ImageLimits],
-        why_unseen: Callable[[], str] = str,
+        why_unseen: Callable[[], str] = lambda: "",
     ) -> None:
         self._start = start
         self._limits = limits

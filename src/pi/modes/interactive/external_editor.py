@@ -47,7 +47,9 @@ async def edit_text(
         with tempfile.TemporaryDirectory(prefix="pi-edit-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / f"prompt{suffix}"
             path.write_text(text, "utf-8", "replace", newline="\n")
-            code = await run_attached([*command, str(path)], cwd=cwd, env=env)
+            # A folder that is gone is no reason not to edit a text.
+            where = cwd if cwd.is_dir() else Path(folder)
+            code = await run_attached([*command, str(path)], cwd=where, env=env)
             if code:
                 raise EditorFailed(
                     f"{command[0]} {_ending(code)}; the text is as it was.", hint=_HINT

@@ -162,9 +162,12 @@ class Gestures:
     def _toggle_thinking(self) -> bool:
         hidden = not self._transcript.look.hides_thinking
         self._transcript.hide_thinking(hidden=hidden)
-        if self._port is not None:
-            self._port.settings.set({"hideThinkingBlock": hidden})
         self._screen.notify("Thoughts are hidden." if hidden else "Thoughts are shown.")
+        try:
+            if self._port is not None:
+                self._port.settings.set({"hideThinkingBlock": hidden})
+        except PiError as problem:
+            self._screen.notify(problem.explain(), "error")
         self._screen.refresh()
         return True
 

@@ -35,7 +35,7 @@ def start_log(
 
     from pi.coding.shell.environment import credential_variables
 
-    told = set[tuple[str, object]]()
+    told = set[tuple[str, str]]()
 
     class Log(RotatingFileHandler):
         def _open(self) -> TextIOWrapper:
@@ -45,12 +45,15 @@ def start_log(
         def emit(self, record: logging.LogRecord) -> None:
             """Write a record, and say so if it is an error."""
             super().emit(record)
-            kind = (record.name, record.msg)
-            if record.levelno < logging.ERROR or getattr(record, "is_told", kind in told):
+            if on_error is None or record.levelno < logging.ERROR or hasattr(record, "is_told"):
                 return
-            told.add(kind)
-            if on_error is not None:
-                on_error(record.getMessage().partition("\n")[0])
+            try:
+                kind = (record.name, _first_line(str(record.msg)))
+                if kind not in told:
+                    told.add(kind)
+                    on_error(_first_line(record.getMessage()))
+            except Exception:  # words that do not go with their arguments; who logs never hears it
+                self.handleError(record)
 
         def handleError(self, record: logging.LogRecord) -> None:
             """Nothing: a full disk must not write over the screen."""
@@ -78,6 +81,10 @@ def start_log(
 def private(path: str, flags: int) -> int:
     """An opener for files that only their owner may read, in whatever folder."""
     return os.open(path, flags, 0o600)
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 class _Masking(logging.Formatter):

@@ -28,6 +28,7 @@ class Checkpoint(Record):
     rows: Sequence[str]
     """All rows of the frame."""
     boundary: int
+    staying: int | None
     window: Sequence[str]
     cursor: Caret
     is_covered: bool

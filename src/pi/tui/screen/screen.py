@@ -275,13 +275,13 @@ class Screen:
             width=self._width,
             is_whole=unplaced.is_whole,
         )
-        row = frame.history(seam.row)
-        self._history = [without_markers(row) for row in frame.rows[:row]]
+        end = frame.history(seam.row)
+        self._history = [without_markers(row) for row in frame.rows[:end]]
         self._settled = 0
-        self.ledger = Ledger(committed=row, top=row)
+        self.ledger = Ledger(committed=end, top=end)
         self._frame = frame
         self._checkpoints.begin(self._checkpoint())
-        return [without_markers(rest) for rest in seam.carried] if row == seam.row else []
+        return [without_markers(row) for row in seam.carried] if end == seam.row else []
 
     def _count_as_history(self, rows: int) -> None:
         """Take the first rows of the last frame as history, but for those that never are."""
@@ -301,13 +301,14 @@ class Screen:
         if not pushed or self._window.is_covered or ledger.top != ledger.committed:
             return 0
         self._count_as_history(ledger.top + pushed)
-        return pushed
+        return self.ledger.top - ledger.top
 
     def _checkpoint(self, *, is_placed: bool = False) -> Checkpoint:
         return Checkpoint(
             ledger=self.ledger,
             rows=self._frame.rows,
             boundary=self._frame.boundary,
+            staying=self._frame.staying,
             window=self._window.rows,
             cursor=self._window.cursor,
             is_covered=self._window.is_covered,
@@ -318,7 +319,7 @@ class Screen:
         """Take what was painted since then as never written."""
         log.info("frames were taken at another size; back to %s", checkpoint.ledger)
         self.ledger = checkpoint.ledger
-        self._frame = Frame(checkpoint.rows, checkpoint.boundary)
+        self._frame = Frame(checkpoint.rows, checkpoint.boundary, checkpoint.staying)
         del self._history[self.ledger.committed :]
         self._window.rows, self._window.cursor = list(checkpoint.window), checkpoint.cursor
         self._window.is_covered = checkpoint.is_covered

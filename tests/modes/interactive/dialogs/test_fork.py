@@ -9,7 +9,8 @@ from pi.coding.runtime.results import ForkPoint
 from pi.modes.interactive.dialogs.fork import pick_fork_point
 from tests.modes.interactive.fake_screen import FakeScreen
 
-POINTS = [ForkPoint(entry_id=str(n), text=text) for n, text in enumerate(("first\nline", "", "x"))]
+SAID = ("first\nline", "", '<file name="/p/a.py">\nx = 1\n</file>\nexplain', "x")
+POINTS = [ForkPoint(entry_id=str(n), text=text) for n, text in enumerate(SAID)]
 
 
 async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path) -> None:
@@ -19,6 +20,7 @@ async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path
     assert [line for line in screen.lines() if line.startswith(("   ", " →"))] == [
         "   first line",
         "   (pictures)",
+        "   @a.py explain",
         " → x",
     ]
     await screen.press("down", "enter")

@@ -41,6 +41,11 @@ def test_a_title_takes_a_part_of_the_screen_and_says_that_there_is_more() -> Non
     assert [strip_sequences(row) for row in rows[1:4]] == [" word word"] * 2 + [" word word…"]
 
 
+def test_what_stands_beside_a_title_that_is_cut_is_seen_in_full() -> None:
+    rows = Panel(plain_theme(), "x" * 50, Input(), rows=lambda: 4, aside=lambda: "(5s)").render(14)
+    assert strip_sequences(rows[1]) == " xxxxxx… (5s)"
+
+
 def test_of_a_title_of_several_lines_all_are_shown() -> None:
     title = "Dangerous command:\n\n  rm -rf /very/long\n\nAllow?"
     rows = Panel(plain_theme(), title, Input(prompt=" > ")).render(22)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.dialogs.typed import as_typed
+from pi.modes.interactive.dialogs.typed import typed_in_short
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from pi.modes.interactive.dialogs.typed import as_typed
     ],
 )
 def test_what_was_put_in_is_named_only(message: str, typed: str) -> None:
-    assert as_typed(message) == typed
+    assert typed_in_short(message) == typed

@@ -29,6 +29,7 @@ def test_a_row_may_have_styles_links_a_cursor_and_pictures_and_no_other_orders()
     orders = "\x1b[2J\x1b[H\x1b]0;title\x07\x1b]52;c;eA==\x07\x1bc\x1b[?1049h\x1b[>4;2m\r\x07\x9b"
 
     assert fitting([f"{orders}{drawn}{orders}", picture], 40) == [drawn, picture]
+    assert fitting(["a\x1b]8;;https://never-ends"], 40) == ["a"]  # it would hide all that follows
 
 
 def test_the_same_rows_are_the_same_list() -> None:

@@ -66,7 +66,7 @@ def test_what_is_closed_or_opens_nothing_is_as_good_as_words(closed: str) -> Non
     assert settled(f"{closed} and one two three four five six seven eight nine ten") != []
 
 
-@pytest.mark.parametrize("end", ["*", "**"])
+@pytest.mark.parametrize("end", ["*", "**", "***"])
 def test_what_was_closed_by_the_last_character_is_not_sure(end: str) -> None:
     assert settled(f"*one two three four five six seven-{end}") == []
 

@@ -10,6 +10,7 @@ from pi.coding.runtime.results import ForkPoint
 from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
+from pi.modes.interactive.dialogs.typed import typed_in_short
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
@@ -18,7 +19,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
     """Something that the person said on this branch; the last one is selected."""
 
     def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
-        text = one_line(point.text) or "(pictures)"
+        text = one_line(typed_in_short(point.text)) or "(pictures)"
         return ui.theme.paint("accent")(text) if selected else text
 
     def build(done: Callable[[ForkPoint | None], None]) -> Component:

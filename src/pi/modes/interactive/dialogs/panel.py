@@ -42,9 +42,9 @@ def nothing_aside() -> str:
 class Panel:
     """A component with a title above and hints below; keys go to what is inside.
 
-    Title and message may come from anybody: they are sanitised, and a question that is put into
-    the title is read in full; of several lines the first is the title. ``rows`` is how high the
-    screen is: where not everything fits, the hints go first, then the end of the message.
+    Title and message may come from anybody: they are sanitised. Of a title of several lines the
+    first is the title, the others begin the message. ``rows`` is how high the screen is: where not
+    everything fits, the hints go first, then the end of the message; a title has a part of it.
     """
 
     def __init__(
@@ -112,9 +112,10 @@ class Panel:
         if not self._title:
             return []
         aside = f" {aside}" if (aside := self._aside()) else ""
-        wrapped = wrap_text(self._title, max(width - visible_width(aside), 1))
+        room = max(width - visible_width(aside), 1)
         most = max(self._rows() // _TITLE_SHARE, 1)
-        title = [*map(self._theme.paint("accent", bold=True), _cut(wrapped, most, width))]
+        shown = _cut(wrap_text(self._title, room), most, room)
+        title = [*map(self._theme.paint("accent", bold=True), shown)]
         title[-1] += self._theme.paint("muted")(aside)
         return title
 

@@ -8,7 +8,7 @@ _FILE = re.compile(r'<file name="(?:[^"]*[/\\])?([^"]+)">(?:.*?</file>|.*)', re.
 _SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
 
 
-def as_typed(text: str) -> str:
+def typed_in_short(text: str) -> str:
     """A message with the names of skills and files that were put in, in place of what they say.
 
     Of a beginning that was cut in the middle of one, nothing of it is left but the name.

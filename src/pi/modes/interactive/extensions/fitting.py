@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Failed: TypeAlias = Callable[[Exception], None]
 """Told that a component cannot be drawn, or cannot take a key."""
 
-_DRAWS = rf"\x1b\[[0-9;:]*m|\x1b\]8;.*|{CURSOR_MARKER}"
-"""Sequences that belong into a row: styles, links, the cursor."""
+_DRAWS = rf"\x1b\[[0-9;:]*m|\x1b\]8;.*(?:\x07|\x1b\\)|{CURSOR_MARKER}"
+"""Sequences that belong into a row: styles, links that end, the cursor."""
 
 
 class Fitted:

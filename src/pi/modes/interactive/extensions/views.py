@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -17,8 +17,7 @@ from pi.modes.interactive.extensions.colours import Colours
 from pi.modes.interactive.extensions.fitting import fitting
 from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.foreign_views import ForeignViews, MarkdownKind
-from pi.tui.text.width import expand_tabs, visible_width
-from pi.tui.text.wrap import wrap_text
+from pi.modes.interactive.transcript.tool_views.view import wrapped
 
 _SAID = ("message", "custom_message", "branch_summary")
 """Entries that stand for one message each."""
@@ -92,16 +91,7 @@ class ExtensionViews(ForeignViews):
         # A view may repeat what a model or a session file says, commands to the terminal included.
         safe = [sanitise_keeping_style(row) for row in rows]
         # It is not told how wide the screen is: what is read in the transcript is wrapped, not cut.
-        return fitting(safe if kind == "status" else _wrapped(safe, width), width)
-
-
-def _wrapped(rows: Sequence[str], width: int) -> Iterator[str]:
-    for row in rows:
-        for line in row.split("\n"):
-            if visible_width(line) <= width:
-                yield line
-            else:
-                yield from wrap_text(expand_tabs(line), width)
+        return fitting(safe if kind == "status" else wrapped(safe, width), width)
 
 
 def with_entries(facts: FactsPort, views: ForeignViews) -> Sequence[SessionMessage | Custom]:

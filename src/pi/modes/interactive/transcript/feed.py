@@ -116,8 +116,10 @@ class Feed:
                 self._begin(msgspec.convert(entry, Custom))
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
                 self._compacted(result.tokens_before, result.summary)
-            case AutoRetryStart() | AgentStart():
-                self._waits_to_retry = isinstance(event, AutoRetryStart)
+            case AutoRetryStart():
+                self._waits_to_retry = True
+            case AgentStart():
+                self._waits_to_retry = False
             case AutoRetryEnd(success=False):
                 self._given_up(event)
 

@@ -93,10 +93,15 @@ def _before_last_mark(nodes: Sequence[Inline]) -> Sequence[Inline]:
     The next character may make another mark of it: `*a**` ends with one star too many, which are
     two that close nothing once a letter stands behind them.
     """
-    *others, last = nodes
-    if others and isinstance(last, Plain) and not last.text.strip("*_~"):
-        return others[:-1]
-    return nodes if isinstance(last, Plain) else others
+    end = len(nodes)
+    while end and _is_mark(nodes[end - 1]):
+        end -= 1
+    is_sure = end == len(nodes) and isinstance(nodes[-1], Plain)
+    return nodes if is_sure else nodes[: max(end - 1, 0)]
+
+
+def _is_mark(node: Inline) -> bool:
+    return isinstance(node, Plain) and not node.text.strip("*_~")
 
 
 def _first_open(nodes: Sequence[Inline]) -> int:

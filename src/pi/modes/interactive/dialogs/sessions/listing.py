@@ -11,7 +11,7 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.session.catalog import ListedSession
 from pi.coding.session.search import Passage, search_sessions
-from pi.modes.interactive.dialogs.typed import as_typed
+from pi.modes.interactive.dialogs.typed import typed_in_short
 
 Order: TypeAlias = Literal["recent", "threaded", "relevance"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -103,7 +103,7 @@ def next_order(order: Order) -> Order:
 def title(row: Listed) -> str:
     """What a session is called: its name, else how it begins."""
     facts = row.session.facts
-    return facts.name or one_line(as_typed(facts.first_message)) or "(no words)"
+    return facts.name or one_line(typed_in_short(facts.first_message)) or "(no words)"
 
 
 def age(then_ms: int, now_ms: int) -> str:

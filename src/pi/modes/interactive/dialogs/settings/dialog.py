@@ -115,12 +115,14 @@ class _Editing:
 
     def _write(self, name: str, value: object) -> None:
         port = self._ui.port
-        port.settings.set({name: value})
-        values = port.settings.values
-        if name == "steeringMode":  # the queue of the session has to know it, too
-            port.prompts.set_queue_modes(steering=values.steering_mode)
-        elif name == "followUpMode":
-            port.prompts.set_queue_modes(follow_up=values.follow_up_mode)
+        try:
+            port.settings.set({name: value})
+        finally:  # what cannot be stored holds for now, and the session's queue has to know it, too
+            values = port.settings.values
+            if name == "steeringMode":
+                port.prompts.set_queue_modes(steering=values.steering_mode)
+            elif name == "followUpMode":
+                port.prompts.set_queue_modes(follow_up=values.follow_up_mode)
 
     def _check(self, name: str, value: object) -> None:
         """Tell if somebody else has the last word, as a project may."""

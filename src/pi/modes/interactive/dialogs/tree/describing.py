@@ -39,7 +39,7 @@ from pi.coding.session.messages import (
     CustomMessage,
     SessionMessage,
 )
-from pi.modes.interactive.dialogs.typed import as_typed
+from pi.modes.interactive.dialogs.typed import typed_in_short
 
 Kind: TypeAlias = Literal["user", "assistant", "tool", "tools only", "other", "bookkeeping"]
 """``tools only`` is an answer without words; ``bookkeeping`` says nothing of the conversation."""
@@ -86,7 +86,7 @@ def _message(message: SessionMessage, calls: Calls) -> Description:
     match message:
         case UserMessage(content=content):
             words = _words(content)
-            typed = as_typed(words)
+            typed = typed_in_short(words)
             return _told("user", "user", typed, "" if typed == words else words)
         case AssistantMessage():
             return _answer(message)

@@ -38,7 +38,7 @@ def folded_head(
     ``total`` is how many there are, if only the first of them are given.
     """
     if look.is_expanded:
-        return _wrapped(lines, width)
+        return wrapped(lines, width)
     rows = clipped([expand_tabs(line) for line in lines[:most]], width)
     hidden = (len(lines) if total is None else total) - most
     return rows if hidden <= 0 else [*rows, *clipped([more_rows(hidden, look)], width)]
@@ -47,11 +47,11 @@ def folded_head(
 def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list[str]:
     """The last ``most`` rows of the wrapped lines; all of them when expanded."""
     if look.is_expanded:
-        return _wrapped(lines, width)
+        return wrapped(lines, width)
     rows: list[str] = []
     hidden = len(lines)  # a line of which only the end is shown counts as well
     for line in reversed(lines[-most:]):
-        rows = _wrapped([line], width) + rows
+        rows = wrapped([line], width) + rows
         if len(rows) > most:
             break
         hidden -= 1
@@ -61,7 +61,7 @@ def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list
 
 def failure(call: Call, look: Look, width: int) -> list[str]:
     """Why a call failed: the first rows of it, no word of them cut off."""
-    rows = _wrapped(painted(call.text.strip(), look.theme.paint("error")), width)
+    rows = wrapped(painted(call.text.strip(), look.theme.paint("error")), width)
     hidden = len(rows) - ERROR_ROWS
     if look.is_expanded or hidden <= 0:
         return rows
@@ -79,7 +79,8 @@ def counted(number: int, one: str, several: str = "") -> str:
     return f"{number} {one if number == 1 else several or one + 's'}"
 
 
-def _wrapped(lines: Sequence[str], width: int) -> list[str]:
+def wrapped(lines: Sequence[str], width: int) -> list[str]:
+    """The lines on rows, without tabs."""
     rows: list[str] = []
     for line in map(expand_tabs, lines):
         # Most lines of an output fit, and to see that is far cheaper than to break a painted one.
