@@ -168,12 +168,17 @@ class Models:
         """
         for name in names:
             owner = other._given.get(name)
-            if self._providers.get(name) is self._given.get(name):
-                self.unregister(name) if owner is None else self.register(owner)
+            is_replaced = self._providers.get(name) is not self._given.get(name)
             if owner is None:
                 self._given.pop(name, None)
             else:
                 self._given[name] = owner
+            if is_replaced:
+                continue
+            if owner is None:
+                self.unregister(name)
+            else:
+                self.register(owner)
         self._auths = tuple(other._auth if auth is self._auth else auth for auth in self._auths)
         self._auth = other._auth
 

@@ -26,13 +26,19 @@ def program(folder: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-@pytest.mark.trap(205)
-async def test_text_is_pasted_where_there_is_no_picture(tmp_path: Path) -> None:
-    program(tmp_path, "xclip", 'case "$*" in *image*) exit 1;; *) printf "from there";; esac')
+async def paste_shows(tmp_path: Path, xclip: str, shown: str) -> None:
+    """Press the key for pasting where the program for the clipboard is a script."""
+    program(tmp_path, "xclip", xclip)
     theatre = Theatre(tmp_path, environ={"PATH": f"{tmp_path}:/bin:/usr/bin", "DISPLAY": ":0"})
     async with theatre.playing():
         theatre.type(CTRL_V)
-        await theatre.sees("from there")
+        await theatre.sees(shown)
+
+
+@pytest.mark.trap(205)
+async def test_text_is_pasted_where_there_is_no_picture(tmp_path: Path) -> None:
+    script = 'case "$*" in *image*) exit 1;; *) printf "from there";; esac'
+    await paste_shows(tmp_path, script, "from there")
 
 
 async def test_an_empty_clipboard_is_told(tmp_path: Path) -> None:
@@ -43,11 +49,9 @@ async def test_an_empty_clipboard_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_picture_that_cannot_be_used_is_told(tmp_path: Path) -> None:
-    program(tmp_path, "xclip", 'case "$*" in *png*) printf "\\211PNG\\r\\n\\032\\nbroken";; esac')
-    theatre = Theatre(tmp_path, environ={"PATH": f"{tmp_path}:/bin:/usr/bin", "DISPLAY": ":0"})
-    async with theatre.playing():
-        theatre.type(CTRL_V)
-        await theatre.sees("The picture on the clipboard is damaged, or too large to be sent.")
+    script = 'case "$*" in *png*) printf "\\211PNG\\r\\n\\032\\nbroken";; esac'
+    told = "The picture on the clipboard is damaged, or too large to be sent."
+    await paste_shows(tmp_path, script, told)
 
 
 async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:

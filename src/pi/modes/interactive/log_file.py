@@ -78,6 +78,11 @@ def start_log(
     return stop
 
 
+def more_in_log(agent_dir: Path) -> str:
+    """Where whoever is told of an error finds the rest of it."""
+    return f"More is in {agent_dir / NAME}."
+
+
 def private(path: str, flags: int) -> int:
     """An opener for files that only their owner may read, in whatever folder."""
     return os.open(path, flags, 0o600)

@@ -18,7 +18,7 @@ from pi.modes.interactive.following import SettingsFollower
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.gestures import Gestures
 from pi.modes.interactive.leaving import Leaving
-from pi.modes.interactive.log_file import NAME as LOG_NAME
+from pi.modes.interactive.log_file import more_in_log
 from pi.modes.interactive.screen import Screen
 from pi.modes.interactive.speaking import Speaking
 from pi.modes.interactive.startup import Opened, Start
@@ -112,8 +112,8 @@ class SessionRegions:
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
             case ExtensionFailed(extension_path=path, error=error):
-                where = self._start.agent_dir / LOG_NAME
-                self.screen.notify(f"{path}: {error}\nMore is in {where}.", "error")
+                more = more_in_log(self._start.agent_dir)
+                self.screen.notify(f"{path}: {error}\n{more}", "error")
             case CompactionEnd(error_message=problem):
                 if isinstance(problem, str):
                     self.screen.notify(problem, "error")

@@ -14,8 +14,7 @@ from pi.modes.interactive.completion import suggestions
 from pi.modes.interactive.extensions.rescue import rescue_on
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.leaving import Leaving
-from pi.modes.interactive.log_file import NAME as LOG_NAME
-from pi.modes.interactive.log_file import start_log
+from pi.modes.interactive.log_file import more_in_log, start_log
 from pi.modes.interactive.screen import Screen
 from pi.modes.interactive.session_regions import SessionRegions
 from pi.modes.interactive.startup import Opened, Opening, Start
@@ -113,7 +112,7 @@ class SessionView:
 
     @property
     def _more(self) -> str:
-        return f"More is in {self._start.agent_dir / LOG_NAME}."
+        return more_in_log(self._start.agent_dir)
 
     # Opening --------------------------------------------------------------------------------------
 

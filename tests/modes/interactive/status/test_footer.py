@@ -47,7 +47,7 @@ def test_both_lines_are_those_of_the_original() -> None:
 @pytest.mark.parametrize(
     ("width", "place"),
     [
-        (50, "~/work/clients/acme/service (fix/login) • Friday"),
+        (50, "~/code/clients/acme/service (fix/login) • Friday"),
         (40, "…ients/acme/service (fix/login) • Friday"),
         (30, "…e/service (fix/login) • Frid…"),
         (20, "…rvice (fix/login) …"),
@@ -55,7 +55,7 @@ def test_both_lines_are_those_of_the_original() -> None:
 )
 def test_a_long_folder_gives_way_to_the_branch_and_the_name(width: int, place: str) -> None:
     facts = FooterFacts(
-        cwd="~/work/clients/acme/service", branch="fix/login", session_name="Friday"
+        cwd="~/code/clients/acme/service", branch="fix/login", session_name="Friday"
     )
 
     assert plain(footer(facts), width)[0] == place

@@ -79,7 +79,7 @@ async def trust(ui: Ui, arguments: str) -> None:
         return
     # Deciding about the folder above makes a decision about this one superfluous.
     changes: dict[Path, bool | None] = {here: None}
-    store = TrustStore(ui.host.agent_dir / "trust.json", clock=ui.host.clock)
+    store = TrustStore(ui.host.agent_dir / "trust.json", clock=ui.clock)
     store.decide(changes | {choice.directory: choice.trusted})
     decided = "trusted" if choice.trusted else "not trusted"
     ui.notify(f"{choice.directory} is {decided} from the next start on.")

@@ -57,7 +57,7 @@ async def debug(ui: Ui, arguments: str) -> None:
 
 
 async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
-    now = iso_timestamp(ui.host.clock.now_ms())
+    now = iso_timestamp(ui.clock.now_ms())
     folder = private_directory(ui.host.agent_dir / REPORTS)
     path = folder / f"pi-bug-{re.sub(r'[:.]', '-', now)}.zip"
     content = BytesIO()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Failed: TypeAlias = Callable[[Exception], None]
 """Told that a component cannot be drawn, or cannot take a key."""
 
-_DRAWS = rf"\x1b\[[0-9;:]*m|\x1b\]8;.*(?:\x07|\x1b\\)|{CURSOR_MARKER}"
+_DRAWS = re.compile(rf"\x1b\[[0-9;:]*m|\x1b\]8;.*(?:\x07|\x1b\\)|{CURSOR_MARKER}")
 """Sequences that belong into a row: styles, links that end, the cursor."""
 
 
@@ -129,4 +129,4 @@ def fitting(lines: Iterable[str], width: int) -> list[str]:
 def _harmless(row: str) -> str:
     if not has_sequences(row) or is_image(row):
         return row
-    return SEQUENCE.sub(lambda found: found[0] if re.fullmatch(_DRAWS, found[0]) else "", row)
+    return SEQUENCE.sub(lambda found: found[0] if _DRAWS.fullmatch(found[0]) else "", row)

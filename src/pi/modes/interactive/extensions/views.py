@@ -90,7 +90,7 @@ class ExtensionViews(ForeignViews):
             return None
         # A view may repeat what a model or a session file says, commands to the terminal included.
         safe = [sanitise_keeping_style(row) for row in rows]
-        # It is not told how wide the screen is: what is read in the transcript is wrapped, not cut.
+        # One that gives text does not know the width: what is read in the transcript is not cut.
         return fitting(safe if kind == "status" else wrapped(safe, width), width)
 
 

@@ -117,7 +117,7 @@ class _Editing:
         port = self._ui.port
         try:
             port.settings.set({name: value})
-        finally:  # what cannot be stored holds for now, and the session's queue has to know it, too
+        finally:  # also a value that cannot be stored holds in this session, and for its queue
             values = port.settings.values
             if name == "steeringMode":
                 port.prompts.set_queue_modes(steering=values.steering_mode)
