@@ -90,7 +90,9 @@ async def test_a_model_that_only_repeats_itself_ends_its_run(say: object) -> Non
 
     ended = await stage.agent.prompt("go")
 
-    assert ended == Next(action="stop", reason="The model repeats itself over and over.")
+    assert ended == Next(
+        action="stop", reason="Stopped: the model repeated the same text in 2 answers.", exit_code=1
+    )
     assert stage.roles == ["user", "assistant:aborted", "assistant:aborted"]
 
 
@@ -118,9 +120,9 @@ async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() ->
     assert [text.partition(" was made ")[0] for text in stage.texts[5:8]] == [
         "This very call of peek"
     ] * 3
-    reason = "The model asks for the same call of peek again and again."
+    reason = "Stopped: the model made the same call of peek 9 times in a row."
     assert stage.texts[8:] == [reason]
-    assert ended == Next(action="stop", reason=reason)
+    assert ended == Next(action="stop", reason=reason, exit_code=1)
 
 
 @pytest.mark.trap(88)

@@ -9,7 +9,7 @@ import pytest
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Image
 from pi.modes.json_lines import Prompt, run_json
-from pi.testing import says
+from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped, until
 
@@ -21,7 +21,7 @@ async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_p
     session = await stage.open()
     async with piped() as reader:
         prompts = [Prompt(text="a", images=(PICTURE,)), Prompt(text="b")]
-        code = await run_json(session, prompts, reader.output)
+        code = await run_json(session, prompts, reader.output, pytest.fail)
         header, *events = await reader.records()
 
     assert code == 0
@@ -43,10 +43,27 @@ async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
     stage = Stage(tmp_path, BadRequest("400: no", status=400))
     session = await stage.open()
     async with piped() as reader:
-        assert await run_json(session, [Prompt(text="a")], reader.output) == 1
+        assert await run_json(session, [Prompt(text="a")], reader.output, pytest.fail) == 1
         last = (await reader.records())[-1]
 
     assert last["type"] == "agent_settled"
+    await session.close()
+
+
+@pytest.mark.trap(88)
+async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_one_line(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, *[calls("read", path="notes.txt")] * 20)
+    stage.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
+    session = await stage.open()
+    complaints: list[str] = []
+    async with piped() as reader:
+        code = await run_json(session, [Prompt(text="a")], reader.output, complaints.append)
+        last = (await reader.records())[-1]
+
+    assert (code, last["type"]) == (1, "agent_settled")
+    assert complaints == ["Stopped: the model made the same call of read 6 times in a row."]
     await session.close()
 
 
@@ -56,7 +73,7 @@ async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Pat
     stage = Stage(tmp_path, says(words))
     session = await stage.open()
     async with piped() as reader:
-        run = asyncio.create_task(run_json(session, [Prompt(text="a")], reader.output))
+        run = asyncio.create_task(run_json(session, [Prompt(text="a")], reader.output, pytest.fail))
         await until(lambda: reader.output.is_behind)
         assert not run.done()
         taken = b""

@@ -10,7 +10,7 @@ from pi.ai.messages import Text
 from pi.modes.json_lines import Prompt
 from pi.modes.output import Output
 from pi.modes.print import INCOMPLETE, run_print
-from pi.testing import Reply, says
+from pi.testing import Reply, calls, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped
 
@@ -45,6 +45,15 @@ async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_p
     stage = Stage(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
 
     assert await printed(stage, "a") == (0, "so far\n", [INCOMPLETE])
+
+
+@pytest.mark.trap(88)
+async def test_a_run_that_the_repetition_guard_ended_is_a_failure(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *[calls("read", path="notes.txt")] * 20)
+    stage.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')
+
+    reason = "Stopped: the model made the same call of read 6 times in a row."
+    assert await printed(stage, "look around") == (1, "", [reason])
 
 
 async def test_an_answer_without_words_prints_nothing(tmp_path: Path) -> None:

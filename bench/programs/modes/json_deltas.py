@@ -61,7 +61,7 @@ async def main(deltas: int) -> None:
         built = await assemble(home, host, SessionOptions(model="faux/faux"), parts)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         output = Watched(nowhere)
-        await run_json(built.session, [Prompt(text="hi")], output)
+        await run_json(built.session, [Prompt(text="hi")], output, print)
         await output.close()
         await built.session.close()
     print((output.times[-1] - output.times[-2]) * 1e3)

@@ -70,14 +70,18 @@ class Repetition(Policy):
             return
         self._cuts += 1
         if self._cuts > self._limits.cuts:
-            raise StopRun("The model repeats itself over and over.")
+            raise StopRun(
+                f"Stopped: the model repeated the same text in {self._cuts} answers.", exit_code=1
+            )
         raise Interrupt("The answer repeated itself.")
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Refuse a call that has been made too often in a row."""
-        refusals = self._calls.made(call) - self._limits.calls
+        made = self._calls.made(call)
+        refusals = made - self._limits.calls
         if refusals > self._limits.refusals:
-            raise StopRun(f"The model asks for the same call of {call.name} again and again.")
+            reason = f"Stopped: the model made the same call of {call.name} {made} times in a row."
+            raise StopRun(reason, exit_code=1)
         if refusals > 0:
             raise ToolRefused(
                 f"This very call of {call.name} was made {self._limits.calls} times in a row and "

@@ -138,7 +138,7 @@ async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output:
     if mode == "json":
         from pi.modes.json_lines import run_json
 
-        return await run_json(port, prompts, output)
+        return await run_json(port, prompts, output, complain)
     from pi.modes.print import run_print
 
     return await run_print(port, prompts, output, complain)

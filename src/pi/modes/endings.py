@@ -24,11 +24,22 @@ class Ending:
 
     @property
     def failure(self) -> str | None:
-        """Why the last answer is none; ``None`` when it is one."""
+        """The error of the last answer; ``None`` if it did not fail."""
         answer = self.answer
         if answer is None or answer.stop_reason not in ("error", "aborted"):
             return None
         return answer.error_message or f"Request {answer.stop_reason}"
+
+    def stopped(self, ended: Next | None) -> str | None:
+        """Why a policy ended the run before its final answer; ``None`` if none did.
+
+        A policy that stops a run between its tool calls leaves an answer that looks whole: its
+        reason is nowhere else.
+        """
+        if ended is None or ended.action != "stop" or not ended.reason:
+            return None
+        unfinished = self.answer is None or self.answer.stop_reason == "toolUse"
+        return ended.reason if unfinished or ended.exit_code else None
 
     def exit_code(self, ended: Next | None) -> int:
         """0 when the last answer is one; a policy that stopped the run may say otherwise."""

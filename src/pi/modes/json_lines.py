@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pi.agent.policy import Next
@@ -34,8 +34,14 @@ async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
     return ended
 
 
-async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output) -> int:
-    """Say everything, one after another; the exit code."""
+async def run_json(
+    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+) -> int:
+    """Send every prompt, one after another; returns the exit code.
+
+    Errors of the model are in the events. Why a policy ended the run is in none of them, so it is
+    passed to ``complain``.
+    """
     output.write(encode_line(port.facts.header))
     ending = Ending()
 
@@ -50,4 +56,6 @@ async def run_json(port: SessionPort, prompts: Sequence[Prompt], output: Output)
     finally:
         output.stop_waiting()
         end()
+    if (reason := ending.stopped(ended)) is not None:
+        complain(reason)
     return ending.exit_code(ended)

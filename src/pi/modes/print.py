@@ -29,8 +29,8 @@ async def run_print(
         ended = await say_all(port, prompts)
     finally:
         end()
-    if ending.failure is not None:
-        complain(ending.failure)
+    if (problem := ending.failure or ending.stopped(ended)) is not None:
+        complain(problem)
     elif ending.answer is not None:
         if text := ending.answer.text:
             # A file or a program gets every byte; a terminal would do what they say.

@@ -61,7 +61,7 @@ async def test_every_event_of_json_mode_tells_when_it_was(tmp_path: Path) -> Non
     stage = Stage(tmp_path, *SCRIPT)
     session = await stage.open()
     async with piped() as reader, asyncio.timeout(SECONDS), passing(stage):
-        await run_json(session, [Prompt(text="a"), Prompt(text="b")], reader.output)
+        await run_json(session, [Prompt(text="a"), Prompt(text="b")], reader.output, print)
         _header, *events = await reader.records()
     await session.close()
 
