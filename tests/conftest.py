@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.bounded import LoopWatchdog
+
 settings.register_profile("pi", deadline=None, print_blob=True)
 settings.register_profile("quick", deadline=None, print_blob=True, max_examples=15)
 settings.load_profile("pi")
@@ -111,6 +113,14 @@ def program() -> Callable[[str, str], str]:
         pytest.skip(f"{name} is not installed; not tested: {what}")
 
     return find
+
+
+@pytest.fixture
+def watchdog() -> Iterator[LoopWatchdog]:
+    """Fails the test at its end if a callback has held the event loop for too long."""
+    with LoopWatchdog() as measuring:
+        yield measuring
+    measuring.check()
 
 
 @pytest.fixture(scope="session")

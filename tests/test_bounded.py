@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bounded import (
+    LONGEST_BLOCK,
+    LoopWatchdog,
+    Report,
+    home_with_model,
+    plain_environment,
+    run_bounded,
+)
+from tests.stories.loopback_model import loopback_model
+
+
+def work(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+async def test_a_callback_that_computes_for_too_long_is_found_and_named() -> None:
+    async def busy() -> None:
+        work(LONGEST_BLOCK * 1.2)
+
+    with LoopWatchdog() as watchdog:
+        await asyncio.create_task(busy())
+
+    with pytest.raises(AssertionError, match="busy"):
+        watchdog.check()
+
+
+async def test_what_computes_in_a_thread_holds_no_loop(watchdog: LoopWatchdog) -> None:
+    await asyncio.to_thread(work, LONGEST_BLOCK * 1.2)
+
+    assert watchdog.longest < LONGEST_BLOCK
+
+
+def test_an_ordinary_prompt_stays_within_the_limits(tmp_path: Path) -> None:
+    with loopback_model() as model:
+        home_with_model(tmp_path / "home", model.url)
+        report = run_bounded(
+            ["-p", "--model", "mine/m", "hello"],
+            tmp_path,
+            cwd=tmp_path,
+            env=plain_environment(tmp_path / "home"),
+        ).check()
+
+    assert (report.code, report.stdout) == (0, "All is well.\n")
+    assert report.where
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_a_process_that_needs_more_memory_fails(root: Path) -> None:
+    code = "from tests.bounded import limit_memory\nlimit_memory(100)\nbytearray(150_000_000)"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=False)
+
+    assert ended.returncode != 0
+    assert b"MemoryError" in ended.stderr
+
+
+def test_a_traceback_is_no_answer() -> None:
+    report = Report(code=0, stdout="", stderr="Traceback (most recent call last):")
+
+    with pytest.raises(AssertionError, match="Traceback"):
+        report.check()
