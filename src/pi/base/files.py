@@ -78,9 +78,10 @@ def private_directory(path: Path) -> Path:
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Give the file new content in one step: readers and crashes see the old or the new one.
 
-    An existing file keeps its mode and, where we may set it, its owner; a link stays a link to
-    the file that is replaced. ``mode`` is for a file that does not exist yet: without it the
-    umask decides, with it nobody else can open the file before it is set.
+    An existing file keeps its mode, its extended attributes and, where we may set it, its owner;
+    a symbolic link stays a link to the file that is replaced. Other hard links keep the old
+    content: ``write_in_place`` is for those. ``mode`` is for a file that does not exist yet:
+    without it the umask decides, with it no other user can open the file before it is set.
     """
     target = Path(os.path.realpath(path))
     # Not named after the target: a name of 255 bytes leaves no room for a suffix.
@@ -90,6 +91,8 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
         if old is not None and not stat.S_ISREG(old.st_mode):
             raise FileProblem(f"Cannot write {path}: it is not a regular file.")
         _write_new(beside, data, old=old, mode=mode)
+        if old is not None:
+            _copy_attributes(target, beside)
         beside.replace(target)
     except BaseException as error:
         with suppress(OSError):
@@ -98,6 +101,54 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
             raise _problem("write", path, error) from error
         raise
     _sync_directory(target.parent)
+
+
+def write_in_place(path: Path, data: bytes) -> None:
+    """Give an existing file new content without replacing it: all its hard links see it.
+
+    For files that cannot or must not be replaced. A failure, such as a full disk, puts the old
+    content back; a crash in the middle can leave a mixture of both.
+    """
+    try:
+        with open(path, "r+b", buffering=0) as file:
+            old = file.read()
+            try:
+                # The part behind the old end first: a full disk shows before a byte is lost.
+                _write_at(file.fileno(), data[len(old) :], len(old))
+                _write_at(file.fileno(), data[: len(old)], 0)
+                file.truncate(len(data))
+                os.fsync(file.fileno())
+            except BaseException:
+                file.truncate(min(len(old), os.fstat(file.fileno()).st_size))
+                _write_at(file.fileno(), old, 0)
+                raise
+    except OSError as error:
+        raise _problem("write", path, error) from error
+
+
+def _write_at(fd: int, data: bytes, offset: int) -> None:
+    os.lseek(fd, offset, os.SEEK_SET)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _copy_attributes(source: Path, target: Path) -> None:
+    """Copy extended attributes (access control lists are some of them), where there are any."""
+    if sys.platform != "linux":  # the standard library reaches them on Linux only
+        return
+    try:
+        names = os.listxattr(source)
+    except OSError:
+        return  # a file system without them
+    for name in names:
+        try:
+            os.setxattr(target, name, os.getxattr(source, name))
+        except OSError:
+            # The kernel's own (capabilities, labels) are set by the kernel or by root, and it
+            # drops capabilities with every write anyway.
+            if not name.startswith(("security.", "trusted.")):
+                raise
 
 
 def _write_new(path: Path, data: bytes, *, old: os.stat_result | None, mode: int | None) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,68 @@ async def test_a_file_in_a_closed_folder_is_written_in_place(as_nobody: Path) ->
         file.parent.chmod(0o755)
 
     assert file.read_text() == "new"
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_a_full_disk_leaves_a_file_in_a_closed_folder_as_it_was(as_nobody: Path) -> None:
+    file = as_nobody / "closed/f"
+    file.parent.mkdir()
+    file.write_text("old content")
+    file.parent.chmod(0o555)
+    try:
+        with full_disk(50), pytest.raises(FileFailed):
+            await LocalFiles(lambda: as_nobody, home="/").write_file("closed/f", b"new" * 100)
+    finally:
+        file.parent.chmod(0o755)
+
+    assert file.read_text() == "old content"
+
+
+@pytest.mark.parametrize("new", [b"", b"short", b"longer than it was before"])
+async def test_every_hard_link_of_a_file_sees_what_is_written(
+    files: LocalFiles, tmp_path: Path, new: bytes
+) -> None:
+    (tmp_path / "one").write_text("old content")
+    (tmp_path / "two").hardlink_to(tmp_path / "one")
+
+    await files.write_file("one", new)
+
+    assert (tmp_path / "two").read_bytes() == new
+    assert (tmp_path / "two").samefile(tmp_path / "one")
+
+
+async def test_a_full_disk_leaves_a_file_with_hard_links_as_it_was(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    (tmp_path / "one").write_text("old content")
+    (tmp_path / "two").hardlink_to(tmp_path / "one")
+
+    with full_disk(50), pytest.raises(FileFailed):
+        await files.write_file("one", b"new" * 100)
+
+    assert (tmp_path / "two").read_text() == "old content"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="extended attributes of Linux")
+async def test_a_file_keeps_its_extended_attributes(files: LocalFiles, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("old")
+    try:
+        os.setxattr(tmp_path / "f", "user.origin", b"somewhere")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+
+    await files.write_file("f", b"new")
+
+    assert os.getxattr(tmp_path / "f", "user.origin") == b"somewhere"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

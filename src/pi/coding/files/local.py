@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pi.base.files import FileProblem, may_never_end, replace_file
+from pi.base.files import FileProblem, may_never_end, replace_file, write_in_place
 from pi.base.tasks import finish_although_cancelled
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 from pi.coding.files.lookalikes import existing
@@ -128,6 +128,18 @@ class LocalFiles:
         """The absolute path with every link followed; the file itself may be missing."""
         return await _on_disk(path, "follow", lambda: self.real(path))
 
+    def link_note(self, reference: str) -> str:
+        """Names the real file behind a link that leads out of the session's folder, else empty.
+
+        A path that itself points outside needs no note.
+        """
+        folder, real = self._cwd(), Path(self.real(reference))
+        if not self.resolve(reference).is_relative_to(folder):
+            return ""
+        if real.is_relative_to(os.path.realpath(folder)):
+            return ""
+        return f"\nNote: {reference} is a link out of the working folder; the file is {real}."
+
     async def _write(self, path: str, data: bytes) -> None:
         work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
         await finish_although_cancelled(work)
@@ -185,13 +197,16 @@ def _write(path: Path, data: bytes) -> None:
     if path.exists() and not os.access(path, os.W_OK, effective_ids=EFFECTIVE_IDS):
         # Replacing it would work all the same, but somebody protects this file.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if path.is_file() and path.stat().st_nlink > 1:
+        write_in_place(path, data)  # replacing it would separate it from its other names
+        return
     try:
         replace_file(path, data)
     except FileProblem as problem:
         cause = cause_of(problem)
         if cause is None or cause.errno not in NOT_BESIDE or not path.is_file():
             raise
-        path.write_bytes(data)
+        write_in_place(path, data)
 
 
 def _listed(folder: Path) -> list[FileInfo]:

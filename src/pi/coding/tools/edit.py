@@ -54,9 +54,8 @@ def edit_tool(files: LocalFiles) -> AgentTool:
         if diff.first_changed_line is not None:
             details["firstChangedLine"] = diff.first_changed_line
         count = len(params.edits)
-        return ToolResult.of(
-            f"Successfully replaced {count} block(s) in {params.path}.", details=details
-        )
+        done = f"Successfully replaced {count} block(s) in {params.path}."
+        return ToolResult.of(done + files.link_note(params.path), details=details)
 
     return make_tool(
         name="edit",

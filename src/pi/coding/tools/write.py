@@ -45,7 +45,7 @@ def write_tool(files: LocalFiles) -> AgentTool:
             await files.write_file(params.path, data)
         except FileFailed as problem:
             raise ToolFailed(_failure(problem, files.resolve(params.path))) from problem
-        return ToolResult.of(f"Successfully wrote to {params.path}")
+        return ToolResult.of(f"Successfully wrote to {params.path}{files.link_note(params.path)}")
 
     async def _before(params: WriteParams) -> str:
         try:
