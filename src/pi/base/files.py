@@ -110,7 +110,7 @@ def write_in_place(path: Path, data: bytes) -> None:
     content back; a crash in the middle can leave a mixture of both.
     """
     try:
-        with open(path, "r+b", buffering=0) as file:
+        with path.open("r+b", buffering=0) as file:
             old = file.read()
             try:
                 # The part behind the old end first: a full disk shows before a byte is lost.

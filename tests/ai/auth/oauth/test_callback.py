@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 
 import pytest
 
@@ -111,6 +112,21 @@ async def test_the_port_is_free_again_even_if_somebody_is_still_connected() -> N
     writer.close()
     async with CallbackListener(path="/callback", state="s", port=listener._port) as next_one:
         assert next_one.listening
+
+
+async def test_idle_connections_neither_delay_the_end_nor_print_tracebacks() -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+
+    async with asyncio.timeout(5), CallbackListener(path="/callback", state="s") as listener:
+        idle = [await asyncio.open_connection("127.0.0.1", listener._port) for _ in range(5)]
+        await asyncio.sleep(0)  # some handlers have begun, some have not
+    for reader, writer in idle:
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+
+    assert reported == []
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from typing import Self
 from urllib.parse import parse_qsl
 
 from pi.ai.auth.errors import LoginFailed
-from pi.base.tasks import stop_tasks
 
 READ_SECONDS = 10.0
+ANSWER_SECONDS = 2.0
+"""How long the end of a login waits for pages that are on their way to the browser."""
 LARGEST_HEAD = 32 * 1024
 
 _PAGE = """<!doctype html>
@@ -39,6 +40,9 @@ class CallbackListener:
         self._port = port
         self._servers: list[asyncio.Server] = []
         self._visits: set[asyncio.Task[None]] = set()
+        self._idle: set[asyncio.StreamWriter] = set()
+        """Connections that have not sent a whole request yet."""
+        self._closed = False
         self._code: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     @property
@@ -70,7 +74,12 @@ class CallbackListener:
     ) -> None:
         for server in self._servers:
             server.close()
-        await stop_tasks(set(self._visits), grace=READ_SECONDS)
+        self._closed = True
+        # Not cancelled: Python 3.11 prints a traceback for a cancelled connection handler.
+        for writer in self._idle:
+            writer.transport.abort()
+        if self._visits:
+            await asyncio.wait(self._visits, timeout=ANSWER_SECONDS)
         for server in self._servers:
             await server.wait_closed()
         if self._code.done():
@@ -89,17 +98,23 @@ class CallbackListener:
         return found
 
     async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closed:  # accepted while the listener was closing
+            writer.transport.abort()
+            return
         visit = asyncio.current_task()
         assert visit is not None
         self._visits.add(visit)
+        self._idle.add(writer)
         try:
             async with asyncio.timeout(READ_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
+                self._idle.discard(writer)
                 writer.write(self._answer(head.partition(b"\r\n")[0].decode("latin-1")))
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # somebody who does not speak HTTP
+            pass  # not HTTP, or closed
         finally:
+            self._idle.discard(writer)
             self._visits.discard(visit)
             writer.close()
 
