@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pi.cli.kept_sessions import KeptSessions
-from pi.coding.session.errors import NoMatchingSession, SessionProblem
+from pi.coding.session.errors import NoMatchingSession, SessionInUse, SessionProblem
 from pi.coding.session.log import SessionLog
 from tests.coding.session.kept import THERE, keep, shelf
+from tests.coding.session.sessions import user
 
 
 def closed(log: SessionLog | None) -> Path | None:
@@ -73,3 +75,34 @@ def test_the_last_one_goes_on(tmp_path: Path) -> None:
     last = keep(shelf(tmp_path, at=2), "x", id="second")
 
     assert closed(KeptSessions(tmp_path, shelf(tmp_path)).last(None)) == last
+
+
+def test_one_process_at_a_time_creates_a_session_of_an_id(tmp_path: Path) -> None:
+    first = KeptSessions(tmp_path, shelf(tmp_path)).by_id("mine", print)
+    with pytest.raises(SessionInUse):
+        KeptSessions(tmp_path, shelf(tmp_path)).by_id("mine", print)
+    first.append(user("hello"))
+    with pytest.raises(SessionInUse):  # now by its file
+        KeptSessions(tmp_path, shelf(tmp_path)).by_id("mine", print)
+    first.close()
+
+    again = KeptSessions(tmp_path, shelf(tmp_path)).by_id("mine", print)
+
+    assert closed(again) == first.file
+    assert first.file is not None
+    assert list(first.file.parent.iterdir()) == [first.file]
+
+
+def test_a_fork_gets_the_id_that_was_asked_for(tmp_path: Path) -> None:
+    file = keep(shelf(tmp_path), "x", id="abc")
+    kept = KeptSessions(tmp_path, shelf(tmp_path))
+
+    copy = kept.forked("abc", id="mine")
+    copy.close()
+    with pytest.raises(SessionProblem) as taken:
+        kept.forked("abc", id="abc")
+
+    assert copy.header.id == "mine"
+    assert taken.value.message == f"The session id 'abc' is taken: {file}"
+    with closing(kept.by_id("abc", print)) as reopened:  # no lock is left behind
+        assert reopened.file == file

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.errors import SessionProblem
 from pi.coding.session.forking import fork_file
 from pi.coding.session.log import SessionLog
 from pi.coding.session.naming import session_directory
-from pi.coding.session.opening import Shelf, new_session, open_session
+from pi.coding.session.opening import Shelf, new_session, open_or_create, open_session, reserve_id
 from pi.coding.session.resolving import (
     Elsewhere,
     find_by_id,
@@ -30,11 +31,21 @@ class KeptSessions:
             agent_dir, custom=None if shelf.directory == usual else shelf.directory
         )
 
-    def forked(self, wanted: str) -> SessionLog:
-        """A copy of a session."""
+    def forked(self, wanted: str, *, id: str | None = None) -> SessionLog:
+        """A copy of a session, with a given id or a new one."""
         found = resolve_session(wanted, self._catalog, self._shelf.cwd)
         path = found.session.path if isinstance(found, Elsewhere) else found.path
-        return fork_file(path, self._shelf)
+        if id is None:
+            return fork_file(path, self._shelf)
+        lock = reserve_id(id, self._shelf)
+        if (existing := self._find(id)) is not None:
+            if lock is not None:
+                lock.__exit__()
+            raise SessionProblem(
+                f"The session id {id!r} is taken: {existing}",
+                hint="Choose another id for the fork, or open that session with --session-id.",
+            )
+        return fork_file(path, self._shelf, id=id, id_lock=lock)
 
     def named(self, wanted: str, confirm: Callable[[str], bool]) -> SessionLog | None:
         """A session, or a copy of one of another project; ``None`` if that is not wanted."""
@@ -50,12 +61,13 @@ class KeptSessions:
 
     def by_id(self, id: str, report: Callable[[str], None]) -> SessionLog:
         """The session with exactly that id, which is a new one if there is none."""
-        path = find_by_id(id, self._catalog, self._shelf.cwd)
-        if path is not None:
-            return open_session(path, self._shelf)
-        log = new_session(self._shelf, id=id)
-        report(f"Warning: {new_id_warning(id)}")  # only if it can be one
+        log = open_or_create(id, lambda: self._find(id), self._shelf)
+        if not log.is_saved:
+            report(f"Warning: {new_id_warning(id)}")
         return log
+
+    def _find(self, id: str) -> Path | None:
+        return find_by_id(id, self._catalog, self._shelf.cwd)
 
     def last(self, breadcrumb: Breadcrumb | None) -> SessionLog:
         """The session that this terminal, or else anybody, had open last; a new one if none."""

@@ -70,7 +70,7 @@ class SessionChoice:
                 check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
         kept = KeptSessions(self._agent_dir, shelf)
         if (wanted := arguments.text("fork")) is not None:
-            return kept.forked(wanted)
+            return kept.forked(wanted, id=arguments.text("session_id"))
         if (wanted := arguments.text("session")) is not None:
             if (found := kept.named(wanted, self._confirm)) is None:
                 raise Declined("")

@@ -14,6 +14,7 @@ from pi.base.records import UNSET
 from pi.coding.session.annotations import ANNOTATING, Annotations
 from pi.coding.session.entries import SESSION_VERSION, Label, MessageEntry, SessionHeader
 from pi.coding.session.errors import CannotFork
+from pi.coding.session.locking import SessionLock
 from pi.coding.session.log import SessionLog
 from pi.coding.session.naming import clean_name
 from pi.coding.session.navigation import landing
@@ -54,12 +55,16 @@ def fork_at(source: SessionLog, leaf_id: str | None, shelf: Shelf) -> SessionLog
     )
 
 
-def fork_file(path: Path, shelf: Shelf) -> SessionLog:
+def fork_file(
+    path: Path, shelf: Shelf, *, id: str | None = None, id_lock: SessionLock | None = None
+) -> SessionLog:
     """All entries of a session file, all branches, as a session of this working directory."""
     path = Path(shelf.cwd, path)
     content = read_session(path, shelf.stamps, shelf.blobs)
     return new_session(
         shelf,
+        id=id,
+        id_lock=id_lock,
         parent=path,
         lines=list(map(_copied, content.lines, content.outlines)),
         version=_version(content.header),

@@ -34,6 +34,7 @@ class Mirror:
         report: Report,
         *,
         lock: SessionLock | None = None,
+        id_lock: SessionLock | None = None,
         stored: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.path = path
@@ -43,6 +44,8 @@ class Mirror:
         self._stored = stored
         """From a line as it is used to the line that the file is to have."""
         self._lock = lock
+        self._id_lock = id_lock
+        """Held by a new session whose id was given, until it is closed."""
         self._waiting: list[bytes] = []
         """Lines that are not in the file yet."""
         self._has_given_up = False
@@ -86,9 +89,10 @@ class Mirror:
         """Write what is still to be written, and let others write to the session."""
         if self.problem is not None and not self._has_given_up:
             self._attempt(self._publish if self._file is None else self._append)
-        if self._lock is not None:
-            self._lock.__exit__()
-            self._lock = None
+        for lock in (self._lock, self._id_lock):
+            if lock is not None:
+                lock.__exit__()
+        self._lock = self._id_lock = None
 
     def _attempt(self, act: Callable[[], None]) -> None:
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from pi.ai.messages import Json
+from pi.base.files import private_directory
 from pi.base.json_lines import encode_line
 from pi.base.records import UNSET, Record, field
 from pi.coding.blobs.images import externalised, rehydrated
@@ -18,7 +19,7 @@ from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.locking import SessionLock, lock_session
 from pi.coding.session.log import SessionLog, is_worth_keeping
 from pi.coding.session.mirror import Mirror, Report
-from pi.coding.session.naming import file_name, is_session_id
+from pi.coding.session.naming import SUFFIX, file_name, is_session_id
 from pi.coding.session.reading import SessionFile, outline, parse_session, read_file
 from pi.coding.session.stamps import Stamps
 
@@ -37,12 +38,14 @@ class Shelf(Record, kw_only=False):
     externalize_images: bool = False
     """Whether large pictures of new entries go there."""
 
-    def mirror(self, path: Path, lock: SessionLock | None = None) -> Mirror:
+    def mirror(
+        self, path: Path, lock: SessionLock | None = None, id_lock: SessionLock | None = None
+    ) -> Mirror:
         """The file of a session that is kept here."""
         if self.blobs is None or not self.externalize_images:
-            return Mirror(path, self.report, lock=lock)
+            return Mirror(path, self.report, lock=lock, id_lock=id_lock)
         stored = partial(externalised, store=self.blobs)
-        return Mirror(path, self.report, lock=lock, stored=stored)
+        return Mirror(path, self.report, lock=lock, id_lock=id_lock, stored=stored)
 
 
 def new_session(
@@ -52,16 +55,15 @@ def new_session(
     parent: Path | str | None = None,
     lines: Sequence[bytes] = (),
     version: int = SESSION_VERSION,
+    id_lock: SessionLock | None = None,
 ) -> SessionLog:
     """A session that begins here, with ``lines`` as its first entries.
 
-    ``parent`` is the file that it comes from. ``version`` is that of the lines.
+    ``parent`` is the file that it comes from. ``version`` is that of the lines. ``id_lock`` is
+    released when the session is closed.
     """
-    if id is not None and not is_session_id(id):
-        raise SessionProblem(
-            f"{id!r} cannot be the id of a session.",
-            hint="Use letters, digits, '.', '_' and '-', with a letter or digit at both ends.",
-        )
+    if id is not None:
+        check_session_id(id)
     header = SessionHeader(
         version=version,
         id=id or shelf.stamps.session_id(),
@@ -72,7 +74,39 @@ def new_session(
     if shelf.directory is None:
         return _begin(header, lines, shelf.stamps, None)
     path = shelf.directory / file_name(header.timestamp, header.id)
-    return _begin(header, lines, shelf.stamps, shelf.mirror(path))
+    return _begin(header, lines, shelf.stamps, shelf.mirror(path, id_lock=id_lock))
+
+
+def open_or_create(id: str, find: Callable[[], Path | None], shelf: Shelf) -> SessionLog:
+    """The session with exactly this id, which is a new one if ``find`` returns none."""
+    if (found := find()) is None:
+        lock = reserve_id(id, shelf)
+        if (found := find()) is None:
+            return new_session(shelf, id=id, id_lock=lock)
+        if lock is not None:  # the process that created it has closed it meanwhile
+            lock.__exit__()
+    return open_session(found, shelf)
+
+
+def reserve_id(id: str, shelf: Shelf) -> SessionLock | None:
+    """Keep other processes from creating a session of this id; ``SessionInUse`` if one does.
+
+    The lock of a session file is not enough: its name holds the time too, so that several
+    processes would each make a file of their own.
+    """
+    check_session_id(id)
+    if shelf.directory is None:
+        return None
+    return lock_session(private_directory(shelf.directory) / f"{id}{SUFFIX}")
+
+
+def check_session_id(id: str) -> None:
+    """Raise ``SessionProblem`` for what cannot be part of a file's name."""
+    if not is_session_id(id):
+        raise SessionProblem(
+            f"{id!r} cannot be the id of a session.",
+            hint="Use letters, digits, '.', '_' and '-', with a letter or digit at both ends.",
+        )
 
 
 def new_replica(header: Json, stamps: Stamps) -> SessionLog:
