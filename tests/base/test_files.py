@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from pi.base.files import (
+    DirectoryLock,
+    FileLock,
     FileProblem,
     may_never_end,
+    open_private,
     private_directory,
     read_if_exists,
     replace_file,
@@ -93,10 +96,10 @@ def test_a_file_is_created_and_replaced_with_nothing_left_beside(tmp_path: Path)
 
 
 @posix
-def test_the_umask_decides_on_a_new_file_without_a_mode(tmp_path: Path) -> None:
+def test_a_new_file_is_private_unless_the_umask_is_to_decide(tmp_path: Path) -> None:
     with umask(0o027):
-        replace_file(tmp_path / "plain", b"x")
-        replace_file(tmp_path / "private", b"x", mode=0o600)
+        replace_file(tmp_path / "plain", b"x", mode=None)
+        replace_file(tmp_path / "private", b"x")
         replace_file(tmp_path / "program", b"x", mode=0o755)
 
     modes = {file.name: mode_of(file) for file in tmp_path.iterdir()}
@@ -115,6 +118,29 @@ def test_a_later_write_keeps_the_mode_that_somebody_has_set(tmp_path: Path) -> N
         modes.append(mode_of(file))
 
     assert modes == [0o400, 0o640, 0o4755]
+
+
+@posix
+def test_nobody_else_may_write_a_private_file_that_was_open_to_them(tmp_path: Path) -> None:
+    private, of_user = tmp_path / "trust.json", tmp_path / "notes.txt"
+    for file in (private, of_user):
+        file.write_bytes(b"old")
+        file.chmod(0o666)
+    replace_file(private, b"new")
+    replace_file(of_user, b"new", mode=None)
+
+    assert (mode_of(private), mode_of(of_user)) == (0o644, 0o666)
+
+
+@posix
+def test_what_an_opener_creates_and_what_locks_are_private_under_any_umask(tmp_path: Path) -> None:
+    with umask(0):
+        with open(tmp_path / "pi.log", "a", opener=open_private):
+            pass
+        with DirectoryLock(tmp_path / "settings.json"), FileLock(tmp_path / "lock"):
+            modes = {file.name: mode_of(file) for file in tmp_path.iterdir()}
+
+    assert modes == {"pi.log": 0o600, "settings.json.lock": 0o700, "lock": 0o600}
 
 
 @posix

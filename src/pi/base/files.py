@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PRIVATE = 0o600
+"""The mode of every file in the agent directory, whatever the umask says."""
+OTHERS_MAY_WRITE = 0o022
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
 """Seconds between two attempts to get a lock: doubled from the first to the longest."""
 
@@ -75,13 +79,20 @@ def private_directory(path: Path) -> Path:
     return path
 
 
-def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def open_private(path: str, flags: int) -> int:
+    """An opener for ``open``: a file that it creates is for the owner alone, whatever the umask."""
+    return os.open(path, flags, PRIVATE)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None:
     """Give the file new content in one step: readers and crashes see the old or the new one.
 
-    An existing file keeps its mode, its extended attributes and, where we may set it, its owner;
-    a symbolic link stays a link to the file that is replaced. Other hard links keep the old
-    content: ``write_in_place`` is for those. ``mode`` is for a file that does not exist yet:
-    without it the umask decides, with it no other user can open the file before it is set.
+    A symbolic link stays a link to the file that is replaced. Other hard links keep the old
+    content: ``write_in_place`` is for those. A new file gets ``mode``, and no other user can open
+    it before that is set. An existing file keeps its mode, its extended attributes and, where we
+    may set it, its owner, but group and others lose the right to write: settings and trust are the
+    owner's to change. With ``mode=None``, for the user's own files, the umask decides on a new file
+    and an existing one keeps its mode as it is.
     """
     target = Path(os.path.realpath(path))
     # Not named after the target: a name of 255 bytes leaves no room for a suffix.
@@ -154,10 +165,14 @@ def _copy_attributes(source: Path, target: Path) -> None:
 def _write_new(path: Path, data: bytes, *, old: os.stat_result | None, mode: int | None) -> None:
     """Write a new file that reaches the disk with the mode and owner it is to have."""
     private = old is not None or mode is not None
-    final = mode if old is None else stat.S_IMODE(old.st_mode)
+    final = mode
+    if old is not None:
+        final = stat.S_IMODE(old.st_mode)
+        if mode is not None:
+            final &= ~OTHERS_MAY_WRITE
 
     def create(name: str, flags: int) -> int:
-        return os.open(name, flags, 0o600 if private else 0o666)
+        return os.open(name, flags, PRIVATE if private else 0o666)
 
     with open(path, "xb", opener=create) as file:
         file.write(data)
@@ -248,7 +263,7 @@ class FileLock(_Lock):
 
     def _take(self) -> bool:
         try:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE)
         except OSError as error:
             raise _problem("create the lock", self._path, error) from error
         try:
@@ -344,7 +359,7 @@ class DirectoryLock(_Lock):
 
     def _take(self) -> bool:
         try:
-            self._lock.mkdir()
+            self._lock.mkdir(mode=0o700)
             self._stamp()
         except FileExistsError:
             return self._take_over()

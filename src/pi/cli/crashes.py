@@ -6,8 +6,9 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
+from pi.base.files import open_private
 from pi.cli.agent_dir import agent_directory
-from pi.modes.interactive.log_file import NAME, private, start_log
+from pi.modes.interactive.log_file import NAME, start_log
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ def keep_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     folder = agent_directory(environ)
     end = start_log(folder, environ)
     try:
-        with open(folder / NAME, "a", opener=private):
+        with open(folder / NAME, "a", opener=open_private):
             pass  # the log would not say that it cannot be written
         log.error("The program ended unexpectedly.", exc_info=problem)
     finally:

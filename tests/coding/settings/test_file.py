@@ -10,6 +10,7 @@ import pytest
 from pi.base.files import LockedByAnother
 from pi.coding.settings.file import BadSettings, SettingsFile
 from pi.testing import FakeClock
+from tests.files import mode_of
 
 
 def settings_file(path: Path) -> SettingsFile:
@@ -92,3 +93,15 @@ def test_a_file_that_another_program_holds_is_not_written(tmp_path: Path) -> Non
     with pytest.raises(LockedByAnother):
         file.change({("a",): 1})
     assert path.read_text() == "{}"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_new_file_is_for_its_owner_alone_under_any_umask(tmp_path: Path) -> None:
+    path = tmp_path / "agent" / "settings.json"
+    before = os.umask(0)
+    try:
+        settings_file(path).change({("theme",): "dark"})
+    finally:
+        os.umask(before)
+
+    assert (mode_of(path), mode_of(path.parent)) == (0o600, 0o700)

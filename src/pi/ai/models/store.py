@@ -44,7 +44,7 @@ class ModelsStore:
                 now = {"models": msgspec.to_builtins(models), "checkedAt": checked_at}
                 entries[provider] = {**kept, **now}
                 text = msgspec.json.format(msgspec.json.encode(entries), indent=2)
-                replace_file(self._path, text, mode=0o600)
+                replace_file(self._path, text)
         except FileProblem as problem:
             log.info("the models of %s are not kept: %s", provider, problem)
 

@@ -61,7 +61,7 @@ class TextFolder:
         """Keep a text under a name; it takes the place of one that was there."""
         if (directory := self.make()) is not None:
             try:
-                replace_file(directory / name, text.encode("utf-8", "replace"), mode=0o600)
+                replace_file(directory / name, text.encode("utf-8", "replace"))
                 self._in_memory.pop(name, None)
                 return
             except PiError as problem:

@@ -45,7 +45,7 @@ class BlobStore:
         hash = _hash(data)
         path = private_directory(self.directory) / hash
         if not path.exists():
-            replace_file(path, data, mode=0o600)
+            replace_file(path, data)
         display = path
         if re.fullmatch(_EXTENSION, extension):
             display = path.with_name(f"{hash}.{extension}")
@@ -78,6 +78,6 @@ def _link(path: Path, display: Path, data: bytes) -> None:
         os.link(path, display)
     except OSError:
         try:
-            replace_file(display, data, mode=0o600)
+            replace_file(display, data)
         except PiError as problem:
             log.info("%s", problem)

@@ -68,7 +68,7 @@ def export_file(
     path = cwd / session_file
     log = SessionLog(read_session(path, Stamps(), blobs), Stamps())
     target = _target(output, path, cwd)
-    replace_file(target, rendered(log, target.suffix, Redactor(secrets)))
+    replace_file(target, rendered(log, target.suffix, Redactor(secrets)), mode=None)
     return target
 
 
@@ -87,7 +87,8 @@ def export_session(
     session has now, if they are known.
     """
     target = _target(output, file_of(log), cwd)
-    replace_file(target, rendered(log, target.suffix, Redactor(secrets, also=also), instructions))
+    page = rendered(log, target.suffix, Redactor(secrets, also=also), instructions)
+    replace_file(target, page, mode=None)
     return target
 
 

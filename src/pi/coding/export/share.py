@@ -160,7 +160,7 @@ async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIte
         reason = f"Cannot create a temporary folder: {problem.strerror or problem}."
         raise ShareFailed(reason, hint="Check TMPDIR and the space that is left.") from problem
     try:
-        replace_file(folder / name, page, mode=0o600)
+        replace_file(folder / name, page)
         yield folder / name
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from zlib import crc32
@@ -98,6 +99,10 @@ def _module(path: Path) -> ModuleType:
         raise ExtensionError(f"{path} is no Python file.", hint="Its name must end with .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if spec.cached and not sys.dont_write_bytecode:
+        # Python would make the folder by the umask, and whoever may write there is imported.
+        with suppress(OSError):
+            Path(spec.cached).parent.mkdir(mode=0o700, exist_ok=True)
     try:
         spec.loader.exec_module(module)
     except BaseException:

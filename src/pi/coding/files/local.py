@@ -201,7 +201,7 @@ def _write(path: Path, data: bytes) -> None:
         write_in_place(path, data)  # replacing it would separate it from its other names
         return
     try:
-        replace_file(path, data)
+        replace_file(path, data, mode=None)  # the user's own file
     except FileProblem as problem:
         cause = cause_of(problem)
         if cause is None or cause.errno not in NOT_BESIDE or not path.is_file():

@@ -50,7 +50,7 @@ def leave_breadcrumb(agent_dir: Path, key: str, crumb: Breadcrumb, clock: Clock)
     """Remember what the terminal uses now; where that is impossible it is not remembered."""
     with suppress(PiError, UnicodeEncodeError):  # names of folders may be no text
         folder = private_directory(agent_dir / FOLDER)
-        replace_file(_file(folder, key), msgspec.json.encode(crumb), mode=0o600)
+        replace_file(_file(folder, key), msgspec.json.encode(crumb))
         _remove_old(folder, clock.now_ms() / 1000 - KEPT_DAYS * 24 * 3600)
 
 

@@ -78,7 +78,7 @@ def _create(target: Path, content: bytes) -> bool:
     with sole_use(target):
         if target.exists():  # another process was faster
             return False
-        replace_file(target, content, mode=0o600)
+        replace_file(target, content)
         return True
 
 

@@ -55,6 +55,6 @@ def save_index(agent_dir: Path, rows: Mapping[str, Row]) -> None:
     """Keep the rows for next time; where that is impossible, they will be read again."""
     try:
         stored = msgspec.json.encode(_Stored(version=_VERSION, rows=dict(rows)))
-        replace_file(agent_dir / FILE_NAME, stored, mode=0o600)
+        replace_file(agent_dir / FILE_NAME, stored)
     except (UnicodeEncodeError, PiError) as problem:
         log.debug("the session index was not saved: %s", problem)

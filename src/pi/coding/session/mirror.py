@@ -122,7 +122,7 @@ class Mirror:
             self._lock = lock_session(self.path)
         if self.path.exists() and self.path.stat().st_size:
             raise FileProblem(f"{self.path} was made by another program")
-        replace_file(self.path, b"".join(map(self._stored, self._waiting)), mode=0o600)
+        replace_file(self.path, b"".join(map(self._stored, self._waiting)))
         self._waiting.clear()
         self._file = self.path.stat()
 

@@ -34,7 +34,7 @@ def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
     try:
         with sole_use(path), sole_use(target), ExitStack() as undo:
             content = relocated(read_file(path), path, cwd)
-            replace_file(target, content, mode=0o600)
+            replace_file(target, content)
             undo.callback(target.unlink)
             if artifact_directory(path).is_dir():
                 _move_directory(artifact_directory(path), artifact_directory(target))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from pi.base.clock import Clock
+from pi.base.files import open_private
 from pi.base.ids import RandomBytes
 from pi.coding.blobs.artifacts import Artifact
 
@@ -94,7 +95,7 @@ class SpillFolder:
         files: dict[Path, BinaryIO] = {}
         for each in [path, *([artifact.path] if artifact else [])]:
             try:
-                files[each] = open(each, "xb", opener=_private)  # noqa: SIM115 - closed by the spill
+                files[each] = open(each, "xb", opener=open_private)  # noqa: SIM115 - closed by the spill
             except OSError as problem:
                 log.warning("cannot create %s: %s", each, problem)
         return Spill(files, artifact) if files else None
@@ -116,7 +117,3 @@ class SpillFolder:
         except OSError as problem:
             log.warning("no artifact for a long output: %s", problem)
             return None
-
-
-def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)

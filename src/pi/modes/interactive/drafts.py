@@ -36,7 +36,7 @@ class Drafts:
         with suppress(OSError, PiError):
             if text.strip():
                 self._hold()
-                replace_file(self._path, text.encode("utf-8", "replace"), mode=0o600)
+                replace_file(self._path, text.encode("utf-8", "replace"))
             else:
                 self._path.unlink(missing_ok=True)
 

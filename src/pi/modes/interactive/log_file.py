@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
-from pi.base.files import FileProblem, private_directory
+from pi.base.files import FileProblem, open_private, private_directory
 from pi.coding.export.redaction import Redact, Redactor
 
 NAME = "pi.log"
@@ -40,7 +39,7 @@ def start_log(
     class Log(RotatingFileHandler):
         def _open(self) -> TextIOWrapper:
             """As it is done there, but for its owner only."""
-            return open(self.baseFilename, "a", encoding=self.encoding, opener=private)
+            return open(self.baseFilename, "a", encoding=self.encoding, opener=open_private)
 
         def emit(self, record: logging.LogRecord) -> None:
             """Write a record, and say so if it is an error."""
@@ -81,11 +80,6 @@ def start_log(
 def more_in_log(agent_dir: Path) -> str:
     """Where whoever is told of an error finds the rest of it."""
     return f"More is in {agent_dir / NAME}."
-
-
-def private(path: str, flags: int) -> int:
-    """An opener for files that only their owner may read, in whatever folder."""
-    return os.open(path, flags, 0o600)
 
 
 def _first_line(text: str) -> str:

@@ -52,7 +52,7 @@ async def debug(ui: Ui, arguments: str) -> None:
     drawn = [f"[{number}] {redactor.text(row)!r}" for number, row in enumerate(ui.shown_rows())]
     text = "\n".join(["=== Rows ===", *drawn, "", "=== Messages ===", *messages, ""])
     path = private_directory(ui.host.agent_dir) / DEBUG_LOG
-    replace_file(path, text.encode("utf-8", "replace"), mode=0o600)
+    replace_file(path, text.encode("utf-8", "replace"))
     ui.notify(f"Written to {path}")
 
 
@@ -66,7 +66,7 @@ async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
         archive.writestr("report.md", _described(ui, redactor.text(words), now, redactor))
         if with_session:
             archive.writestr("session.jsonl", await _session(ui))
-    replace_file(path, content.getvalue(), mode=0o600)
+    replace_file(path, content.getvalue())
     return path
 
 
