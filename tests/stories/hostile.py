@@ -70,7 +70,8 @@ def hostile_project(folder: Path) -> HostileProject:
         "sub/.pi/auth.json": "{}",
         "sub/.agents/skills/worse/SKILL.md": f"---\ndescription: {INJECTION}\n---\n{INJECTION}",
         "sub/.gitattributes": "* filter=evil",
-        ".git/HEAD": "ref: refs/heads/main\n",
+        ".git/HEAD": "ref: refs/heads/.invalid\n",  # of a table, which git itself could read
+        ".git/reftable/tables.list": "",
         ".git/config": f"[core]\n\tfsmonitor = {steal}/fsmonitor\n\thooksPath = {folder}/hooks\n"
         f"\tpager = {steal}/pager\n\tsshCommand = {steal}/ssh\n",
     }

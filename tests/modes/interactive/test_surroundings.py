@@ -1,33 +1,16 @@
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
+from pi.modes.interactive.surroundings import graphics_for, system_clipboard
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.capabilities import Capabilities
 from pi.tui.images.sizes import Size
 from pi.tui.input.replies import CellSize
 from pi.tui.tui import TUI
 from tests.modes.interactive.theatre import Theatre
-
-ENV = {"PATH": "/usr/bin:/bin:/usr/local/bin"}
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-async def test_git_is_asked_for_the_branch(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    for name in ("objects", "refs"):
-        (tmp_path / ".git" / name).mkdir()
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/some/branch\n")
-
-    assert await asking_git(ENV)(tmp_path) == "some/branch"
-
-
-async def test_without_git_there_is_no_answer(tmp_path: Path) -> None:
-    assert await asking_git({"PATH": str(tmp_path)})(tmp_path) == ""
 
 
 def test_pictures_are_drawn_where_the_terminal_can() -> None:

@@ -25,7 +25,7 @@ from pi.modes.interactive.startup import Opened, Start
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.region import Status
 from pi.modes.interactive.status.window import Window
-from pi.modes.interactive.surroundings import asking_git, graphics_for, system_clipboard
+from pi.modes.interactive.surroundings import graphics_for, system_clipboard
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.tui.input.keymap import Keymap
@@ -172,7 +172,6 @@ class SessionRegions:
             clock=start.clock,
             tasks=self._tasks,
             home=start.home,
-            ask_git=asking_git(start.environ),
             show_label=self._show_label,
             request_render=frame.tui.request_render,
         )

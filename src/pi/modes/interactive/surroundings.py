@@ -1,20 +1,16 @@
-"""The world around the screen: the clipboard, pictures, git."""
+"""The world around the screen: the clipboard and pictures."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
-from pi.base.processes import SpawnFailed, run
 from pi.modes.interactive.startup import Start
-from pi.modes.interactive.status.branch import AskGit
 from pi.tui.clipboard import Clipboard, runner
 from pi.tui.images.detect import has_placeholders
 from pi.tui.images.graphics import Graphics
 from pi.tui.tui import TUI
 
-GIT_SECONDS = 5.0
 MOST_FIRST_IDS = 0xF0_0000
 """Ids of pictures have 24 bits; this leaves a million for the session."""
 
@@ -45,17 +41,3 @@ def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
         first_id=1 + int.from_bytes(os.urandom(3)) % MOST_FIRST_IDS,
         cell_size=lambda: (tui.negotiation.cell.width, tui.negotiation.cell.height),
     )
-
-
-def asking_git(environ: Mapping[str, str]) -> AskGit:
-    """Asks git itself for a branch."""
-
-    async def ask(cwd: Path) -> str:
-        command = ["git", "symbolic-ref", "--short", "--quiet", "HEAD"]
-        try:
-            done = await run(command, cwd=cwd, env=environ, timeout=GIT_SECONDS, max_output=1024)
-        except SpawnFailed:  # no git
-            return ""
-        return done.output.decode("utf-8", "replace").strip()
-
-    return ask

@@ -17,10 +17,6 @@ from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.transcript.looks import plain
 
 
-async def no_git(cwd: Path) -> str:
-    return ""
-
-
 class Room:
     """A status, and everything that it told."""
 
@@ -39,7 +35,6 @@ class Room:
             clock=clock,
             tasks=tasks,
             home=home,
-            ask_git=no_git,
             show_label=lambda label: self.labels.append(strip_sequences(label)),
             request_render=self._rendered,
         )

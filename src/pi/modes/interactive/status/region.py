@@ -19,7 +19,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.runtime.events import SessionInfoChanged, ThinkingLevelChanged
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.branch import AskGit, branch_of
+from pi.modes.interactive.status.branch import branch_of
 from pi.modes.interactive.status.footer import Footer
 from pi.modes.interactive.status.reporting import footer_facts
 from pi.modes.interactive.status.window import LONG_RUN, Window
@@ -42,8 +42,7 @@ _REFRESHING = (
 class Status:
     """Owns the footer, the activity and the window's title.
 
-    ``show_label`` puts what goes on where the person sees it; ``ask_git`` knows branches that git
-    keeps in a table.
+    ``show_label`` puts what goes on where the user sees it.
     """
 
     def __init__(
@@ -56,7 +55,6 @@ class Status:
         clock: Clock,
         tasks: TaskScope,
         home: Path,
-        ask_git: AskGit,
         show_label: Callable[[str], None],
         request_render: Callable[[], None],
     ) -> None:
@@ -67,7 +65,6 @@ class Status:
         self._clock = clock
         self._tasks = tasks
         self._home = home
-        self._ask_git = ask_git
         self._show_label = show_label
         self._request_render = request_render
         self._port: SessionPort | None = None
@@ -105,7 +102,7 @@ class Status:
 
     async def look_for_branch(self) -> None:
         """See whether somebody has changed the branch."""
-        branch = await branch_of(self._cwd, self._ask_git)
+        branch = await branch_of(self._cwd)
         if branch is not None and branch != self._branch:
             self._branch = branch
             self.refresh()
