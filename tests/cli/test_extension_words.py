@@ -254,3 +254,42 @@ def test_the_program_runs_the_command_of_an_extension(cli: Program, server: Mock
     assert (ended.code, ended.err) == (0, "")
     assert asked(server) == ["joined pi://x, True"]
     assert "\n  join " in cli.run("--help").out
+
+
+REBELLIOUS = """\
+import asyncio
+
+def extension(pi):
+    def give_up(event, ctx):
+        {act}
+
+    async def give_up_later(event, ctx):
+        await asyncio.sleep(0)
+        {act}
+
+    for name in ("session_start", "input", "before_agent_start", "context", "turn_start",
+                 "message_start", "message_end", "tool_call", "turn_end", "agent_end",
+                 "session_shutdown"):
+        pi.on(name, give_up)
+        pi.on(name, give_up_later)
+"""
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "raise GeneratorExit",
+        "raise SystemExit(9)",
+        "raise BaseExceptionGroup('several', [SystemExit(9)])",
+        "raise asyncio.CancelledError",
+        "asyncio.current_task().cancel()",
+    ],
+)
+def test_no_handler_ends_the_program(cli: Program, server: MockProcess, act: str) -> None:
+    path = cli.write("rebel.py", REBELLIOUS.format(act=act))
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "-e", str(path), "hello")
+
+    assert (ended.code, asked(server)) == (0, ["hello"])
+    assert ended.out != ""
+    assert "Traceback" not in ended.err

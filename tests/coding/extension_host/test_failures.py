@@ -1,14 +1,137 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
 import msgspec
+import pytest
 
 from pi.coding.extension_host.failures import (
     ExtensionError,
     ExtensionFailed,
+    HandlerCancelled,
+    HandlerEscaped,
     HandlerTimeout,
     StaleSession,
+    contained,
     words,
 )
+
+
+def cancel_own_task() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+
+
+def raising(problem: BaseException) -> Callable[[], Any]:
+    def sync() -> None:
+        raise problem
+
+    return sync
+
+
+def raising_later(problem: BaseException) -> Callable[[], Any]:
+    async def later() -> None:
+        await asyncio.sleep(0)
+        raise problem
+
+    return later
+
+
+async def cancelled_later() -> None:
+    await asyncio.sleep(0)
+    cancel_own_task()
+    await asyncio.sleep(10)
+
+
+async def cancelled_at_the_end() -> None:
+    await asyncio.sleep(0)
+    cancel_own_task()
+
+
+async def awaiting_a_cancelled_task() -> None:
+    task = asyncio.ensure_future(asyncio.sleep(10))
+    task.cancel()
+    await task
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (raising(ValueError("x")), ValueError),
+        (raising(GeneratorExit()), HandlerEscaped),
+        (raising(SystemExit(3)), HandlerEscaped),
+        (raising(BaseExceptionGroup("several", [KeyboardInterrupt()])), HandlerEscaped),
+        (raising(asyncio.CancelledError()), HandlerCancelled),
+        (raising_later(GeneratorExit()), HandlerEscaped),
+        (raising_later(BaseExceptionGroup("several", [SystemExit()])), HandlerEscaped),
+        (raising_later(asyncio.CancelledError()), HandlerCancelled),
+        (cancel_own_task, HandlerCancelled),
+        (cancelled_later, HandlerCancelled),
+        (cancelled_at_the_end, HandlerCancelled),
+        (awaiting_a_cancelled_task, HandlerCancelled),
+    ],
+)
+async def test_whatever_a_handler_raises_is_an_ordinary_exception_for_its_caller(
+    call: Callable[[], Any], expected: type[Exception]
+) -> None:
+    with pytest.raises(expected):
+        await contained(call)
+
+    await asyncio.sleep(0)  # no cancellation is left for later
+    task = asyncio.current_task()
+    assert task is not None and task.cancelling() == 0
+
+
+async def test_a_handler_may_use_timeouts_and_return_results() -> None:
+    async def patient() -> Any:
+        try:
+            async with asyncio.timeout(0.001):
+                await asyncio.sleep(10)
+        except TimeoutError:
+            return "in time"
+        return "too late"
+
+    assert (await contained(patient), await contained(lambda: 7)) == ("in time", 7)
+
+
+async def test_a_cancellation_from_outside_reaches_the_handler_and_its_caller() -> None:
+    seen: list[str] = []
+    waiting = asyncio.Event()
+
+    async def handler() -> Any:
+        try:
+            waiting.set()
+            await asyncio.sleep(10)
+        finally:
+            seen.append("cleaned up")
+
+    task: asyncio.Task[Any] = asyncio.create_task(contained(handler))
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert seen == ["cleaned up"]
+
+
+async def test_closing_a_task_closes_the_handler() -> None:
+    seen: list[str] = []
+
+    async def handler() -> Any:
+        try:
+            await asyncio.sleep(10)
+        except GeneratorExit:
+            seen.append("closed")
+            raise
+
+    work: Coroutine[Any, Any, Any] = contained(handler)
+    work.send(None)
+    work.close()
+
+    assert seen == ["closed"]
 
 
 def test_a_failure_is_told_in_the_form_of_the_protocol() -> None:

@@ -97,7 +97,7 @@ async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
     assert (await desk.hooks.ask(InputEvent(text="a"))).text == "b"
     assert desk.failures == [
         "/me.py input: broken",
-        "/me.py input: 3",
+        "/me.py input: It raised SystemExit: 3.",
         "/me.py input: a handler must give InputAnswer, a dict of its fields or None, not str",
     ]
 

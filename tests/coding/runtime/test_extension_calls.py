@@ -122,7 +122,7 @@ async def test_a_command_that_fails_is_told_and_nothing_else_happens(
         failed = [(each.extension_path, each.error) for each in play.told("ExtensionFailed")]
     assert failed == [
         ("command:boom", "cmd boom"),
-        ("shortcut:ctrl+b", "3"),
+        ("shortcut:ctrl+b", "It raised SystemExit: 3."),
         ("<inline:1:extension>", "hoarse"),
     ]
     assert 'raise ValueError("cmd boom")' in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.ai.errors import AuthenticationFailed
@@ -11,7 +12,7 @@ from pi.ai.providers.provider import Provider
 from pi.ai.request import Access, StreamOptions
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.base.tasks import awaited
+from pi.coding.extension_host.failures import contained
 from pi.coding.extension_host.hooks import Failed
 from pi.coding.extension_host.order import Rows
 
@@ -51,7 +52,7 @@ class AuthSources:
             if not row.value.concerns(name):
                 continue
             try:
-                key = await awaited(row.value.find(name))
+                key = await contained(partial(row.value.find, name))
             except AuthUnavailable:
                 raise
             except Exception as problem:

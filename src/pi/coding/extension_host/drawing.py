@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from typing import Protocol, TypeAlias
 
+from pi.coding.extension_host.failures import FAILURES
+
 
 class Drawable(Protocol):
     """Something that can be drawn; it may also have ``handle_input(key)`` and ``invalidate()``."""
@@ -116,7 +118,7 @@ class PlainTheme:
 class Drawn:
     """A drawable that harms no screen: the first failure is told, and from then on it is empty."""
 
-    def __init__(self, drawable: Drawable, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, drawable: Drawable, failed: Callable[[BaseException], None]) -> None:
         self._drawable = drawable
         self._failed = failed
         self._has_failed = False
@@ -127,7 +129,7 @@ class Drawn:
             return ()
         try:
             return [str(line) for line in self._drawable.render(width)]
-        except Exception as problem:
+        except FAILURES as problem:
             self._has_failed = True
             self._failed(problem)
             return ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pi.base.records import Record
-from pi.base.tasks import awaited
+from pi.coding.extension_host.failures import contained
 from pi.coding.extension_host.order import Owner, Rows
 
 
@@ -32,6 +33,6 @@ class EventBus:
         """Until everybody has heard it."""
         for row in self._rows.get(name, ()):
             try:
-                await awaited(row.value(data))
+                await contained(partial(row.value, data))
             except Exception as problem:
                 self._failed(row.owner, name, problem)

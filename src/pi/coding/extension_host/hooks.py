@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pi.agent.policy import Interrupt, StopRun, ToolRefused
@@ -12,7 +13,7 @@ from pi.base.fuzzy import nearest
 from pi.coding.bus import Event, Question
 from pi.coding.extension_host.answers import as_answer
 from pi.coding.extension_host.event_names import ALIASES, EVENTS, NAMES
-from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.failures import ExtensionError, contained
 from pi.coding.extension_host.order import At, Owner, Rows
 from pi.coding.extension_host.watchdog import Watchdog
 
@@ -74,7 +75,7 @@ class Hooks:
                 await self.call(hook, event)
             except DECISIONS:
                 raise
-            except (Exception, SystemExit) as problem:
+            except Exception as problem:
                 self._failed(hook.owner, NAMES[type(event)], problem)
 
     async def ask(self, question: Q) -> Q:
@@ -88,16 +89,15 @@ class Hooks:
                     question = question.answered(given)
             except DECISIONS:
                 raise
-            except (Exception, SystemExit) as problem:
+            except Exception as problem:
                 question = self._after_failure(question, hook, problem)
             if question.settled:
                 break
         return question
 
-    def _after_failure(self, question: Q, hook: Hook, problem: BaseException) -> Q:
+    def _after_failure(self, question: Q, hook: Hook, problem: Exception) -> Q:
         """``question`` after a handler failed: reported, unless the question itself tells it."""
-        told = problem if isinstance(problem, Exception) else RuntimeError("It wanted to exit.")
-        after = question.after_failure(told)
+        after = question.after_failure(problem)
         if after is question:
             self._failed(hook.owner, NAMES[type(question)], problem)
         else:
@@ -105,11 +105,8 @@ class Hooks:
         return after
 
     async def call(self, hook: Hook, event: object) -> Any:
-        """What a handler gives; ``HandlerTimeout`` if it takes too long."""
-        answer = hook.call(event, hook.context)
-        if answer is not None and inspect.isawaitable(answer):
-            return await self._watchdog.watch(answer)
-        return answer
+        """The answer of a handler; ``HandlerTimeout`` if it takes too long."""
+        return await contained(partial(hook.call, event, hook.context), self._watchdog.watch)
 
     def failed(self, hook: Hook, event: object, problem: BaseException) -> None:
         """Report a failure of a handler that was called one by one."""

@@ -15,7 +15,7 @@ from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.credentials import AuthSources
 from pi.coding.extension_host.equipping import Surroundings
 from pi.coding.extension_host.extension_events import EventBus
-from pi.coding.extension_host.failures import ExtensionFailed, words
+from pi.coding.extension_host.failures import FAILURES, ExtensionFailed, words
 from pi.coding.extension_host.hooks import Hooks
 from pi.coding.extension_host.instance import Shelves
 from pi.coding.extension_host.lending import Lending
@@ -165,7 +165,7 @@ class ExtensionHost:
         for row in self.registries.resolvers:
             try:
                 found = row.value(name)
-            except Exception as problem:
+            except FAILURES as problem:
                 self.failed(row.owner, f"name of a model {name}", problem)
                 continue
             if found is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Literal
 
 from pi.base.records import Record, replace
@@ -13,7 +13,7 @@ from pi.coding.extension_host import modules
 from pi.coding.extension_host.activation import is_for, wanted_at_start
 from pi.coding.extension_host.context import CommandContext
 from pi.coding.extension_host.equipping import Surroundings, equipped
-from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.failures import ExtensionError, contained
 from pi.coding.extension_host.finding import Candidate
 from pi.coding.extension_host.instance import Instance, Shelves
 from pi.coding.extension_host.lazy import stand_in
@@ -180,9 +180,9 @@ class Loading:
         began = self._around.clock.monotonic()
         instance = self._instances[candidate.where] = self._instance(candidate)
         try:
-            result = modules.factory_of(candidate)(ExtensionAPI(instance))
-            if inspect.isawaitable(result):
-                await self._around.watchdog.watch(result)
+            function = modules.factory_of(candidate)
+            api = ExtensionAPI(instance)
+            await contained(partial(function, api), self._around.watchdog.watch)
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._unload_one(candidate.where)
             raise

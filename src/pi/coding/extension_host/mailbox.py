@@ -8,6 +8,7 @@ from inspect import iscoroutinefunction
 
 from pi.ai.events import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage
+from pi.coding.extension_host.failures import FAILURES
 from pi.coding.extension_host.hooks import Hook, Hooks
 from pi.coding.extension_host.run_events import MessageUpdateEvent
 
@@ -86,7 +87,7 @@ class Updates:
             update = update or MessageUpdateEvent(event, self._partial)
             try:
                 hook.call(update, hook.context)
-            except Exception as problem:
+            except FAILURES as problem:
                 self._hooks.failed(hook, update, problem)
 
     async def flushed(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request
 from pi.agent.tool import ToolResult
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, ToolCall
+from pi.coding.extension_host.failures import FATAL, HandlerEscaped, contained
 from pi.coding.extension_host.hooks import DECISIONS, Failed
 from pi.coding.extension_host.order import Owner
 
@@ -31,27 +33,29 @@ class OwnedPolicy(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """The request as it is, if the policy fails."""
-        return await self._said("before_request", self._policy.before_request(request), request)
+        return await self._ask(
+            "before_request", partial(self._policy.before_request, request), request
+        )
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
         """The answer as it is, if the policy fails."""
-        return await self._said("after_answer", self._policy.after_answer(answer), answer)
+        return await self._ask("after_answer", partial(self._policy.after_answer, answer), answer)
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """A guard that failed guards all the same: the call does not run."""
-        return await self._policy.before_tool(call)
+        return await contained(partial(self._policy.before_tool, call))
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result as it is, if the policy fails."""
-        return await self._said("after_tool", self._policy.after_tool(call, result), result)
+        return await self._ask("after_tool", partial(self._policy.after_tool, call, result), result)
 
     async def at_boundary(self, at: Boundary) -> Next:
         """No opinion, if the policy fails."""
-        return await self._said("at_boundary", self._policy.at_boundary(at), at.next)
+        return await self._ask("at_boundary", partial(self._policy.at_boundary, at), at.next)
 
-    async def _said(self, hook: str, said: Awaitable[T], otherwise: T) -> T:
+    async def _ask(self, hook: str, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
         try:
-            return await said
+            return await contained(ask)
         except DECISIONS:
             raise
         except Exception as problem:
@@ -71,6 +75,9 @@ class OwnedWatcher(OwnedPolicy):
             raise
         except DECISIONS:
             raise
+        except FATAL as problem:
+            self._failed(self._owner, "on_delta", problem)
+            raise HandlerEscaped(problem) from problem
         except Exception as problem:
             self._failed(self._owner, "on_delta", problem)
             raise

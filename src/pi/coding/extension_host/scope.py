@@ -8,7 +8,8 @@ from contextvars import Context
 from typing import Any, TypeAlias
 
 from pi.base.clock import Clock
-from pi.base.tasks import TaskScope, awaited
+from pi.base.tasks import TaskScope
+from pi.coding.extension_host.failures import contained
 from pi.coding.extension_host.registration import Registration
 
 Close: TypeAlias = Callable[[], Awaitable[None] | None]
@@ -83,7 +84,7 @@ class Scope:
 
     async def _guarded(self, what: str, work: Close) -> None:
         try:
-            await awaited(work())
+            await contained(work)
         except Exception as problem:
             self._report(f"{self.name}: {what}", problem)
 

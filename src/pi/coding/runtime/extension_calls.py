@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pi.base.tasks import awaited
-from pi.coding.extension_host.failures import ExtensionFailed, words
+from pi.coding.extension_host.failures import ExtensionFailed, contained, words
 from pi.coding.runtime.extension_hosting import ExtensionHosting
 
 if TYPE_CHECKING:  # loaded with the first extension
@@ -90,7 +89,7 @@ class ExtensionCalls(ExtensionHosting):
         found = self.host.registries.commands.find(f"/{command}")
         if found is None or found[0].completions is None:
             return ()
-        return await awaited(found[0].completions(prefix)) or ()
+        return await contained(partial(found[0].completions, prefix)) or ()
 
     async def references(self, typed: str) -> Sequence[str]:
         """How a reference like ``rule://`` may go on of which this was typed."""
@@ -126,8 +125,8 @@ class ExtensionCalls(ExtensionHosting):
 
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
-            await awaited(work())
-        except (Exception, SystemExit) as problem:
+            await contained(work)
+        except Exception as problem:
             log.warning("%s failed", path, exc_info=problem)
             failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
             await self._core.tell(failed)
