@@ -17,21 +17,28 @@ class LoopbackModel:
         self.requests: list[str] = []
         self.command = ""
         """Asked for with the bash tool, once, before the answer."""
+        self.calls: list[dict[str, Any]] = []
+        """Arguments of further calls of the bash tool, one in each answer until none is left."""
         self.url = ""
 
     def answer(self, body: str) -> list[dict[str, Any]]:
         """The chunks of the next answer."""
         self.requests.append(body)
         if self.command and '"role":"tool"' not in body.replace(" ", ""):
-            arguments = json.dumps({"command": self.command})
-            call = {
-                "index": 0,
-                "id": "call_1",
-                "type": "function",
-                "function": {"name": "bash", "arguments": arguments},
-            }
-            return [_chunk({"tool_calls": [call]}), _chunk({}, "tool_calls")]
+            return _bash({"command": self.command})
+        if self.calls:
+            return _bash(self.calls.pop(0))
         return [_chunk({"content": "All is well."}), _chunk({}, "stop")]
+
+
+def _bash(arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    call = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "bash", "arguments": json.dumps(arguments)},
+    }
+    return [_chunk({"tool_calls": [call]}), _chunk({}, "tool_calls")]
 
 
 def _chunk(delta: dict[str, Any], end: str | None = None) -> dict[str, Any]:

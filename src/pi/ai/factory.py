@@ -129,7 +129,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
             extra_ca=network.extra_ca,
             client_certificate=network.client_certificate
             or ours.get("CLAUDE_CODE_CLIENT_CERT", ""),
-            client_key=network.client_key or ours.get("CLAUDE_CODE_CLIENT_KEY", ""),
+            client_key=network.client_key or ours.get(anthropic_gateway.CLIENT_KEY, ""),
         ),
     )
     return Services(http=http, clock=clock, environ=environ)

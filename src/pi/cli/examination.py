@@ -31,6 +31,7 @@ from pi.coding.models.starting import NOT_BY_ITSELF
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues, environment_rules
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.naming import session_directory
@@ -242,7 +243,8 @@ def _terminal(host: Host) -> Finding:
 
 
 def _withheld(host: Host, settings: Settings) -> Finding:
-    found = withheld(host.environ, environment_rules(settings, host.environment))
+    secret = KnownSecrets.of(host).names()
+    found = withheld(host.environ, environment_rules(settings, host.environment, secret))
     if not found:
         return Finding(level="good", topic="variables", text="commands see all of them")
     names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
@@ -250,7 +252,7 @@ def _withheld(host: Host, settings: Settings) -> Finding:
         level="note",
         topic="variables",
         text=f"commands do not see {names}",
-        advice="shell.env.allow in the settings lets some through.",
+        advice='"shell": {"env": {"allow": ["NAME"]}} in settings.json lets some through.',
     )
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from pi.base.errors import PiError
-from pi.base.processes import SpawnFailed
+from pi.base.processes import SpawnFailed, desktop_environment
 from pi.base.processes import run as run_process
 from pi.base.records import Record
 from pi.tui.input.actions import platform_of
@@ -101,7 +101,7 @@ def osc52(text: str) -> str:
 
 def runner(env: Mapping[str, str], cwd: Path) -> Run:
     """Runs clipboard programs for real, each for at most three seconds."""
-    return partial(_run, env, cwd)
+    return partial(_run, desktop_environment(env), cwd)
 
 
 async def _run(env: Mapping[str, str], cwd: Path, command: Sequence[str], data: bytes) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pi.base.processes import SpawnFailed
+from pi.base.processes import SpawnFailed, desktop_environment
 from pi.base.processes import run as run_process
 from pi.tui.screen.tape import Tape
 
@@ -35,7 +35,7 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
         end = await run_process(
             ["tmux", "-u", *size, ";", *rows],
             cwd=Path("/"),
-            env=env,
+            env=desktop_environment(env),
             timeout=_SECONDS,
             max_output=_MOST_BYTES,
         )

@@ -21,6 +21,17 @@ AWS_SIGNS = (
 )
 GOOGLE_SIGNS = tuple(product(PROJECT_VARIABLES, LOCATION_VARIABLES))
 
+SECRET_VARIABLES = (
+    # Also the id, which is no secret: a program that finds it without its key stops there and does
+    # not look for a profile.
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+)
+"""Variables of a cloud's chain that hold a secret themselves, not the place of one."""
+
 NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}
 
 

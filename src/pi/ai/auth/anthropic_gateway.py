@@ -13,6 +13,10 @@ from pi.base.records import replace
 
 PROVIDER = "anthropic"
 FOUNDRY_KEY = "ANTHROPIC_FOUNDRY_API_KEY"
+CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+CLIENT_KEY = "CLAUDE_CODE_CLIENT_KEY"
+"""The private key of a client certificate: the file, or its text."""
+SECRET_VARIABLES = (FOUNDRY_KEY, CUSTOM_HEADERS, CLIENT_KEY)
 
 _BETWEEN_HEADERS = r"[\n,](?=\s*[\w-]+\s*:)"
 """A new line, or a comma before the name of the next header: values may hold commas."""
@@ -35,7 +39,7 @@ def retargeted(own: CustomProvider | None, environ: Mapping[str, str]) -> Custom
     """What models.json says of Anthropic, completed by what the variables say of the gateway."""
     base = environ.get("FOUNDRY_BASE_URL", "") if uses_foundry(environ) else ""
     base = (base or environ.get("ANTHROPIC_BASE_URL", "")).rstrip("/").removesuffix("/v1")
-    headers = _headers(environ.get("ANTHROPIC_CUSTOM_HEADERS", ""))
+    headers = custom_headers(environ)
     if not uses_foundry(environ) and not _is_elsewhere(base):
         headers = {}
     if not base and not headers:
@@ -52,6 +56,8 @@ def _is_elsewhere(base: str) -> bool:
     return bool(host) and not f".{host}".endswith(".anthropic.com")
 
 
-def _headers(text: str) -> dict[str, str]:
-    pairs = (line.partition(":") for line in re.split(_BETWEEN_HEADERS, text))
+def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers that a variable adds to every request, in value syntax."""
+    lines = re.split(_BETWEEN_HEADERS, environ.get(CUSTOM_HEADERS, ""))
+    pairs = (line.partition(":") for line in lines)
     return {name.strip(): escape(value.strip()) for name, colon, value in pairs if colon}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pi.ai.auth.resolve import is_configured, resolve
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import expand, why_not
+from pi.ai.auth.values import expand, remember_used, why_not
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomProvider
@@ -57,8 +57,11 @@ class Authentication:
             clients=self._clients,
             cwd=self._cwd,
         )
-        if found is None or custom is None:
-            return found.access if found else None
+        if found is None:
+            return None
+        remember_used(found.access.api_key)  # a login may replace its token at any time
+        if custom is None:
+            return found.access
         headers = {**custom.headers, **((model.headers or {}) if model else {})}
         written = await self._expanded(provider, headers, environ)
         return replace(found.access, headers={**written, **found.access.headers})

@@ -48,6 +48,10 @@ class AuthStorage:
         """The credential, without waiting even if the file is being written by the original pi."""
         return self._decode(provider, self._store.read())
 
+    def entries(self) -> Json:
+        """The entries as they are written now, without waiting as in ``peek``."""
+        return self._store.read()
+
     async def get(self, provider: str) -> Credential | None:
         """The credential of ``provider``."""
         return self._decode(provider, await self._read())

@@ -26,8 +26,32 @@ log = logging.getLogger(__name__)
 COMMAND_SECONDS = 60.0
 """A password manager may have to ask the person first."""
 MOST_OUTPUT = 64 * 1024
+MOST_USED = 1000
+"""Used secrets that are remembered: a command may print another token for every request."""
+
+_used: dict[str, None] = {}
 
 _REFERENCE = r"(?a)\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*))"
+
+
+def remember_used(secret: str | None) -> None:
+    """Keep a secret that this process uses, so that nothing it writes for others contains it.
+
+    For the whole process: what a command printed, a token that was replaced since and a key of the
+    command line are in no file and no variable where they could be found when a log or an export
+    is written.
+    """
+    if not secret:
+        return
+    _used.pop(secret, None)
+    _used[secret] = None
+    if len(_used) > MOST_USED:
+        del _used[next(iter(_used))]
+
+
+def used_secrets() -> tuple[str, ...]:
+    """The secrets that this process has used, as far as they are remembered."""
+    return tuple(_used)
 
 
 class RememberedCommands:
@@ -36,11 +60,6 @@ class RememberedCommands:
     def __init__(self) -> None:
         self._outputs: dict[Hashable, str] = {}
         self._running: SingleFlight[str | None] = SingleFlight()
-
-    @property
-    def printed(self) -> tuple[str, ...]:
-        """Everything that is remembered."""
-        return tuple(self._outputs.values())
 
     async def output(self, command: str, *, environ: Mapping[str, str], cwd: Path) -> str | None:
         """What ``command`` printed, now or earlier."""
@@ -65,7 +84,7 @@ async def expand(
     A command runs anew each time, or once if its output shall be ``remembered``.
     """
     if not text.startswith("!"):
-        return _interpolated(text, environ)
+        return interpolated(text, environ)
     if remembered is not None:
         return await remembered.output(text[1:], environ=environ, cwd=cwd)
     return await _output(text[1:], environ, cwd)
@@ -73,14 +92,14 @@ async def expand(
 
 def may_expand(text: str, environ: Mapping[str, str]) -> bool:
     """Whether ``text`` has a value, as far as that can be said without running a command."""
-    return text.startswith("!") or _interpolated(text, environ) is not None
+    return text.startswith("!") or interpolated(text, environ) is not None
 
 
 def why_not(text: str, environ: Mapping[str, str]) -> str:
     """Why ``text`` has no value, as the end of a sentence; the text itself may be secret."""
     if text.startswith("!"):
         return "its command failed or printed nothing: run it in a terminal to see why"
-    unset = [name for name in _names(text) if not environ.get(name)]
+    unset = [name for name in names_in(text) if not environ.get(name)]
     if not unset:
         return "it is empty"
     return f"{' and '.join(unset)} {'is' if len(unset) == 1 else 'are'} not set"
@@ -92,15 +111,17 @@ def escape(literal: str) -> str:
     return f"${escaped}" if escaped.startswith("!") else escaped
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
+    """The variables that ``text`` refers to, in a command also those of the shell."""
     found = re.finditer(_REFERENCE, text)
     return [name for match in found if (name := match["braced"] or match["bare"])]
 
 
-def _interpolated(text: str, environ: Mapping[str, str]) -> str | None:
+def interpolated(text: str, environ: Mapping[str, str]) -> str | None:
+    """``text``, which is no command, with the values of its variables."""
     if "$" not in text:
         return text or None
-    if not all(environ.get(name) for name in _names(text)):
+    if not all(environ.get(name) for name in names_in(text)):
         return None
     value = re.sub(
         _REFERENCE, lambda match: match["plain"] or environ[match["braced"] or match["bare"]], text
@@ -126,4 +147,6 @@ async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | 
     if not finished.ok:
         log.info("a command for a key ended with %s", finished.exit_code)
         return None
-    return finished.output.decode("utf-8", "replace").strip() or None
+    output = finished.output.decode("utf-8", "replace").strip() or None
+    remember_used(output)
+    return output

@@ -231,6 +231,9 @@ _SERVERS = (
     ),
 )
 
+SERVER_ROWS: tuple[Provider, ...] = tuple(server.row for server in _SERVERS)
+"""Who is looked for, at the usual addresses."""
+
 
 def _address(given: str | None, row: Provider) -> str:
     """A base URL without ``/v1``, from what people put into such variables."""

@@ -19,6 +19,8 @@ class Provider(Record):
     """Environment variables that may hold an API key; the first that is set wins."""
     token_variables: tuple[str, ...] = ()
     """Environment variables that may hold a bearer token; they are looked at before keys."""
+    secrets: tuple[str, ...] = ()
+    """Further keys and headers in value syntax, such as those that an extension has given."""
     needed_variables: tuple[str, ...] = ()
     """Further variables without which requests cannot be made, such as an account id."""
     ambient: Literal["aws", "google"] | None = None

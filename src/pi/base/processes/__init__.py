@@ -6,7 +6,7 @@ descendants that ignore SIGTERM, have moved to another session or have lost thei
 """
 
 from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn
-from pi.base.processes.environment import MARKER, allow_listed, without
+from pi.base.processes.environment import MARKER, allow_listed, desktop_environment, without
 
 __all__ = [
     "MARKER",
@@ -15,6 +15,7 @@ __all__ = [
     "Finished",
     "SpawnFailed",
     "allow_listed",
+    "desktop_environment",
     "run",
     "spawn",
     "without",

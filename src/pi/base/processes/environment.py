@@ -19,6 +19,11 @@ ALLOWED = (
     r"|SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|PATHEXT|TE?MP|USERNAME|USERPROFILE|(LOCAL)?APPDATA"
     rf"|PROGRAM(DATA|FILES)|{MARKER}"
 )
+DESKTOP = (
+    r"DISPLAY|WAYLAND_.*|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|TMUX.*|WSL.*"
+    r"|TERMUX_.*|ANDROID_.*|PREFIX|LD_LIBRARY_PATH|LD_PRELOAD"  # programs of Termux need these
+)
+"""What a program needs beside ``ALLOWED`` to reach the screen and the clipboard."""
 GIT_PLACES = (
     r"GIT_((COMMON_)?DIR|(IMPLICIT_)?WORK_TREE|(INDEX|GRAFT|SHALLOW)_FILE|NAMESPACE|PREFIX"
     r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|REPLACE_REF_BASE|NO_REPLACE_OBJECTS"
@@ -31,6 +36,18 @@ def allow_listed(environ: Mapping[str, str]) -> dict[str, str]:
     """The harmless part of ``environ``: for extensions, servers, status commands, installers."""
     return {
         name: value for name, value in environ.items() if re.fullmatch(ALLOWED, name, re.IGNORECASE)
+    }
+
+
+def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The part of ``environ`` for clipboard programs and tmux.
+
+    A clipboard program stays in the background as long as it owns the clipboard, with everything
+    that it was given.
+    """
+    pattern = rf"{ALLOWED}|{DESKTOP}"
+    return {
+        name: value for name, value in environ.items() if re.fullmatch(pattern, name, re.IGNORECASE)
     }
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from pi.cli.arguments import Arguments
 from pi.cli.examination import Finding, Level, examine
 from pi.cli.standard_streams import complain
+from pi.coding.export.redaction import Redactor
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.secrets import KnownSecrets
 
 SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broken": "✗"}
 
@@ -19,7 +21,9 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Print what was found; 1 if something is broken, 0 also if something is missing."""
     host = Host.of(environ, report=complain)
     findings = asyncio.run(examine(host, Path.cwd()))
-    sys.stdout.writelines(_lines(findings))
+    # A problem of a file is told in the words of that file, and these may be a key.
+    redactor = Redactor(KnownSecrets.of(host).values())
+    sys.stdout.writelines(map(redactor.text, _lines(findings)))
     return 1 if any(finding.level == "broken" for finding in findings) else 0
 
 

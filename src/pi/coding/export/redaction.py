@@ -145,6 +145,7 @@ def _written_forms(value: str) -> Iterator[str]:
     if len(value) >= SHORTEST_VALUE:
         yield value
         yield json.dumps(value)[1:-1]
+        yield json.dumps(value, ensure_ascii=False)[1:-1]
         yield quote(value, safe="", errors="replace")
 
 

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 VIEWER_VARIABLE = "PI_SHARE_VIEWER_URL"
 DEFAULT_VIEWER = "https://pi.dev/session/"
+GH_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+"""Credentials of GitHub's own program, which gets them although a provider may use them, too."""
 LONGEST_CHECK, LONGEST_UPLOAD = 30.0, 300.0
 """Seconds after which a program that does not answer is ended."""
 MOST_OUTPUT = 64 * 1024

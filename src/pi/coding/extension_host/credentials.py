@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from pi.ai.auth.values import remember_used
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.models.model import Model
 from pi.ai.providers.provider import Provider
@@ -59,6 +60,7 @@ class AuthSources:
                 self._failed(row.owner, f"credentials of {name}", problem)
                 continue
             if key:
+                remember_used(key)
                 return key
         return None
 

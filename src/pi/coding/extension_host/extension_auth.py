@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pi.ai.auth.credentials import ApiKeyCredential
-from pi.ai.auth.values import expand
+from pi.ai.auth.values import expand, remember_used
 from pi.coding.extension_host.credentials import AuthSource, AuthSources, FindKey
 from pi.coding.extension_host.instance import Instance
 from pi.coding.extension_host.logins import OAuthConfig, oauth_from
@@ -38,7 +38,9 @@ class ExtensionAuth:
                     stored.key, environ=session.place.environ, cwd=session.place.cwd
                 )
         variables = session.place.environ
-        return key or next((variables[one] for one in env if variables.get(one)), None)
+        key = key or next((variables[one] for one in env if variables.get(one)), None)
+        remember_used(key)
+        return key
 
     async def set(self, name: str, key: str) -> None:
         """Store a key."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.auth.credentials import Credential, OAuthCredential
+from pi.ai.auth.secrets import PUBLIC_HEADERS
 from pi.ai.auth.values import expand
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
@@ -76,6 +77,7 @@ class ConfiguredProvider(WireProvider):
             id=id,
             name=config.name or (self._oauth.name if self._oauth else id),
             base_url=config.base_url,
+            secrets=_secrets(config),
             login=None if self._oauth is None else ExtensionLogin(self._oauth),
             needs_key=self._oauth is not None or not open_to_all,
         )
@@ -134,6 +136,12 @@ class ConfiguredProvider(WireProvider):
         except Exception:  # a look-up must not fail because of one provider
             log.exception("the models of %s could not be adapted to the account", self.row.id)
             return models
+
+
+def _secrets(config: ProviderConfig) -> tuple[str, ...]:
+    """What of a description is secret, in value syntax."""
+    headers = (text for name, text in config.headers.items() if not PUBLIC_HEADERS.fullmatch(name))
+    return (*((config.api_key,) if config.api_key else ()), *headers)
 
 
 class Service(WireProvider):

@@ -10,8 +10,9 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
 from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
-from pi.base.records import Record, replace
+from pi.base.records import Record
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.secrets import KnownSecrets
 
 if TYPE_CHECKING:
     from pi.ai.auth.login_ui import LoginUI
@@ -37,8 +38,9 @@ class Account(Record):
 class Accounts:
     """The credential store of a session's person."""
 
-    def __init__(self, core: Core, storage: AuthStorage) -> None:
+    def __init__(self, core: Core, storage: AuthStorage, known: KnownSecrets) -> None:
         self._core = core
+        self._known = known
         self.storage = storage
 
     async def all(self) -> tuple[Account, ...]:
@@ -86,12 +88,9 @@ class Accounts:
         """Forget what is stored for a provider; False if there was nothing."""
         return await self.storage.remove(provider)
 
-    async def secrets(self) -> tuple[str, ...]:
+    def secrets(self) -> tuple[str, ...]:
         """Values that must not leave this machine."""
-        from pi.coding.runtime.secrets import known_secrets  # for exports
-
-        environ = self._core.workspace.environment.values
-        return await known_secrets(replace(self._core.host, environ=environ), self.storage)
+        return self._known.values()
 
     def _row(self, provider: str) -> Provider:
         rows = {row.id: row for row in self._core.registry.models.get_providers()}

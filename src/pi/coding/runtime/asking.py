@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.auth.values import remember_used
 from pi.ai.factory import Network, create_models
 from pi.ai.messages import Context
 from pi.ai.models.custom import CustomModels
@@ -66,6 +67,7 @@ class Asking:
         """Ask for ``core`` from now on; the key is for the provider of its model alone."""
         self._core = core
         if api_key is not None:
+            remember_used(api_key)
             self._api_key = (core.agent.model.provider, api_key)
 
     def stream(

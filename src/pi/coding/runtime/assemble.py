@@ -18,7 +18,6 @@ from pi.coding.resources.source import Place
 from pi.coding.retry.backoff import RetrySettings
 from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.asking import credential_store
 from pi.coding.runtime.cache_warming import CacheWarming
 from pi.coding.runtime.circles import repetition_policy
 from pi.coding.runtime.compaction import Compacting, compaction_surroundings
@@ -190,7 +189,7 @@ class _Build:
     def _accounts(self) -> Accounts:
         from pi.coding.runtime.accounts import Accounts
 
-        return Accounts(self._core, self._parts.auth_storage or credential_store(self._host))
+        return Accounts(self._core, self._ground.storage, self._ground.secrets)
 
     def _serve(self) -> Hosted:
         """Give extensions the session that they belong to."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from pi.ai.transcript import Instructions, fold
 from pi.base.records import Record
 from pi.coding.export.files import destination, export_session, transcript_of
 from pi.coding.export.redaction import Redactor
-from pi.coding.export.share import Shared, command_handler, share_session
+from pi.coding.export.share import GH_VARIABLES, Shared, command_handler, share_session
 from pi.coding.export.text import render_text
 from pi.coding.runtime.core import Core
 from pi.coding.session.conversion import convert_to_llm
@@ -28,7 +28,7 @@ class ShareOptions(Record):
 class Exports:
     """Passes a session on, as it is at that moment."""
 
-    def __init__(self, core: Core, secrets: Callable[[], Awaitable[Iterable[str]]]) -> None:
+    def __init__(self, core: Core, secrets: Callable[[], Iterable[str]]) -> None:
         self._core = core
         self._secrets = secrets
 
@@ -45,7 +45,7 @@ class Exports:
             core.log,
             target,
             cwd=cwd,
-            secrets=await self._secrets(),
+            secrets=self._secrets(),
             also=partial(core.extensions.redacted, sink="export"),
             instructions=_instructions(core),
         )
@@ -55,7 +55,7 @@ class Exports:
         """The branch as text, prompt and tools included; empty if nothing was said."""
         core = self._core
         also = partial(core.extensions.redacted, sink="export")
-        redactor = Redactor(await self._secrets(), also=also)
+        redactor = Redactor(self._secrets(), also=also)
         transcript = transcript_of(core.log, redactor, _instructions(core))
         return await asyncio.to_thread(render_text, transcript)
 
@@ -65,14 +65,16 @@ class Exports:
         Cancelling ends the upload.
         """
         core = self._core
-        cwd, env = core.workspace.cwd, core.workspace.environment.of_process
+        cwd, env = core.workspace.cwd, core.workspace.program_environment()
+        env_of_process = core.workspace.environment.of_process
         command = core.workspace.settings.section(("share",), ShareOptions).command
+        own = {name: env_of_process[name] for name in GH_VARIABLES if name in env_of_process}
         return await share_session(
             core.log,
             cwd=cwd,
-            env=env,
+            env=env if command else {**env, **own},
             handler=command_handler(command, cwd=cwd, env=env) if command else None,
-            secrets=await self._secrets(),
+            secrets=self._secrets(),
             also=partial(core.extensions.redacted, sink="share"),
             instructions=_instructions(core),
         )

@@ -21,6 +21,8 @@ async def _tell_nobody(job: Job) -> None:
 class ForSession(Record):
     """Asked anew every time: model, tools and the session itself change under way."""
 
+    secret_names: Callable[[], frozenset[str]] = frozenset
+    """The variables that no command may see."""
     variables: Callable[[], Mapping[str, str]] = dict
     """What the bash tool tells its commands."""
     new_artifact: Callable[[], Artifact | None] = lambda: None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pi.ai.messages import Json
+from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.blobs.images import BlobOptions
@@ -24,6 +26,7 @@ from pi.coding.runtime.lending import Lender
 from pi.coding.runtime.older_credentials import take_over
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.serving import image_limits, session_variables
 from pi.coding.runtime.workspace import Workspace, open_workspace
 from pi.coding.session.context import chosen_model, chosen_thinking_level
@@ -55,6 +58,14 @@ class Ground:
         self.parts = parts
         self.bus = parts.bus or Bus()
         self.lender = Lender()
+        self.storage = parts.auth_storage or credential_store(host)
+        self.secrets = KnownSecrets(
+            host,
+            self.storage,
+            environ=self._variables,
+            rows=self._provider_rows,
+            clients=self._oauth_clients,
+        )
         self.extensions = self._new_extensions()
         self._served: Core | None = None
         self._opened = AsyncExitStack()
@@ -79,7 +90,7 @@ class Ground:
         self._opened.callback(self.log.close)
         await self._move_to(Path(self.log.header.cwd))
         if self.parts.auth_storage is None:
-            await take_over(self.host, self.workspace.settings, credential_store(self.host))
+            await take_over(self.host, self.workspace.settings, self.storage)
         variables = CurrentVariables(lambda: self._here.environment.values)
         self.asking = Asking(
             replace(self.host, environ=variables),
@@ -87,7 +98,7 @@ class Ground:
             settings=lambda: self._here.settings,
             values=self.workspace.values,
             registry=self.parts.registry,
-            storage=self.parts.auth_storage,
+            storage=self.storage,
             extensions=self.lender,
         )
         self._opened.push_async_callback(self.asking.close)
@@ -137,6 +148,17 @@ class Ground:
 
             adopt_strays(self.host.agent_dir)
 
+    # The secrets are asked for before there is a workspace, too.
+
+    def _variables(self) -> Mapping[str, str]:
+        return self._here.environment.values if hasattr(self, "workspace") else self.host.environ
+
+    def _provider_rows(self) -> Iterable[Provider]:
+        return self.asking.registry.models.get_providers() if hasattr(self, "asking") else ()
+
+    def _oauth_clients(self) -> Mapping[str, Json]:
+        return self._here.values.oauth_clients if hasattr(self, "workspace") else {}
+
     @property
     def _here(self) -> Workspace:
         return self.workspace if self._served is None else self._served.workspace
@@ -170,6 +192,7 @@ class Ground:
         """What tools ask of the session; before there is one, nothing is known."""
         known = self._known
         return ForSession(
+            secret_names=self.secrets.names,
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
             image_limits=lambda: known(image_limits, ImageLimits()),

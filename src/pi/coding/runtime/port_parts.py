@@ -358,6 +358,6 @@ class AccountsPort(Protocol):
         """Forget what is stored; False if there was nothing."""
         ...
 
-    async def secrets(self) -> tuple[str, ...]:
+    def secrets(self) -> tuple[str, ...]:
         """The person's keys and tokens, for taking them out of what is written down."""
         ...

@@ -1,52 +1,91 @@
-"""The person's keys and tokens, so that they can be taken out of what is given away."""
+"""The user's secrets as a session knows them: the one list that children, exports and logs use."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from threading import RLock
 
-from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
+from pi.ai.auth import secrets
+from pi.ai.auth.errors import StoreDamaged
+from pi.ai.auth.secrets import Secrets
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import expand
+from pi.ai.auth.values import used_secrets
+from pi.ai.messages import Json
+from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
-from pi.base.records import replace
+from pi.base.files import read_if_exists
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.own_models import own_models
-from pi.coding.shell.environment import credential_variables
-
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 
 
-async def known_secrets(host: Host, storage: AuthStorage) -> tuple[str, ...]:
-    """What the environment, the credential store and ``models.json`` keep; runs no command.
+class KnownSecrets:
+    """Variables and values that must not reach a command, an export or a log.
 
-    Of keys that a command prints, those are known that it has printed already.
+    ``models.json`` and ``auth.json`` are read again with every question, because both change while
+    a session runs. What was secret once stays secret: a key that was replaced may still be in the
+    conversation.
     """
-    variables = credential_variables()
-    found = [value for name, value in host.environ.items() if name in variables]
-    found += storage.commands.printed
-    quiet = replace(host, report=lambda text: None)  # a session tells once what is wrong with it
-    written = [provider.api_key or "" for provider in own_models(quiet).providers]
-    for credential in await _stored(storage):
-        match credential:
-            case OAuthCredential(access=access, refresh=refresh):
-                found += (access, refresh)
-            case ApiKeyCredential():
-                written += _written(credential)
-    for text in written:
-        if not text.startswith("!") and (value := await expand(text, environ=host.environ)):
-            found.append(value)
-    return tuple(value for value in found if value)
 
+    def __init__(
+        self,
+        host: Host,
+        storage: AuthStorage,
+        *,
+        environ: Callable[[], Mapping[str, str]] | None = None,
+        rows: Callable[[], Iterable[Provider]] = tuple,
+        clients: Callable[[], Mapping[str, Json]] = dict,
+    ) -> None:
+        self._folder = host.agent_dir
+        self._storage = storage
+        self._environ = environ or (lambda: host.environ)
+        self._rows = rows
+        self._clients = clients
+        self._found = secrets.of_tables()
+        self._values: dict[str, None] = {}
+        self._models: bytes | None = None
+        self._lock = RLock()  # log records come from any thread, also while we look
+        self._look()
 
-def _written(credential: ApiKeyCredential) -> Iterator[str]:
-    """What of an entry is secret, in value syntax."""
-    yield credential.key or ""
-    yield from (value for name, value in credential.env.items() if _SECRET_NAME.search(name))
+    @classmethod
+    def of(cls, host: Host) -> KnownSecrets:
+        """What is known where no session is open."""
+        return cls(host, AuthStorage(host.agent_dir / "auth.json"))
 
+    def names(self) -> frozenset[str]:
+        """The variables that hold a secret."""
+        with self._lock:
+            self._look()
+            return self._found.names
 
-async def _stored(storage: AuthStorage) -> list[Credential]:
-    try:
-        return list((await storage.list()).values())
-    except PiError:  # what cannot be read was not used for anything that is given away
-        return []
+    def values(self) -> tuple[str, ...]:
+        """The secrets themselves; no command is run for them.
+
+        Of keys that a command prints, those are known that it has printed to this process.
+        """
+        with self._lock:
+            self._look()
+            known = (*self._found.values(self._environ()), *used_secrets())
+            self._values |= dict.fromkeys(known)
+            return tuple(self._values)
+
+    def _look(self) -> None:
+        self._found |= secrets.of_rows(self._rows()) | secrets.of_clients(self._clients())
+        # Files that cannot be read were not used for anything that is given away.
+        with suppress(PiError):
+            self._found |= self._of_models()
+        with suppress(PiError):
+            self._found |= self._of_store()
+
+    def _of_models(self) -> Secrets:
+        content = read_if_exists(self._folder / "models.json")
+        if content is None or content == self._models:
+            return Secrets()
+        self._models = content
+        return secrets.of_models_json(content.decode("utf-8", "replace"))
+
+    def _of_store(self) -> Secrets:
+        try:
+            return secrets.of_auth_json(self._storage.entries())
+        except StoreDamaged:
+            content = read_if_exists(self._folder / "auth.json") or b""
+            return secrets.of_damaged(content.decode("utf-8", "replace"))

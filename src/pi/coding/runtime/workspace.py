@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,16 @@ from pi.coding.runtime.extended_bash import BashValues, extended_bash
 from pi.coding.runtime.for_session import ForSession
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.settings.file import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 from pi.coding.shell.environment import (
     EnvironmentRules,
     command_environment,
-    credential_variables,
+    program_environment,
     service_environment,
+    set_by_profiles,
 )
 from pi.coding.shell.local import LocalShell, ShellOptions
 from pi.coding.shell.spill import SpillFolder
@@ -79,6 +81,12 @@ class Workspace(Record):
     jobs: TaskScope
     """Commands that run on in the background."""
     tools: Mapping[str, BuiltIn]
+    rules: Callable[[], EnvironmentRules]
+    """What is kept from commands now."""
+
+    def program_environment(self) -> dict[str, str]:
+        """The variables for programs that the user sits in front of, such as the editor."""
+        return program_environment(self.environment.values, self.rules())
 
     @property
     def values(self) -> Values:
@@ -124,7 +132,11 @@ async def open_workspace(
         await here.fetch()
     packages, resources = _discover(cwd, host, options, trust, settings)
     files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
-    shell = _shell(cwd, host, settings, environment, session)
+
+    def rules() -> EnvironmentRules:
+        return environment_rules(settings, environment, session.secret_names())
+
+    shell = _shell(cwd, host, settings, environment, session, rules)
     jobs = TaskScope()
     place = Workplace(
         files=files,
@@ -147,6 +159,7 @@ async def open_workspace(
         commands=UserCommands(shell),
         jobs=jobs,
         tools=_tools(place, settings),
+        rules=rules,
     )
 
 
@@ -253,32 +266,48 @@ def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundi
     )
 
 
-def environment_rules(settings: Settings, environment: Environment) -> EnvironmentRules:
+def environment_rules(
+    settings: Settings, environment: Environment, secret_names: frozenset[str]
+) -> EnvironmentRules:
     """What is kept from commands, as the settings say it."""
     extra = settings.section(("shell", "env"), ShellEnvironment)
     return EnvironmentRules(
-        credentials=credential_variables(),
+        credentials=secret_names,
         from_dotenv=environment.from_files,
         allow=extra.allow,
         deny=extra.deny,
     )
 
 
+def environment_of_programs(host: Host, settings: Settings) -> dict[str, str]:
+    """The variables for a program that the user sits in front of, such as the editor."""
+    names = KnownSecrets.of(host).names()
+    return program_environment(host.environ, environment_rules(settings, host.environment, names))
+
+
 def _shell(
-    cwd: Path, host: Host, settings: Settings, environment: Environment, session: ForSession
+    cwd: Path,
+    host: Host,
+    settings: Settings,
+    environment: Environment,
+    session: ForSession,
+    rules: Callable[[], EnvironmentRules],
 ) -> LocalShell:
     def variables() -> Mapping[str, str]:
-        return command_environment(environment.values, environment_rules(settings, environment))
+        return command_environment(environment.values, rules())
 
     def options() -> ShellOptions:
         values = settings.values
         path = str(Path(values.shell_path).expanduser()) if values.shell_path else ""
         more, environ = settings.section(("shell",), ShellValues), environment.values
+        login = more.login and not _first_of(environ, NO_LOGIN)
+        runs_more = login or values.shell_command_prefix or environ.get("BASH_ENV")
         return ShellOptions(
             path=path,
             prefix=values.shell_command_prefix,
             wrapper=more.wrapper or _first_of(environ, WRAPPER),
-            login=more.login and not _first_of(environ, NO_LOGIN),
+            login=login,
+            unset=set_by_profiles(rules()) if runs_more else (),
         )
 
     spills = SpillFolder(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-from pi.ai.auth.anthropic_gateway import FOUNDRY_KEY
-from pi.ai.providers.provider import Provider
-from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import Record
 
 Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
@@ -55,7 +52,7 @@ class EnvironmentRules(Record):
     """Which variables are kept from commands of the person and of the model."""
 
     credentials: frozenset[str] = frozenset()
-    """Keys and tokens of model providers; see ``credential_variables``."""
+    """Keys and tokens of model providers; see ``pi.ai.auth.secrets``."""
     from_dotenv: frozenset[str] = frozenset()
     """Names whose value came only from a ``.env`` file."""
     allow: tuple[str, ...] = ()
@@ -71,14 +68,6 @@ class Withheld(Record):
     reason: Reason
 
 
-def credential_variables(
-    providers: Iterable[Provider] = BUILT_IN, *, more: Iterable[str] = ()
-) -> frozenset[str]:
-    """Names that may hold a key or token; ``more`` are those of ``models.json``."""
-    rows = (row.key_variables + row.token_variables for row in providers)
-    return frozenset(name for row in rows for name in row) | {FOUNDRY_KEY, *more}
-
-
 def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withheld]:
     """What of ``environ`` commands do not see, sorted by name: for ``pi doctor``."""
     return [
@@ -89,9 +78,19 @@ def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withhe
 
 
 def command_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> dict[str, str]:
-    """The environment of the bash tool and of the person's own ``!`` commands."""
+    """The environment of the bash tool and of the user's own ``!`` commands."""
+    return program_environment(environ, rules) | UNATTENDED
+
+
+def program_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> dict[str, str]:
+    """The environment of programs that the user sits in front of: editor, browser, uploads."""
     seen = {name: value for name, value in environ.items() if _reason(name, rules) is None}
-    return seen | UNATTENDED | MARKS
+    return seen | MARKS
+
+
+def set_by_profiles(rules: EnvironmentRules) -> tuple[str, ...]:
+    """Secrets that a profile or a prefix may set again in the shell of a command."""
+    return tuple(sorted(n for n in rules.credentials if _reason(n, rules) is not None))
 
 
 def automated(environ: Mapping[str, str]) -> dict[str, str]:

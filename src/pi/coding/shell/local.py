@@ -27,6 +27,10 @@ GRACE = 1.0
 """Seconds between asking a tree to end and killing it: an abort must not keep anybody waiting."""
 
 
+POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
+"""Shells that understand ``unset -v``."""
+
+
 class ShellOptions(Record):
     """How commands are run, as settings say it."""
 
@@ -38,6 +42,8 @@ class ShellOptions(Record):
     """Words before every command, such as a program that sandboxes it."""
     login: bool = False
     """Read the person's profile first, which takes a tenth of a second every time."""
+    unset: tuple[str, ...] = ()
+    """Variables that are removed after profile and prefix, both of which may set them again."""
 
 
 class Ended(Record):
@@ -156,7 +162,10 @@ async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:
 
 def _line(command: str, options: ShellOptions, shell: str) -> str:
     """The command with what stands before it; a wrapper gets all of it, not its first part."""
-    line = f"{options.prefix}\n{command}" if options.prefix else command
+    line = command
+    if options.unset and Path(shell).stem in POSIX_SHELLS:
+        line = f"unset -v {' '.join(options.unset)} 2>/dev/null\n{line}"
+    line = f"{options.prefix}\n{line}" if options.prefix else line
     if not options.wrapper:
         return line
     import shlex  # few people have one

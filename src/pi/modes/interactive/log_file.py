@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.files import FileProblem, open_private, private_directory
 from pi.coding.export.redaction import Redact, Redactor
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.secrets import KnownSecrets
 
 NAME = "pi.log"
 MOST_BYTES = 2_000_000
@@ -25,14 +30,13 @@ def start_log(
 ) -> Callable[[], None]:
     """Write what modules log into a file; gives what ends that.
 
-    Keys of providers in ``environ`` never get into it, nor whatever has the shape of a key, nor
-    what extensions ``redact``. ``on_error`` hears of errors, in a line and in the thread that logs
-    them: once of each kind, and not if a record ``is_told`` by whoever logs it.
+    Secrets that ``environ`` and the files of ``agent_dir`` contain never get into it, nor whatever
+    has the shape of a key, nor what the session and extensions ``redact``. ``on_error`` hears of
+    errors, in a line and in the thread that logs them: once of each kind, and not if a record
+    ``is_told`` by whoever logs it.
     """
     # Not at the top: these load modules that nothing before the first frame needs.
     from logging.handlers import RotatingFileHandler
-
-    from pi.coding.shell.environment import credential_variables
 
     told = set[tuple[str, str]]()
 
@@ -62,8 +66,7 @@ def start_log(
     handler = Log(
         agent_dir / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
     )
-    secrets = [environ[name] for name in credential_variables() if environ.get(name)]
-    handler.setFormatter(_Masking(Redactor(secrets), redact))
+    handler.setFormatter(_Masking(partial(_known_secrets, agent_dir, environ), redact))
     root = logging.getLogger()
     root.addHandler(handler)
     if root.level > logging.INFO or root.level == logging.NOTSET:
@@ -86,16 +89,29 @@ def _first_line(text: str) -> str:
     return text.partition("\n")[0]
 
 
+def _known_secrets(agent_dir: Path, environ: Mapping[str, str]) -> KnownSecrets:
+    # Not at the top: nothing before the first frame needs it, and most runs log nothing.
+    from pi.coding.runtime.host import Host
+    from pi.coding.runtime.secrets import KnownSecrets
+
+    return KnownSecrets.of(Host.of(environ, agent_dir=agent_dir))
+
+
 class _Masking(logging.Formatter):
     """A line per record, with the traceback below it, all masked."""
 
-    def __init__(self, redactor: Redactor, redact: Redact | None) -> None:
+    def __init__(self, find: Callable[[], KnownSecrets], redact: Redact | None) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-        self._redactor = redactor
+        self._secrets = cache(find)
+        self._values: tuple[str, ...] = ()
+        self._redactor = Redactor()
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text without secrets."""
+        values = self._secrets().values()
+        if values != self._values:
+            self._values, self._redactor = values, Redactor(values)
         return self._redactor.text(self._redacted(super().format(record)))
 
     def _redacted(self, text: str) -> str:

@@ -12,6 +12,7 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.workspace import environment_of_programs
 from pi.modes.interactive.external_editor import edit_text, editor_command
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.status.activity import Activity
@@ -167,7 +168,8 @@ class Screen:
         tui = self._frame.tui
         tui.stop(for_now=True)
         try:
-            return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=host.environ)
+            variables = environment_of_programs(host, port.settings)
+            return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=variables)
         except PiError as problem:
             self.notify(problem.explain(), "error")
             return None

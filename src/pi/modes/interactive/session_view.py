@@ -46,7 +46,8 @@ class SessionView:
         self._tasks = tasks
         self._opened: Opened | None = None
         self._end_log: Callable[[], None] = lambda: None
-        self._secrets = Redactor()
+        self._secrets: tuple[str, ...] = ()
+        self._redactor = Redactor()
         self._regions = SessionRegions(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
 
     @property
@@ -90,7 +91,6 @@ class SessionView:
             raise
         self._introduce(opened)
         self._regions.open(opened)
-        self._tasks.start(self._learn_secrets(opened), name="learning what is secret")
         self._tasks.start(self._watch(), name="watching files")
         await self._begin(opened)
 
@@ -187,11 +187,11 @@ class SessionView:
         """``text`` as the log may have it."""
         if self._opened is None:
             return text
-        return self._opened.port.extensions.redacted(self._secrets.text(text), "log")
-
-    async def _learn_secrets(self, opened: Opened) -> None:
-        """Keep stored keys out of the log, too: they may look like anything."""
-        self._secrets = Redactor(await opened.port.accounts.secrets())
+        port = self._opened.port
+        secrets = port.accounts.secrets()
+        if secrets != self._secrets:
+            self._secrets, self._redactor = secrets, Redactor(secrets)
+        return port.extensions.redacted(self._redactor.text(text), "log")
 
     def _cwd(self) -> Path:
         if self._opened is None:

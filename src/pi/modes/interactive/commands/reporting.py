@@ -46,7 +46,7 @@ async def bug(ui: Ui, arguments: str) -> None:
 
 async def debug(ui: Ui, arguments: str) -> None:
     """Write what is shown and what the model is shown to a file, without the person's keys."""
-    redactor = Redactor(await ui.port.accounts.secrets())
+    redactor = Redactor(ui.port.accounts.secrets())
     shown = redactor.json(msgspec.to_builtins(ui.port.facts.messages()))
     messages = [encode_line(message).decode().rstrip("\n") for message in shown]
     drawn = [f"[{number}] {redactor.text(row)!r}" for number, row in enumerate(ui.shown_rows())]
@@ -62,7 +62,7 @@ async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
     path = folder / f"pi-bug-{re.sub(r'[:.]', '-', now)}.zip"
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        redactor = Redactor(await ui.port.accounts.secrets())
+        redactor = Redactor(ui.port.accounts.secrets())
         archive.writestr("report.md", _described(ui, redactor.text(words), now, redactor))
         if with_session:
             archive.writestr("session.jsonl", await _session(ui))
@@ -81,7 +81,7 @@ def _described(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
         "Model": full_name(model) if model else "none",
         "Problem": ui.port.facts.problem or "none",
     }
-    lines = "\n".join(f"- {name}: {value}" for name, value in facts.items())
+    lines = redactor.text("\n".join(f"- {name}: {value}" for name, value in facts.items()))
     settings = msgspec.json.format(msgspec.json.encode(redactor.json(ui.port.settings.raw)))
     return f"# Bug report\n\n{words}\n\n{lines}\n\n```json\n{settings.decode()}\n```\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
-from pi.base.processes import SpawnFailed, run
+from pi.base.processes import SpawnFailed, desktop_environment, run
 from pi.coding.tools.image_types import HEADER, image_type
 from pi.coding.tools.images import ImageLimits, prepare_image
 from pi.tui.input.actions import platform_of
@@ -61,9 +61,13 @@ async def read_clipboard(
 def asker(env: Mapping[str, str], cwd: Path, *, seconds: float = SECONDS) -> Ask:
     """Runs clipboard programs for real, each for at most ``seconds``."""
 
+    variables = desktop_environment(env)
+
     async def ask(command: Sequence[str]) -> bytes:
         try:
-            done = await run(command, cwd=cwd, env=env, timeout=seconds, max_output=MOST_BYTES)
+            done = await run(
+                command, cwd=cwd, env=variables, timeout=seconds, max_output=MOST_BYTES
+            )
         except SpawnFailed:
             return b""
         return done.output if done.ok and not (done.truncated or done.timed_out) else b""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pi.base.processes import SpawnFailed, run
 from pi.coding.runtime.host import Host
+from pi.coding.runtime.secrets import KnownSecrets
+from pi.coding.shell.environment import EnvironmentRules, program_environment
 
 _SECONDS = 5.0
 _REMOTE = ("SSH_CONNECTION", "SSH_TTY")
@@ -28,13 +30,20 @@ async def open_outside(target: str, host: Host, *, system: str = sys.platform) -
         ended = await run(
             command,
             cwd=Path(host.home),
-            env=host.environment.of_process,
+            env=_environment(host),
             timeout=_SECONDS,
             max_output=1024,
         )
     except SpawnFailed:
         return False
     return ended.ok
+
+
+def _environment(host: Host) -> dict[str, str]:
+    """A browser that is started here lives on, with everything that it was given."""
+    names = KnownSecrets.of(host).names()
+    rules = EnvironmentRules(credentials=names, from_dotenv=host.from_dotenv)
+    return program_environment(host.environ, rules)
 
 
 def _opener(host: Host, system: str) -> str | None:

@@ -1,0 +1,239 @@
+"""Which variables and which values are secret: one list for children, exports and logs. Pure.
+
+It is derived: from the provider tables, and from what ``models.json`` and ``auth.json`` say. A new
+row of a table is covered by being there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from pi.ai.auth import ambient, anthropic_gateway
+from pi.ai.auth.values import escape, interpolated, names_in
+from pi.ai.messages import Json
+from pi.ai.models.relaxed_json import parse_relaxed
+from pi.ai.providers.discovered import SERVER_ROWS
+from pi.ai.providers.provider import Provider
+from pi.ai.providers.rows import BUILT_IN
+from pi.base.records import Record
+
+PUBLIC_HEADERS = re.compile(
+    r"(?i)accept(-.*)?|content-.*|user-agent|host|origin|(http-)?referer|connection|cache-control"
+    r"|x-title|x-client-name|anthropic-(beta|version)|openai-beta"
+)
+"""Headers that name a program or a format. Their text is no secret; their variables are."""
+
+_EVERYDAY = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|LANG|LC_.*|TERM|TMPDIR|TZ|XDG_.*|EDITOR"
+    r"|VISUAL|PAGER|USERNAME|USERPROFILE|(LOCAL)?APPDATA|SYSTEMROOT|COMSPEC|TE?MP"
+)
+"""Variables that programs need. A reference, as in ``$HOME/key``, does not make one a secret."""
+
+_PUBLIC_VARIABLE = re.compile(
+    r"(?i).*(region|location|zone|profile|project|project_id|account|account_id|gateway|gateway_id"
+    r"|url|uri|host|endpoint|version|deployment|deployment_name(_map)?|resource(_name)?|file|dir"
+    r"|path)"
+)
+"""Variables in the ``env`` of an entry that say where or for whom, not with which secret."""
+
+_SECRET_MEMBER = re.compile(
+    r"(?i)(.*(api|access|auth|client|private|secret|subscription)[_-]?)?key"
+    r"|.*(token|secret|password|passphrase|credentials?|authorization|cookie)|access|refresh"
+)
+"""Members of a JSON object whose text is a secret."""
+
+_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|api-?key|key)\s+(\S.*)")
+"""The first word of an ``Authorization`` header, which is written without it elsewhere."""
+
+_PATH = re.compile(r"[/~.\\]|[A-Za-z]:[/\\]")
+"""How the path of a file begins, in a variable that holds either a key or its file."""
+
+_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_SHORTEST_QUOTED = 16
+"""Characters of a string in a damaged file from which on it may be a key."""
+
+
+class Secrets(Record):
+    """Variables and texts. Add two with ``|``."""
+
+    names: frozenset[str] = frozenset()
+    """Variables that hold a secret."""
+    texts: frozenset[str] = frozenset()
+    """Secrets in value syntax, as files contain them."""
+
+    def __or__(self, other: Secrets) -> Secrets:
+        """Everything that is secret by one of both."""
+        return Secrets(names=self.names | other.names, texts=self.texts | other.texts)
+
+    def values(self, environ: Mapping[str, str]) -> Iterator[str]:
+        """What must not be written anywhere; runs no command."""
+        written = [
+            interpolated(text, environ) or text
+            for text in sorted(self.texts)
+            if not _is_reference(text) or interpolated(text, environ)
+        ]
+        for name in sorted(self.names):
+            written += _variable_values(name, environ)
+        for value in written:
+            yield value
+            if without_scheme := _SCHEME.fullmatch(value):
+                yield without_scheme[1]
+
+
+def together(found: Iterable[Secrets]) -> Secrets:
+    """The union."""
+    names, texts = set[str](), set[str]()
+    for each in found:
+        names |= each.names
+        texts |= each.texts
+    return Secrets(names=frozenset(names), texts=frozenset(texts))
+
+
+def of_rows(rows: Iterable[Provider]) -> Secrets:
+    """The variables of providers, and what their rows contain."""
+    rows = tuple(rows)
+    names = {name for row in rows for name in (*row.key_variables, *row.token_variables)}
+    given = together(_of_text(text) for row in rows for text in row.secrets)
+    return Secrets(names=frozenset(names)) | given
+
+
+def of_tables() -> Secrets:
+    """What every pi knows: all providers, model servers, clouds and the gateway to Anthropic."""
+    others = frozenset((*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES))
+    return of_rows((*BUILT_IN, *SERVER_ROWS)) | Secrets(names=others)
+
+
+def of_header(name: str, text: str) -> Secrets:
+    """What is secret of a header whose value is in value syntax."""
+    if PUBLIC_HEADERS.fullmatch(name):
+        return Secrets(names=_names(text))
+    if name.lower() != "cookie" or text.startswith("!"):
+        return _of_text(text)
+    pairs = (pair.partition("=")[2].strip() for pair in text.split(";"))
+    return _of_text(text) | together(_of_text(value) for value in pairs if value)
+
+
+def of_models_json(text: str) -> Secrets:
+    """What is secret of ``models.json``: keys, headers, and every variable that it refers to."""
+    try:
+        document = parse_relaxed(text)
+    except ValueError:
+        return of_damaged(text)
+    found = _of_member("", document)
+    providers = document.get("providers") if isinstance(document, dict) else None
+    # People write the name of a server where it wants any key: "apiKey": "ollama".
+    words = {row.id for row in (*BUILT_IN, *SERVER_ROWS)} | {*_object(providers)}
+    words = {word.casefold() for word in words}
+    secret = frozenset(text for text in found.texts if text.casefold() not in words)
+    return Secrets(names=found.names, texts=secret)
+
+
+def of_auth_json(entries: Json) -> Secrets:
+    """What is secret of ``auth.json``, also of entries that this version does not know."""
+    return together(_of_entry(_object(entry)) for entry in entries.values())
+
+
+def of_clients(clients: Mapping[str, Json]) -> Secrets:
+    """What is secret of the setting ``oauthClients``."""
+    return _of_member("", dict(clients))
+
+
+def of_damaged(text: str) -> Secrets:
+    """What may be secret of a file that is no JSON: variables, and strings as long as a key."""
+    strings = (found[1] for found in _QUOTED.finditer(text))
+    literals = (
+        each
+        for each in strings
+        if len(each) >= _SHORTEST_QUOTED and not re.search(r"[\s$]|://", each)
+    )
+    return Secrets(names=_names(text), texts=frozenset(map(escape, literals)))
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _variable_values(name: str, environ: Mapping[str, str]) -> Iterator[str]:
+    value = environ.get(name)
+    if not value:
+        return
+    if name == anthropic_gateway.CUSTOM_HEADERS:
+        headers = anthropic_gateway.custom_headers(environ).items()
+        yield from together(of_header(*header) for header in headers).values({})
+    elif name != anthropic_gateway.CLIENT_KEY:
+        yield value
+    elif not _PATH.match(value):
+        yield value
+        yield from (line for line in value.splitlines() if not line.startswith("-----"))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name for name in names_in(text) if not _EVERYDAY.fullmatch(name))
+
+
+def _is_reference(text: str) -> bool:
+    """Whether a text is nothing but variables."""
+    return re.fullmatch(r"(\$(\w+|\{\w+\}))+", text, re.ASCII) is not None
+
+
+def _of_text(text: str) -> Secrets:
+    """A secret in value syntax. What a command prints is known only after it has run."""
+    names = _names(text)
+    if not text or text.startswith("!") or (_is_reference(text) and not names):
+        return Secrets(names=names)
+    return Secrets(names=names, texts=frozenset({text}))
+
+
+def _of_literal(text: str) -> Secrets:
+    """A secret that is used as it is written."""
+    return Secrets(names=_names(text), texts=frozenset({escape(text)} - {""}))
+
+
+def _of_member(name: str, value: Any) -> Secrets:
+    match value:
+        case dict() if name.lower().endswith("headers"):
+            texts = {key: text for key, text in value.items() if isinstance(text, str)}
+            return together(of_header(key, text) for key, text in texts.items())
+        case dict():
+            return together(_of_member(key, member) for key, member in value.items())
+        case list():
+            return together(_of_member(name, member) for member in value)
+        case str() if _SECRET_MEMBER.fullmatch(name):
+            return _of_text(value)
+        case str():
+            address = _of_address(value) if "://" in value else Secrets()
+            return Secrets(names=_names(value)) | address
+    return Secrets()
+
+
+def _of_entry(entry: Json) -> Secrets:
+    found: list[Secrets] = []
+    for name, value in entry.items():
+        if name == "env":
+            found += (
+                _of_literal(text) | Secrets(names=frozenset({variable}))
+                for variable, text in _object(value).items()
+                if isinstance(text, str) and not _PUBLIC_VARIABLE.fullmatch(variable)
+            )
+        elif name in ("access", "refresh") and isinstance(value, str):
+            found.append(_of_literal(value))
+        elif name != "type":
+            found.append(_of_member(name, value))
+    return together(found)
+
+
+def _of_address(url: str) -> Secrets:
+    """The password and the keys in an address."""
+    try:
+        parts = urlsplit(url)
+        password = parts.password or ""
+    except ValueError:
+        return Secrets()
+    keys = (value for name, value in parse_qsl(parts.query) if _SECRET_MEMBER.fullmatch(name))
+    return together(map(_of_literal, (password, *keys)))
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}

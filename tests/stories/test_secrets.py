@@ -1,0 +1,277 @@
+"""Secrets that configuration names: no command sees them, and no export contains them.
+
+The list is derived from the provider tables, so that a new row is covered as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi.ai.auth import ambient, anthropic_gateway
+from pi.ai.auth.secrets import of_tables
+from pi.ai.providers.discovered import local_providers
+from pi.ai.providers.rows import BUILT_IN
+from pi.coding.runtime.rpc_client import RpcClient
+from tests.stories.loopback_model import LoopbackModel, loopback_model
+
+ROWS = (*BUILT_IN, *(server.row for server in local_providers({})))
+VARIABLES = sorted(
+    {name for row in ROWS for name in (*row.key_variables, *row.token_variables)}
+    | {*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES}
+)
+OWN_VARIABLES = ("MY_KEY", "MY_TEAM", "MY_MODEL_HEADER", "MY_OVERRIDE", "MY_STORED", "MY_DOTENV")
+"""Named by models.json and auth.json only."""
+PAGES = ("html", "md", "txt", "jsonl")
+PATIENCE = 60.0
+
+
+def value_of(variable: str) -> str:
+    """What the variable holds; nothing else contains it."""
+    secret = f"value-of-{variable.lower().replace('_', '-')}-4711"
+    if variable == anthropic_gateway.CUSTOM_HEADERS:
+        return f"X-Gateway: {secret}"
+    if variable == anthropic_gateway.CLIENT_KEY:
+        return f"-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----"
+    return secret
+
+
+def needle(variable: str) -> str:
+    """The part of the value that must be nowhere."""
+    return re.findall(r"value-of-[a-z0-9-]+-4711", value_of(variable))[0]
+
+
+def models_json(url: str) -> dict[str, Any]:
+    """A provider that answers, with a secret in every place that may hold one."""
+    own = {
+        "baseUrl": url,
+        "apiKey": "$MY_KEY",
+        "api": "openai-completions",
+        "headers": {
+            "X-Team": "${MY_TEAM}",
+            "X-Literal": "literal-header-4711",
+            "X-Command": "!printf %s command-4711 | tr a-z A-Z",
+            "Authorization": "Bearer literal-bearer-4711",
+            "User-Agent": "my-own-client",
+        },
+        "models": [{"id": "m", "headers": {"X-Model": "$MY_MODEL_HEADER"}}],
+        "modelOverrides": {"m": {"headers": {"X-Override": "mixed-$MY_OVERRIDE"}}},
+    }
+    other = {"baseUrl": "http://me:literal-password-4711@127.0.0.1:9", "apiKey": "literal-key-4711"}
+    from_file = {"baseUrl": "http://127.0.0.1:9", "apiKey": "$MY_DOTENV"}
+    return {"providers": {"mine": own, "other": other, "from-file": from_file}}
+
+
+AUTH_JSON = {
+    "groq": {"type": "api_key", "key": "stored-key-4711"},
+    "xai": {"type": "api_key", "key": "$MY_STORED"},
+    "anthropic": {
+        "type": "oauth",
+        "access": "access-4711",
+        "refresh": "refresh-4711",
+        "expires": 1,
+    },
+    "amazon-bedrock": {
+        "type": "api_key",
+        "env": {"AWS_SECRET_ACCESS_KEY": "stored-aws-4711", "AWS_REGION": "eu-north-4711"},
+    },
+}
+LITERALS = (
+    "literal-header-4711",
+    "COMMAND-4711",
+    "literal-bearer-4711",
+    "literal-password-4711",
+    "literal-key-4711",
+    "stored-key-4711",
+    "access-4711",
+    "refresh-4711",
+    "stored-aws-4711",
+)
+NEEDLES = (*map(needle, (*VARIABLES, *OWN_VARIABLES)), *LITERALS)
+NO_SECRETS = ("my-own-client", "eu-north-4711")
+"""Parts of the same files that exports must keep."""
+
+
+class Desk:
+    """A user whose every variable and file holds a secret, and a model on this machine."""
+
+    def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
+        self.model = model
+        self.project, self.home = tmp_path / "project", tmp_path / "home"
+        self.agent_dir = self.home / ".pi/agent"
+        self.agent_dir.mkdir(parents=True)
+        self.project.mkdir()
+        self.write("models.json", models_json(model.url))
+        self.write("auth.json", AUTH_JSON)
+        self.write("settings.json", {"bash": {"extended": True}, "async": {"enabled": True}})
+        (self.agent_dir / ".env").write_text(f"MY_DOTENV={value_of('MY_DOTENV')}\n")
+
+    def write(self, name: str, content: object) -> None:
+        path = self.agent_dir / name
+        path.write_text(json.dumps(content))
+        path.chmod(0o600)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        keep = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        given = {name: value_of(name) for name in (*VARIABLES, *OWN_VARIABLES)}
+        del given["MY_DOTENV"]
+        own = {"HOME": str(self.home), "PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1"}
+        return {**given, **keep, **own, "HARMLESS": "seen"}
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """What a command of pi prints."""
+        return subprocess.run(
+            [sys.executable, "-m", "pi", *words],
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    @property
+    def session_file(self) -> Path:
+        [file] = (self.agent_dir / "sessions").rglob("*.jsonl")
+        return file
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with loopback_model() as model:
+        yield Desk(tmp_path, model)
+
+
+async def when_written(path: Path) -> str:
+    """The content of a file that a command moves into place."""
+    async with asyncio.timeout(PATIENCE):
+        while not path.exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+    return path.read_text()
+
+
+def found_in(text: str) -> list[str]:
+    return [secret for secret in NEEDLES if secret in text]
+
+
+async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(desk: Desk) -> None:
+    shown = "env > {0}.new && mv {0}.new {0}"
+    desk.model.calls = [
+        {"command": shown.format("bash.txt")},
+        {"command": shown.format("job.txt"), "async": True},
+    ]
+    started = RpcClient.started("--model", "mine/m", cwd=desk.project, env=desk.environ)
+    async with started as client:
+        # The conversation holds everything, so that exports have something to redact.
+        await client.prompt_and_wait(" ".join((*NEEDLES, *NO_SECRETS)))
+        await client.bash(shown.format("user.txt"))
+        environments = {
+            name: await when_written(desk.project / f"{name}.txt")
+            for name in ("bash", "job", "user")
+        }
+        exported = {}
+        for kind in PAGES:
+            path = desk.project / f"live.{kind}"
+            await client.request("export_html", outputPath=str(path))
+            exported[path.name] = path.read_text()
+
+    for kind in PAGES:
+        path = desk.project / f"later.{kind}"
+        assert desk.run("--export", str(desk.session_file), str(path)).returncode == 0
+        exported[path.name] = path.read_text()
+
+    kept = desk.session_file.read_text()
+    assert [secret for secret in NEEDLES if secret not in kept] == []
+    assert {name: found_in(text) for name, text in environments.items()} == {
+        "bash": [],
+        "job": [],
+        "user": [],
+    }
+    assert all("HARMLESS=seen" in text for text in environments.values())
+    # What a command printed is known to the process that ran it, and to no other.
+    printed = {f"later.{kind}": ["COMMAND-4711"] for kind in PAGES}
+    assert {name: found_in(text) for name, text in exported.items()} == {
+        name: printed.get(name, []) for name in exported
+    }
+    assert {name for name, text in exported.items() if not all(w in text for w in NO_SECRETS)} == (
+        set()
+    )
+
+
+async def test_a_file_that_changes_while_a_session_runs_counts_at_once(desk: Desk) -> None:
+    desk.write("models.json", {"providers": {}})
+    started = RpcClient.started(cwd=desk.project, env=desk.environ)
+    async with started as client:
+        before = await client.bash("env")
+        desk.write("models.json", models_json(desk.model.url))
+        changed = await client.bash("env")
+        desk.write("models.json", {"providers": {}})
+        after = await client.bash("env")
+
+    assert needle("MY_KEY") in before.output
+    assert found_in(changed.output) == []
+    # A key that was removed from the file is still a key.
+    assert found_in(after.output) == []
+
+
+async def test_the_setting_lets_named_variables_through(desk: Desk) -> None:
+    desk.write("settings.json", {"shell": {"env": {"allow": ["AWS_*", "MY_KEY"]}}})
+    started = RpcClient.started("--model", "mine/m", cwd=desk.project, env=desk.environ)
+    async with started as client:
+        seen = await client.bash("env")
+
+    allowed = {needle(name) for name in VARIABLES if name.startswith("AWS_")}
+    assert set(found_in(seen.output)) == allowed | {needle("MY_KEY")}
+
+
+async def test_a_profile_does_not_bring_secrets_back(desk: Desk) -> None:
+    desk.write(
+        "settings.json", {"shell": {"login": True}, "shellCommandPrefix": "export MY_TEAM=b"}
+    )
+    lines = [f"export {name}=value-of-profile-4711" for name in ("MY_KEY", *VARIABLES)]
+    (desk.home / ".bash_profile").write_text("\n".join([*lines, "export PROFILE=read"]))
+    started = RpcClient.started("--model", "mine/m", cwd=desk.project, env=desk.environ)
+    async with started as client:
+        seen = (await client.bash("env")).output
+
+    assert "PROFILE=read" in seen
+    assert "value-of-profile" not in seen
+    assert "MY_TEAM" not in seen
+
+
+def test_doctor_names_what_is_withheld_and_shows_no_value(desk: Desk) -> None:
+    done = desk.run("doctor")
+
+    assert [name for name in (*VARIABLES, *OWN_VARIABLES) if name not in done.stdout] == []
+    assert found_in(done.stdout + done.stderr) == []
+
+
+def test_every_variable_of_the_source_that_sounds_like_a_secret_is_in_the_list(root: Path) -> None:
+    sounds = re.compile(
+        r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|HEADERS)(?:_ID)?)["']"""
+    )
+    named = {
+        name
+        for path in (root / "src/pi").rglob("*.py")
+        for name in sounds.findall(path.read_text("utf-8"))
+    }
+
+    not_of_providers = {
+        "GH_TOKEN",
+        "GITHUB_TOKEN",
+        "GH_ENTERPRISE_TOKEN",
+        "GITHUB_ENTERPRISE_TOKEN",
+    }
+    assert sorted(named - of_tables().names - not_of_providers) == []
+    assert {"OPENAI_API_KEY", "AWS_SESSION_TOKEN"} <= named  # the pattern does find some
