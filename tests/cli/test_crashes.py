@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.auth.values import remember_used
 from pi.cli.crashes import keep_crash
 
 
@@ -31,3 +32,16 @@ def test_an_error_is_kept_with_its_place_and_without_secrets(tmp_path: Path) -> 
     assert sys.platform == "win32" or path.stat().st_mode & 0o077 == 0
     assert "test_crashes.py" in text
     assert "ValueError: the key [redacted] is bad" in text
+
+
+def test_secrets_of_files_and_those_that_were_used_are_masked_too(tmp_path: Path) -> None:
+    (tmp_path / "auth.json").write_text('{"groq": {"type": "api_key", "key": "of the store"}}')
+    (tmp_path / "models.json").write_text('{"providers": {"mine": {"headers": {"X-A": "$MINE"}}}}')
+    remember_used("of a command")
+    environ = {"PI_CODING_AGENT_DIR": str(tmp_path), "MINE": "of a header"}
+    try:
+        raise ValueError("of the store, of a command, of a header")
+    except ValueError as problem:
+        path = keep_crash(problem, environ)
+
+    assert "ValueError: [redacted], [redacted], [redacted]" in path.read_text()

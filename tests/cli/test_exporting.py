@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 
 import pytest
 
+from pi.cli.exporting import write_export
 from pi.cli.main import main
+from pi.coding.runtime.host import Host
 from tests.cli.program import Program
 
 
@@ -48,3 +52,17 @@ def test_a_missing_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["--export", str(missing)], {"HOME": str(tmp_path)}) == 1
 
     assert capsys.readouterr().err.startswith(f"Error: File not found: {missing}\n")
+
+
+def test_keys_of_a_trusted_project_stay_here_wherever_it_is_exported(cli: Program) -> None:
+    cli.write("auth.json", '{"groq": {"type": "api_key", "key": "$TEAM"}}')
+    (cli.cwd / ".env").write_text("TEAM=hush-hush\n")
+    cli.run("-p", "--approve", "--model", "mock/echo-3", "my key is hush-hush")
+    (session,) = cli.agent_dir.glob("sessions/*/*.jsonl")
+    cli.write("trust.json", json.dumps({str(cli.cwd): True}))
+    target = cli.cwd.parent / "talk.md"
+
+    with contextlib.chdir(cli.cwd.parent):
+        write_export(session, target, Host.of(cli.variables))
+
+    assert "my key is [redacted]" in target.read_text()

@@ -47,7 +47,9 @@ def value_of(variable: str) -> str:
 
 def needle(variable: str) -> str:
     """The part of the value that must be nowhere."""
-    return re.findall(r"value-of-[a-z0-9-]+-4711", value_of(variable))[0]
+    found = re.search(r"value-of-[a-z0-9-]+-4711", value_of(variable))
+    assert found is not None
+    return found[0]
 
 
 def models_json(url: str) -> dict[str, Any]:

@@ -121,3 +121,11 @@ async def test_programs_are_run_for_real(tmp_path: Path) -> None:
     assert (tmp_path / "copied").read_bytes() == b"text"
     assert not await run(["sh", "-c", "exit 3"], b"")
     assert not await run([str(tmp_path / "missing")], b"")
+
+
+async def test_programs_see_the_desktop_and_no_keys(tmp_path: Path) -> None:
+    run = runner({"PATH": "/bin:/usr/bin", "DISPLAY": ":0", "MY_KEY": "key"}, tmp_path)
+
+    assert await run(["sh", "-c", "env > seen"], b"")
+    assert "DISPLAY=:0" in (seen := (tmp_path / "seen").read_text())
+    assert "MY_KEY" not in seen

@@ -7,6 +7,7 @@ import pytest
 from pi.ai.auth.authentication import Authentication
 from pi.ai.auth.credentials import ApiKeyCredential
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.auth.values import used_secrets
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
@@ -40,6 +41,7 @@ async def test_the_nearer_credential_wins() -> None:
     await storage.set("p", ApiKeyCredential(key="stored"))
     assert await key(door(storage, configured, P_KEY="env")) == "stored"
     assert await key(door(storage, configured), StreamOptions(api_key="given")) == "given"
+    assert used_secrets() == ("env", "configured", "stored", "given")
 
 
 async def test_variables_of_one_request_count_for_that_request() -> None:

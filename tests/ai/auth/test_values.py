@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.auth.values import RememberedCommands, escape, expand, may_expand, why_not
+from pi.ai.auth.values import (
+    MOST_USED,
+    RememberedCommands,
+    escape,
+    expand,
+    may_expand,
+    remember_used,
+    used_secrets,
+    why_not,
+)
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="commands for a POSIX shell")
 
@@ -118,3 +127,22 @@ def test_why_there_is_no_value_is_told_without_the_value() -> None:
     assert why_not("!secret-command", ENVIRON) == (
         "its command failed or printed nothing: run it in a terminal to see why"
     )
+
+
+def test_the_secrets_that_were_used_are_remembered_up_to_a_number() -> None:
+    for number in range(MOST_USED + 1):
+        remember_used(f"secret {number}")
+    remember_used("secret 1")
+    remember_used("")
+    remember_used(None)
+
+    used = used_secrets()
+    assert len(used) == MOST_USED
+    assert (used[0], used[-1]) == ("secret 2", "secret 1")
+
+
+async def test_what_a_command_prints_is_remembered() -> None:
+    await expand("!echo printed", environ={"PATH": "/bin"})
+    await expand("plain", environ={})
+
+    assert used_secrets() == ("printed",)

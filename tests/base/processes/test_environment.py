@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pi.base.processes import MARKER, allow_listed, without
+from pi.base.processes import MARKER, allow_listed, desktop_environment, without
 
 
 def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
@@ -48,3 +48,9 @@ def test_what_git_calls_local_to_a_repository_is_dropped_but_its_configuration()
     left = without(dict.fromkeys(answer.stdout.split(), "x"), ())
 
     assert set(left) <= {"GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
+
+
+def test_desktop_programs_see_the_screen_too() -> None:
+    shown = {"PATH": "/bin", "DISPLAY": ":0", "WAYLAND_DISPLAY": "w", "TMUX": "s", "WSLENV": "x"}
+
+    assert desktop_environment({**shown, "OPENAI_API_KEY": "key", "OTHER": "1"}) == shown

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -166,3 +167,11 @@ def test_a_known_value_is_gone_from_any_text(before: str, secret: str, after: st
 @given(st.text())
 def test_taking_out_secrets_never_fails(text: str) -> None:
     Redactor(["known value"]).text(text)
+
+
+def test_a_value_is_found_in_json_with_and_without_escapes_and_short_ones_stay() -> None:
+    redactor = Redactor([SECRET, "short"])
+
+    assert redactor.text(json.dumps(SECRET)) == '"[redacted]"'
+    assert redactor.text(json.dumps(SECRET, ensure_ascii=False)) == '"[redacted]"'
+    assert redactor.text("a short word") == "a short word"

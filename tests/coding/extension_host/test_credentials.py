@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pi.ai.auth.values import used_secrets
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.providers.provider import Provider
 from pi.ai.request import Access, StreamOptions
@@ -43,6 +44,7 @@ async def test_the_first_source_that_knows_a_key_counts() -> None:
         api_key="key of acme", kind="api_key"
     )
     assert failures == ["credentials of acme: no"] * 2
+    assert used_secrets() == ("key of acme",)
 
 
 async def test_a_source_may_forbid_that_anybody_else_is_asked() -> None:

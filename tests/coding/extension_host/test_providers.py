@@ -43,7 +43,7 @@ def test_a_provider_in_words_has_its_models_and_headers() -> None:
         "base_url": "http://127.0.0.1:9/v1",
         "api": "openai-completions",
         "api_key": "$KEY",
-        "headers": {"X-A": "1"},
+        "headers": {"X-A": "1", "User-Agent": "me"},
         "models": [MODEL],
     }
 
@@ -53,9 +53,10 @@ def test_a_provider_in_words_has_its_models_and_headers() -> None:
     assert (model.provider, model.base_url, model.headers) == (
         "mine",
         "http://127.0.0.1:9/v1",
-        {"X-A": "1"},
+        {"X-A": "1", "User-Agent": "me"},
     )
     assert not provider.row.needs_key
+    assert provider.row.secrets == ("$KEY", "1")
 
 
 def test_without_models_a_provider_that_there_is_is_changed() -> None:

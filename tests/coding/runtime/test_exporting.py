@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.export.errors import ExportFailed
+from pi.coding.export.errors import ExportFailed, ShareFailed
 from pi.testing import says
-from tests.coding.runtime.stage import Stage
+from tests.coding.runtime.stage import ENVIRON, Stage
 
 
 @pytest.mark.trap(293)
@@ -69,3 +69,39 @@ async def test_a_program_of_the_person_shares(tmp_path: Path) -> None:
     await session.close()
 
     assert shared.url.startswith("https://x.example/pi-session-")
+
+
+async def test_the_program_that_shares_gets_no_keys_unless_they_are_let_through(
+    tmp_path: Path,
+) -> None:
+    keys = {"OPENAI_API_KEY": "one", "GROQ_API_KEY": "two"}
+    stage = Stage(tmp_path, says("a"), environ={**ENVIRON, **keys})
+    program = stage.write("share-it", "#!/bin/sh\necho $OPENAI_API_KEY $GROQ_API_KEY\n")
+    program.chmod(0o755)
+    session = await stage.open()
+    session.settings.override(
+        {"share.command": [str(program)], "shell.env.allow": ["GROQ_API_KEY"]}
+    )
+    await session.prompts.prompt("hi")
+    shared = await session.exports.share()
+    await session.close()
+
+    assert shared.message == "two"
+
+
+async def test_a_gist_is_made_with_the_token_of_github_although_a_provider_uses_it(
+    tmp_path: Path,
+) -> None:
+    path = f"{tmp_path / 'home'}:/usr/bin:/bin"
+    keys = {"PATH": path, "GH_TOKEN": "one", "GROQ_API_KEY": "two"}
+    stage = Stage(tmp_path, says("a"), environ=keys)
+    stage.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$GH_TOKEN"}}}')
+    seen = tmp_path / "seen"
+    stage.write("gh", f"#!/bin/sh\necho $GH_TOKEN $GROQ_API_KEY > {seen}\nexit 1\n").chmod(0o755)
+    session = await stage.open()
+    await session.prompts.prompt("hi")
+    with pytest.raises(ShareFailed):
+        await session.exports.share()
+    await session.close()
+
+    assert seen.read_text() == "one\n"

@@ -1,4 +1,4 @@
-"""Which values are known to be secret."""
+"""Which variables and values are known to be secret."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import expand
+from pi.ai.auth.values import expand, remember_used
+from pi.ai.providers.provider import Provider
+from pi.base.records import replace
 from pi.coding.runtime.host import Host
-from pi.coding.runtime.secrets import known_secrets
+from pi.coding.runtime.secrets import KnownSecrets
 
 
 @pytest.fixture
@@ -23,11 +25,11 @@ def keep(host: Host, name: str, content: object) -> None:
     (host.agent_dir / name).write_text(json.dumps(content))
 
 
-def store(host: Host) -> AuthStorage:
-    return AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
+def provider(key: str) -> dict[str, object]:
+    return {"providers": {"mine": {"baseUrl": "http://127.0.0.1:9", "apiKey": key}}}
 
 
-async def test_keys_and_tokens_of_every_place_are_known(host: Host) -> None:
+def test_keys_and_tokens_of_every_place_are_known(host: Host) -> None:
     keep(
         host,
         "auth.json",
@@ -37,31 +39,85 @@ async def test_keys_and_tokens_of_every_place_are_known(host: Host) -> None:
             "anthropic": {"type": "oauth", "access": "a", "refresh": "", "expires": 1},
         },
     )
-    models = {"mine": {"baseUrl": "http://127.0.0.1:9", "apiKey": "of models.json"}}
-    keep(host, "models.json", {"providers": models})
+    keep(host, "models.json", provider("of models.json"))
+    known = KnownSecrets.of(host)
 
-    assert await known_secrets(host, store(host)) == (
+    assert set(known.values()) == {
         "of the environment",
         "a",
         "of models.json",
         "cost$ly",
         "t",
         "behind a name",
-    )
+    }
+    assert {"MINE", "A_TOKEN", "GROQ_API_KEY"} <= known.names()
+    assert not {"REGION", "EDITOR"} & known.names()
 
 
 async def test_a_command_is_not_run_for_it_but_what_it_printed_is_known(host: Host) -> None:
     keep(host, "auth.json", {"groq": {"type": "api_key", "key": "!echo printed"}})
-    storage = store(host)
-    before = await known_secrets(host, storage)
-    await expand("!echo printed", environ={"PATH": "/bin"}, remembered=storage.commands)
+    known = KnownSecrets.of(host)
+    before = known.values()
+    await expand("!echo printed", environ={"PATH": "/bin"})
 
     assert before == ("of the environment",)
-    assert await known_secrets(host, storage) == ("of the environment", "printed")
+    assert known.values() == ("of the environment", "printed")
+    assert KnownSecrets.of(host).values() == ("of the environment", "printed")
 
 
-async def test_files_that_cannot_be_read_hide_nothing_else(host: Host) -> None:
+def test_a_key_that_was_used_is_known_although_no_file_has_it(host: Host) -> None:
+    remember_used("of the command line")
+
+    assert "of the command line" in KnownSecrets.of(host).values()
+
+
+def test_files_are_read_again_and_what_was_secret_stays_secret(host: Host) -> None:
+    known = KnownSecrets.of(host)
+    assert "MINE" not in known.names()
+    keep(host, "models.json", provider("$MINE"))
+    assert "MINE" in known.names()
+    keep(host, "models.json", provider("another"))
+    (host.agent_dir / "auth.json").write_text("{broken")
+
+    assert {"behind a name", "another"} <= set(known.values())
+    assert "MINE" in known.names()
+
+
+def test_a_value_that_a_variable_had_before_stays_secret(host: Host) -> None:
+    environ = {"GROQ_API_KEY": "first value"}
+    known = KnownSecrets(host, AuthStorage(), environ=lambda: environ)
+    known.values()
+    environ["GROQ_API_KEY"] = "second value"
+
+    assert known.values() == ("first value", "second value")
+
+
+def test_providers_of_extensions_and_the_setting_of_logins_count(host: Host) -> None:
+    row = Provider(id="x", name="X", key_variables=("X_KEY",), secrets=("$X_HEADER", "literal"))
+    clients = {"x": {"clientSecret": "of a login", "requestHeaders": {"X-Id": "of a header"}}}
+    known = KnownSecrets(host, AuthStorage(), rows=lambda: [row], clients=lambda: clients)
+
+    assert {"X_KEY", "X_HEADER"} <= known.names()
+    assert {"literal", "of a login", "of a header"} <= set(known.values())
+
+
+def test_a_damaged_file_hides_nothing_else_and_its_strings_count(host: Host) -> None:
     for name in ("auth.json", "models.json"):
-        (host.agent_dir / name).write_text("{broken")
+        (host.agent_dir / name).write_text(f'{{"key": "a-rather-long-key-{name}", "k": "$MINE", ]')
+    known = KnownSecrets.of(host)
 
-    assert await known_secrets(host, store(host)) == ("of the environment",)
+    assert set(known.values()) == {
+        "of the environment",
+        "behind a name",
+        "a-rather-long-key-auth.json",
+        "a-rather-long-key-models.json",
+    }
+
+
+def test_what_cannot_be_read_hides_nothing_else(host: Host) -> None:
+    for name in ("auth.json", "models.json"):
+        (host.agent_dir / name).mkdir()
+
+    assert KnownSecrets.of(replace(host, from_dotenv=frozenset())).values() == (
+        "of the environment",
+    )

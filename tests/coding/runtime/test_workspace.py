@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.workspace import environment_of_programs
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
@@ -96,3 +97,20 @@ async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -
     await session.close()
 
     assert "searched" in told
+
+
+async def test_the_editor_gets_no_keys_unless_they_are_let_through(tmp_path: Path) -> None:
+    keys = {"OPENAI_API_KEY": "one", "MINE": "two", "GROQ_API_KEY": "three", "OTHER": "four"}
+    stage = Stage(tmp_path, environ=keys)
+    stage.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$MINE"}}}')
+    session = await stage.open()
+    session.settings.override({"shell.env.allow": ["GROQ_*"]})
+    seen = environment_of_programs(stage.host, session.settings)
+    await session.close()
+
+    assert {name: seen.get(name) for name in keys} == {
+        "OPENAI_API_KEY": None,
+        "MINE": None,
+        "GROQ_API_KEY": "three",
+        "OTHER": "four",
+    }

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.providers.provider import Provider
+from pi.ai.auth.secrets import of_tables
 from pi.coding.shell.environment import (
     AUTOMATED,
     MARKS,
@@ -11,8 +11,9 @@ from pi.coding.shell.environment import (
     Withheld,
     automated,
     command_environment,
-    credential_variables,
+    program_environment,
     service_environment,
+    set_by_profiles,
     withheld,
 )
 
@@ -29,7 +30,7 @@ OURS = {
     "MY_TOKEN": "mine",
 }
 RULES = EnvironmentRules(
-    credentials=credential_variables(), from_dotenv=frozenset({"FROM_FILE"}), deny=("MY_*",)
+    credentials=of_tables().names, from_dotenv=frozenset({"FROM_FILE"}), deny=("MY_*",)
 )
 
 
@@ -71,16 +72,16 @@ def test_a_person_may_let_variables_through_but_a_denial_is_stronger() -> None:
     }
 
 
-def test_credential_variables_are_those_of_the_provider_table_and_of_the_person() -> None:
-    row = Provider(id="x", name="X", key_variables=("X_KEY",), token_variables=("X_TOKEN",))
+def test_programs_in_front_of_the_user_get_the_same_but_may_ask() -> None:
+    assert program_environment(OURS, RULES) | UNATTENDED == command_environment(OURS, RULES)
+    assert program_environment(OURS, RULES)["EDITOR"] == "vi"
+    assert not UNATTENDED.keys() & program_environment(OURS, RULES).keys()
 
-    assert credential_variables([row], more=["OWN"]) == {
-        "X_KEY",
-        "X_TOKEN",
-        "OWN",
-        "ANTHROPIC_FOUNDRY_API_KEY",
-    }
-    assert {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN"} <= credential_variables()
+
+def test_profiles_may_set_what_is_let_through() -> None:
+    rules = EnvironmentRules(credentials=frozenset({"A_KEY", "B_KEY"}), allow=("B_*",))
+
+    assert set_by_profiles(rules) == ("A_KEY",)
 
 
 def test_the_extended_tool_may_leave_out_the_sign_of_a_build_server() -> None:

@@ -161,3 +161,16 @@ async def test_a_wrapper_gets_the_whole_command_not_its_first_part(tmp_path: Pat
     shell = make_shell(tmp_path, options=ShellOptions(wrapper=str(boxed)))
 
     assert await ran(shell, "echo $BOXED; echo $BOXED && (echo $BOXED)") == "yes\nyes\nyes\n"
+
+
+@pytest.mark.parametrize("wrapper", ["", "env"])
+async def test_what_profile_and_prefix_set_again_is_removed(tmp_path: Path, wrapper: str) -> None:
+    (tmp_path / ".bash_profile").write_text("export A_KEY=1 B_KEY=2 KEPT=3")
+    options = ShellOptions(
+        prefix="export C_KEY=4", wrapper=wrapper, login=True, unset=("A_KEY", "B_KEY", "C_KEY")
+    )
+    shell = make_shell(
+        tmp_path, environ={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, options=options
+    )
+
+    assert await ran(shell, 'echo "$A_KEY$B_KEY$KEPT$C_KEY"') == "3\n"

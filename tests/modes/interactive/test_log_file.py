@@ -148,3 +148,17 @@ def test_a_full_disk_keeps_nobody_from_leaving(tmp_path: Path) -> None:
     logging.getLogger("test").error("lost")
 
     stop()
+
+
+def test_a_secret_that_is_stored_later_does_not_get_into_the_log(tmp_path: Path) -> None:
+    stop = start_log(tmp_path, {"MINE": "behind a name"})
+    try:
+        logging.getLogger("pi.test").error("first behind a name")
+        (tmp_path / "auth.json").write_text('{"groq": {"type": "api_key", "key": "$MINE"}}')
+        logging.getLogger("pi.test").error("second behind a name")
+    finally:
+        stop()
+
+    text = (tmp_path / "pi.log").read_text()
+    assert "first behind a name" in text
+    assert "second [redacted]" in text

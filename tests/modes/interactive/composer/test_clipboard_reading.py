@@ -90,3 +90,10 @@ async def test_a_program_that_hangs_or_is_missing_says_nothing(tmp_path: Path) -
     assert await ask(["sleep", "60"]) == b""
     assert await ask(["no-such-program"]) == b""
     assert await ask(["echo", "hello"]) == b"hello\n"
+
+
+async def test_programs_see_the_desktop_and_no_keys(tmp_path: Path) -> None:
+    ask = asker({"PATH": "/usr/bin:/bin", "DISPLAY": ":0", "MY_KEY": "key"}, tmp_path)
+
+    assert b"DISPLAY=:0" in (seen := await ask(["env"]))
+    assert b"MY_KEY" not in seen

@@ -39,3 +39,21 @@ async def test_nothing_is_opened_where_nobody_would_see_it(tmp_path: Path) -> No
     assert not await open_outside("x", machine, system="linux")
     over_ssh = replace(machine, environ={**machine.environ, "DISPLAY": ":0", "SSH_TTY": "/x"})
     assert not await open_outside("x", over_ssh, system="linux")
+
+
+@pytest.mark.skipif("sys.platform == 'win32'")
+async def test_what_is_opened_gets_no_keys(tmp_path: Path) -> None:
+    machine, opened = (
+        host(tmp_path, DISPLAY=":0", MINE="key", GROQ_API_KEY="key"),
+        tmp_path / "opened",
+    )
+    (tmp_path / "bin/xdg-open").write_text('#!/bin/sh\nenv > "$OPENED"\n')
+    machine.agent_dir.mkdir(parents=True, exist_ok=True)
+    (machine.agent_dir / "models.json").write_text('{"providers": {"mine": {"apiKey": "$MINE"}}}')
+    os.mkfifo(opened)
+    assert await open_outside("https://x/", machine, system="linux")
+    async with asyncio.timeout(30):
+        seen = await asyncio.to_thread(opened.read_text)
+
+    assert "DISPLAY=:0" in seen
+    assert "=key" not in seen

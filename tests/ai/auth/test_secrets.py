@@ -1,0 +1,132 @@
+"""What of tables and files is secret, and what is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pi.ai.auth.secrets import (
+    Secrets,
+    of_auth_json,
+    of_clients,
+    of_damaged,
+    of_header,
+    of_models_json,
+    of_rows,
+    of_tables,
+    together,
+)
+from pi.ai.providers.discovered import SERVER_ROWS
+from pi.ai.providers.provider import Provider
+from pi.ai.providers.rows import BUILT_IN
+
+
+def models(**provider: object) -> Secrets:
+    return of_models_json(json.dumps({"providers": {"mine": provider}}))
+
+
+def values(secrets: Secrets, **environ: str) -> list[str]:
+    return sorted(set(secrets.values(environ)))
+
+
+def test_every_row_is_in_the_tables() -> None:
+    names = {n for row in (*BUILT_IN, *SERVER_ROWS) for n in row.key_variables}
+
+    assert names | {"AWS_SESSION_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"} <= of_tables().names
+
+
+def test_rows_may_contain_secrets_beside_their_variables() -> None:
+    row = Provider(id="x", name="X", token_variables=("T",), secrets=("$A-b", "!pass $C"))
+
+    assert of_rows([row]) == Secrets(names=frozenset("TAC"), texts=frozenset({"$A-b"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "found"),
+    [
+        ("literal", {}, ["literal"]),
+        ("cost$$ly", {}, ["cost$ly"]),
+        ("$A", {"A": "value"}, ["value"]),
+        ("$A", {}, []),
+        ("one${A}two", {"A": "value"}, ["onevaluetwo", "value"]),
+        ("one${A}two", {}, ["one${A}two"]),
+        ("$HOME", {"HOME": "/home/me"}, []),
+        ("!cat key", {}, []),
+        ("!decrypt $A", {"A": "value"}, ["value"]),
+        ("Bearer abc", {}, ["Bearer abc", "abc"]),
+        ("ollama", {}, []),
+        ("Mine", {}, []),
+    ],
+)
+def test_keys_in_value_syntax(text: str, environ: dict[str, str], found: list[str]) -> None:
+    assert values(models(apiKey=text), **environ) == found
+
+
+def test_headers_of_providers_models_and_overrides_are_secret_but_not_all_of_them() -> None:
+    found = models(
+        headers={"X-A": "$A", "User-Agent": "client $B", "Cookie": "id=one; other=$C"},
+        models=[{"id": "m", "headers": {"X-M": "of the model"}, "name": "$D"}],
+        modelOverrides={"n": {"headers": {"X-N": "of the override"}}},
+        compat={"maxTokensField": "max_tokens"},
+    )
+
+    assert found.names == frozenset("ABCD")
+    assert values(found, C="two") == [
+        "id=one; other=two",
+        "of the model",
+        "of the override",
+        "one",
+        "two",
+    ]
+
+
+def test_an_address_may_hold_a_password_and_a_key() -> None:
+    found = models(baseUrl="https://me:pass%20word@host/v1?api_key=abc&page=2")
+
+    assert values(found) == ["abc", "pass%20word"]
+    assert values(models(baseUrl="http://[broken")) == []
+
+
+def test_a_file_with_comments_is_understood_and_a_damaged_one_searched() -> None:
+    assert values(of_models_json('{"apiKey": "abc", // mine\n}')) == ["abc"]
+    assert of_models_json(
+        '{"apiKey": "$A", "k": "sixteen-or-more-4711", "u": "https://long.example'
+    ) == (Secrets(names=frozenset("A"), texts=frozenset({"sixteen-or-more-4711"})))
+    assert of_models_json("[]") == of_models_json('{"providers": 1}') == of_damaged("") == Secrets()
+
+
+def test_entries_of_the_store() -> None:
+    found = of_auth_json(
+        {
+            "a": {"type": "api_key", "key": "!cat", "env": {"A_KEY": "one", "A_REGION": "two"}},
+            "b": {"type": "oauth", "access": "thr$ee", "refresh": "four", "accountId": "five"},
+            "c": {"type": "of the future", "id_token": "six", "models": ["seven"]},
+            "d": "not an entry",
+        }
+    )
+
+    assert values(found) == ["four", "one", "six", "thr$ee"]
+    assert "A_KEY" in found.names
+    assert "A_REGION" not in found.names
+
+
+def test_the_variables_of_a_gateway_hold_headers_and_a_key_or_its_file() -> None:
+    tables = of_tables()
+
+    assert values(
+        tables, ANTHROPIC_CUSTOM_HEADERS="X-Auth: Bearer one, Accept: text/plain\nX-B: two"
+    ) == ["Bearer one", "one", "two"]
+    assert values(tables, CLAUDE_CODE_CLIENT_KEY="/home/me/key.pem") == []
+    assert "MIIE" in values(tables, CLAUDE_CODE_CLIENT_KEY="-----BEGIN KEY-----\nMIIE\n-----END")
+
+
+def test_a_header_named_by_its_command_is_known_by_its_variables_only() -> None:
+    assert of_header("cookie", "!echo $A=b") == Secrets(names=frozenset("A"))
+
+
+def test_parts_are_put_together() -> None:
+    one, two = Secrets(names=frozenset("A")), Secrets(texts=frozenset("b"))
+
+    assert together([one, two]) == one | two == Secrets(names=frozenset("A"), texts=frozenset("b"))
+    assert of_clients({"x": {"headers": {"X-C": "c"}, "clientId": "d"}}).texts == {"c"}
