@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
-from pi.ai.errors import ProviderUnavailable
+from pi.ai.builder import INVALID_ARGUMENTS, KEPT_OF_TOO_LARGE, MessageBuilder
+from pi.ai.errors import AnswerTooLarge, ProviderUnavailable
 from pi.ai.events import (
     Done,
     Failed,
@@ -215,3 +215,39 @@ def test_a_complete_call_cannot_be_changed_any_more() -> None:
     block.arguments = {"a": 2}
 
     assert made.message().tool_calls[0].arguments == {"a": 1}
+
+
+def test_of_an_answer_that_is_too_large_the_start_of_each_block_is_kept() -> None:
+    made = builder()
+    made.text("x", "a" * 3_000_000)
+    made.tool_call("c", "c1", "write")
+    made.arguments("c", '{"content":"' + "b" * 3_000_000)
+    made.fail(AnswerTooLarge("The answer exceeds the limit."))
+
+    assert made.final is not None
+    text, call = made.final.content
+    assert isinstance(text, Text) and isinstance(call, ToolCall)
+    assert text.text == "a" * KEPT_OF_TOO_LARGE
+    assert KEPT_OF_TOO_LARGE - 20 < len(call.arguments["content"]) < KEPT_OF_TOO_LARGE
+    assert made.final.error_message == "The answer exceeds the limit."
+
+
+def test_a_call_that_is_complete_is_parsed_once() -> None:
+    made = builder()
+    made.tool_call("c", "c1", "write")
+    made.arguments("c", '{"content":"b"}')
+    made.finish("toolUse")
+
+    ended = next(event for event in made.take() if isinstance(event, ToolCallEnd))
+    assert made.final is not None
+    assert made.final.tool_calls[0].arguments is ended.tool_call.arguments
+
+
+def test_a_call_whose_arguments_exceed_a_limit_is_noted_with_the_reason() -> None:
+    made = builder()
+    made.tool_call("c", "c1", "write")
+    made.arguments("c", '{"a":' + "[" * 10_000 + "]" * 10_000 + "}")
+    made.finish("toolUse")
+
+    (note,) = made.diagnostics
+    assert note["details"]["reason"] == "they are nested too deeply"

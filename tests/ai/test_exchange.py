@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from pi.ai import exchange
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable
+from pi.ai.errors import AnswerTooLarge, BadAnswer, ProviderError, ProviderUnavailable
 from pi.ai.exchange import (
     LONGEST_SILENCE,
     Patience,
@@ -301,3 +302,36 @@ async def test_a_server_may_say_how_long_to_wait_up_to_a_limit(
     busy = (429, {"error": {"message": "Please retry in 30s"}})
 
     assert await retried(options, busy, GOOD) == came_to
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "words"),
+    [
+        ("LARGEST_BODY", 3 << 20, "exceeds the limit of 3 MiB transferred"),
+        ("LARGEST_ANSWER", 1 << 20, "exceeds the limit of 1 MiB of content"),
+    ],
+)
+async def test_an_answer_beyond_a_limit_is_stopped_and_its_start_is_kept(
+    monkeypatch: pytest.MonkeyPatch, name: str, limit: int, words: str
+) -> None:
+    monkeypatch.setattr(exchange, name, limit)
+    monkeypatch.setattr(exchange, "LARGEST_ANSWER", 1 << 20)
+    filling = b": nothing\n\n" * 100_000 if name == "LARGEST_BODY" else b"data: " + b"a" * (1 << 20)
+
+    builder, server, problem = await ask(b"data: a\n\n" + (filling + b"\n\n") * 6)
+
+    assert problem.startswith("AnswerTooLarge: ")
+    assert words in problem
+    assert len(server.asked) == 1
+    assert not builder.empty
+
+
+def test_bytes_within_the_limits_are_no_problem() -> None:
+    builder = MessageBuilder(MODEL, now_ms=0)
+    allowance = exchange.Allowance(builder)
+
+    builder.text(0, "a" * 1000)
+    for _ in range(exchange.LARGEST_BODY // (1 << 20)):
+        allowance.spend(1 << 20)
+    with pytest.raises(AnswerTooLarge):
+        allowance.spend(1 << 20)

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.partial_json import parse_arguments, parse_partial
+from pi.ai.partial_json import (
+    LARGEST_MENDED,
+    MOST_VALUES,
+    parse_arguments,
+    parse_partial,
+    why_refused,
+)
 
 objects = st.dictionaries(
     st.text(st.characters(codec="utf-8"), max_size=5),
@@ -65,3 +72,48 @@ def test_arguments_nested_beyond_all_reason_are_refused_and_do_not_raise() -> No
 
     assert parse_arguments(text + "1" + "}" * 100_000) is None
     assert parse_partial(text) == {}
+
+
+@pytest.mark.parametrize("rest", ["a" * 1_000_000, '\\"' * 100_000, "\\d" * 500_000])
+def test_a_long_string_without_an_end_is_parsed_in_linear_time_and_memory(rest: str) -> None:
+    text = '{"content":"' + rest
+    tracemalloc.start()
+    try:
+        assert parse_arguments(text) is None
+        assert parse_partial('{"content":"' + "a" * 1_000_000)["content"] == "a" * 1_000_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 40 * len(text)
+
+
+def test_arguments_with_too_many_values_are_refused_with_the_limit() -> None:
+    text = '{"a":[[]' + ",[]" * MOST_VALUES + "]}"
+
+    assert parse_arguments(text) is None
+    assert parse_partial(text) == {}
+    assert why_refused(text) == "they hold more than 1,000,000 values"
+    assert parse_arguments(json.dumps(text)) is None
+
+
+def test_commas_of_a_long_text_are_no_values() -> None:
+    content = "a,b[{" * MOST_VALUES
+
+    assert parse_arguments(json.dumps({"content": content, "path": "x"})) == {
+        "content": content,
+        "path": "x",
+    }
+
+
+def test_arguments_that_are_nested_too_deeply_are_refused_with_the_reason() -> None:
+    text = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
+
+    assert parse_arguments(text) is None
+    assert why_refused(text) == "they are nested too deeply"
+    assert why_refused('{"a":') == ""
+
+
+def test_only_arguments_of_a_usual_size_are_mended() -> None:
+    assert parse_arguments('{"a":"\n"}') == {"a": "\n"}
+    assert parse_arguments('{"a":"\n' + "a" * LARGEST_MENDED + '"}') is None

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.sse import ServerEvent, SseReader
+from pi.ai.errors import AnswerTooLarge
+from pi.ai.sse import LARGEST_EVENT, ServerEvent, SseReader
 
 
 def read(*chunks: bytes) -> list[ServerEvent]:
@@ -120,3 +122,27 @@ def test_a_large_event_in_small_reads_is_joined_once() -> None:
     body = b"data: " + b"x" * 500_000 + b"\n\n"
 
     assert read(*(body[at : at + 1000] for at in range(0, len(body), 1000))) == [("", body[6:-2])]
+
+
+def test_an_event_of_the_largest_size_is_read_and_a_larger_one_is_an_error() -> None:
+    data = b"a" * (LARGEST_EVENT - 8)
+    assert read(b"data: ", data, b"\n\n") == [("", data)]
+
+    reader = SseReader()
+    reader.feed(b"data: " + data)
+    with pytest.raises(AnswerTooLarge, match="limit of 16 MiB") as problem:
+        reader.feed(b"a" * 100)
+    assert not problem.value.retryable
+
+
+def test_an_event_that_arrives_byte_by_byte_takes_no_more_memory_than_its_text() -> None:
+    reader = SseReader()
+    tracemalloc.start()
+    try:
+        for _ in range(200_000):
+            reader.feed(b"a")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 1_000_000

@@ -305,6 +305,8 @@ def _broken(call: ToolCall, answer: AssistantMessage) -> str:
     for diagnostic in answer.diagnostics or ():
         details = diagnostic.get("details") or {}
         if diagnostic.get("type") == INVALID_ARGUMENTS and details.get("toolCallId") == call.id:
+            if reason := details.get("reason"):
+                return f"The arguments of {call.name} are refused: {reason}."
             return f"The arguments of {call.name} are not valid JSON: {details.get('text', '')}"
     return ""
 

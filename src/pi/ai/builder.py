@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Literal, TypeAlias
 
-from pi.ai.errors import ProviderError
+from pi.ai.errors import AnswerTooLarge, ProviderError
 from pi.ai.events import (
     Done,
     Failed,
@@ -34,6 +34,9 @@ from pi.base.records import UNSET, UnsetType
 
 INVALID_ARGUMENTS = "invalid_tool_arguments"
 """Type of the diagnostic that names a call whose arguments are not JSON."""
+
+KEPT_OF_TOO_LARGE = 1024 * 1024
+"""Characters of each block that the record keeps of an answer that exceeds a limit."""
 
 MOST_SHOWN = 2000
 """Characters of such arguments that the diagnostic keeps."""
@@ -96,13 +99,15 @@ class ThinkingBlock(TextBlock):
 class ToolCallBlock(TextBlock):
     """A tool call whose arguments grow as JSON text."""
 
-    __slots__ = ("_arguments", "id", "name", "namespace", "thought_signature")
+    __slots__ = ("_arguments", "_parsed", "id", "name", "namespace", "thought_signature")
 
     def __init__(self, index: int, id: str, name: str) -> None:
         super().__init__(index)
         self.id = id
         self.name = name
         self._arguments: Json | None = None
+        self._parsed: Json | None = None
+        """The arguments of a closed block: parsed once for all events and messages."""
         self.thought_signature: str | UnsetType = UNSET
         self.namespace: str | UnsetType = UNSET
 
@@ -123,15 +128,10 @@ class ToolCallBlock(TextBlock):
 
     def block(self) -> ToolCall:  # type: ignore[override]
         """The block as a value; arguments that are not complete yet as far as they go."""
-        arguments = self._whole_arguments()
-        if arguments is None:
-            from pi.ai.partial_json import parse_partial  # here, as below
-
-            arguments = parse_partial(self.text)
         return ToolCall(
             id=self.id,
             name=self.name,
-            arguments=arguments,
+            arguments=self._shown_arguments(),
             thought_signature=self.thought_signature,
             namespace=self.namespace,
         )
@@ -139,6 +139,18 @@ class ToolCallBlock(TextBlock):
     def end(self) -> StreamEvent:
         """The event that closes it."""
         return ToolCallEnd(content_index=self.index, tool_call=self.block())
+
+    def _shown_arguments(self) -> Json:
+        if self._parsed is not None:
+            return self._parsed
+        arguments = self._whole_arguments()
+        if arguments is None:
+            from pi.ai.partial_json import parse_partial  # here, as below
+
+            arguments = parse_partial(self.text)
+        if not self.open:
+            self._parsed = arguments
+        return arguments
 
     def _whole_arguments(self) -> Json | None:
         # Here and not above: it loads a parser that ``import pi.ai`` need not wait for.
@@ -170,6 +182,7 @@ class MessageBuilder:
         self._find_model = find_model
         self._blocks: list[TextBlock] = []
         self._by_key: dict[Hashable, TextBlock] = {}
+        self._call_ids: set[str] = set()
         self._events: list[StreamEvent] = []
         self._started = False
 
@@ -227,8 +240,9 @@ class MessageBuilder:
         """
         block = self._by_key.get(key)
         if block is None:
-            if not id or any(other.id == id for other in self._calls()):
+            if not id or id in self._call_ids:
                 id = f"call_{self._now_ms:x}_{len(self._blocks)}"
+            self._call_ids.add(id)
             block = self._open(key, ToolCallBlock(len(self._blocks), id, name))
             self._events.append(ToolCallStart(content_index=block.index, id=id, tool_name=name))
         assert isinstance(block, ToolCallBlock)
@@ -264,8 +278,11 @@ class MessageBuilder:
         self._events.append(Done(reason=reason, message=self.final))
 
     def fail(self, error: ProviderError) -> None:
-        """The answer ends early because of ``error``."""
+        """The answer ends early because of ``error``; one that is too large keeps its start."""
         self.failure = error
+        if isinstance(error, AnswerTooLarge):
+            for block in self._blocks:
+                block.parts = [block.text[:KEPT_OF_TOO_LARGE]]
         self._end_with("error", error.message)
 
     def abort(self) -> None:
@@ -288,6 +305,11 @@ class MessageBuilder:
     def empty(self) -> bool:
         """Whether no block has been opened."""
         return not self._blocks
+
+    @property
+    def size(self) -> int:
+        """Characters that have arrived, in all blocks."""
+        return sum(len(block.text) for block in self._blocks)
 
     def priced_usage(self) -> Usage:
         """The tokens so far and what they cost."""
@@ -326,15 +348,15 @@ class MessageBuilder:
 
     def _note_broken_calls(self) -> None:
         """Say which calls have arguments that are not JSON: they must be refused, not run."""
-        self.diagnostics += [
-            {
-                "type": INVALID_ARGUMENTS,
-                "timestamp": self._now_ms,
-                "details": {"toolCallId": block.id, "text": block.text[:MOST_SHOWN]},
-            }
-            for block in self._calls()
-            if block.broken
-        ]
+        for block in self._calls():
+            if block.broken:
+                from pi.ai.partial_json import why_refused  # here, as above
+
+                details = {"toolCallId": block.id, "text": block.text[:MOST_SHOWN]}
+                if reason := why_refused(block.text):
+                    details["reason"] = reason
+                note = {"type": INVALID_ARGUMENTS, "timestamp": self._now_ms, "details": details}
+                self.diagnostics.append(note)
 
     def _end_all(self) -> None:
         for block in self._blocks:

@@ -8,6 +8,7 @@ ProviderError
 ├── ProviderUnavailable    5xx, dropped connection, timeout: worth a retry
 ├── AnswerRefused          the provider's filter ended the answer
 ├── BadAnswer              the provider broke its own protocol
+├── AnswerTooLarge         the answer exceeds one of pi's limits: asking again does not help
 └── BadRequest             we sent something the provider refuses
 """
 
@@ -73,6 +74,13 @@ class BadAnswer(ProviderError):
     """The provider broke its own protocol: an event that cannot be, a stream that stops early."""
 
     retryable = True
+
+
+class AnswerTooLarge(ProviderError):
+    """The answer, or one event of it, exceeds a limit of pi; the message names the limit.
+
+    Not retryable: the next answer would be received and thrown away in the same way.
+    """
 
 
 class BadRequest(ProviderError):

@@ -8,7 +8,13 @@ from contextlib import AsyncExitStack
 from typing import Protocol, runtime_checkable
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
+from pi.ai.errors import (
+    AnswerTooLarge,
+    BadAnswer,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
 from pi.ai.http.request import HttpRequest
@@ -22,8 +28,17 @@ from pi.ai.stream import Flush
 from pi.base.clock import Clock
 from pi.base.records import Record, field
 
+LARGEST_ANSWER = 64 * 1024 * 1024
+"""Characters of text, thoughts and arguments in one answer."""
+LARGEST_BODY = 128 * 1024 * 1024
+"""Decoded bytes in which one answer may arrive; most of them are JSON around the content.
+
+Verbose gateways wrap every token in 400 to 500 bytes: the longest outputs there are (128,000
+tokens) take about 64 MB.
+"""
 MOST_OF_AN_ERROR = 64 * 1024
 """Bytes of an error page that are read."""
+_COUNTED_EVERY = 1024 * 1024
 LONGEST_BACKOFF = 8.0
 """Seconds between two attempts, where the server does not say."""
 LONGEST_SILENCE = 900.0
@@ -201,6 +216,34 @@ class Patience:
             )
 
 
+class Allowance:
+    """Ends an answer that exceeds ``LARGEST_BODY`` or ``LARGEST_ANSWER``."""
+
+    def __init__(self, builder: MessageBuilder) -> None:
+        self._builder = builder
+        self._received = 0
+        # Content cannot be larger than the body, so that nothing is counted before that.
+        self._next_count = LARGEST_ANSWER
+
+    def spend(self, size: int) -> None:
+        """``size`` more bytes have arrived and were decoded; raises ``AnswerTooLarge``."""
+        self._received += size
+        if self._received < self._next_count:
+            return
+        self._next_count = self._received + _COUNTED_EVERY
+        if self._received > LARGEST_BODY:
+            raise _too_large(f"{LARGEST_BODY >> 20} MiB transferred")
+        if self._builder.size > LARGEST_ANSWER:
+            raise _too_large(f"{LARGEST_ANSWER >> 20} MiB of content")
+
+
+def _too_large(limit: str) -> AnswerTooLarge:
+    return AnswerTooLarge(
+        f"The answer exceeds the limit of {limit} and was stopped.",
+        hint="Ask for less at once, or choose another model.",
+    )
+
+
 async def _read(
     response: ResponseStream,
     frames: Frames,
@@ -211,9 +254,11 @@ async def _read(
 ) -> None:
     feed = decoder.feed
     hesitant = decoder if isinstance(decoder, HesitantDecoder) else None
+    allowance = Allowance(builder)
     some = False
     try:
         async for chunk in response.chunks():
+            allowance.spend(len(chunk))
             for name, data in frames.feed(chunk):
                 feed(name, data)
                 some = True

@@ -10,6 +10,7 @@ import re
 
 from pi.ai import error_codes
 from pi.ai.errors import (
+    AnswerTooLarge,
     AuthenticationFailed,
     BadAnswer,
     BadRequest,
@@ -19,7 +20,14 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.http.errors import BadResponse, HttpError, InvalidRequest, ProxyFailed, TlsFailed
+from pi.ai.http.errors import (
+    BadResponse,
+    BodyTooLarge,
+    HttpError,
+    InvalidRequest,
+    ProxyFailed,
+    TlsFailed,
+)
 from pi.ai.http.headers import Headers
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
@@ -100,6 +108,8 @@ def from_http(problem: HttpError) -> ProviderError:
     if problem.retryable:
         return ProviderUnavailable(problem.message, hint=hint)
     match problem:
+        case BodyTooLarge():
+            return AnswerTooLarge(problem.message, hint=hint)
         case BadResponse():
             return BadAnswer(problem.message, hint=hint)
         case InvalidRequest():

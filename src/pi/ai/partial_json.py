@@ -9,7 +9,17 @@ import msgspec
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE
 
-STRING = r'(?s)"(?:[^"\\]|\\.)*"'
+MOST_VALUES = 1_000_000
+"""Lists, objects and their members in the arguments of one call.
+
+``[[],[],…`` takes twenty times as much memory as its text; long strings do not.
+"""
+LARGEST_MENDED = 4 * 1024 * 1024
+"""Characters of broken arguments that are mended: each slip costs memory of its own."""
+
+# Possessive: a plain group keeps a state per character, gigabytes for a long string. A string
+# without an end is one match too; else every quote in it would be tried up to the end.
+STRING = r'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 BAD_ESCAPE = r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'
 CONTROL = r"[\x00-\x1f]"
 
@@ -20,8 +30,11 @@ def parse_partial(text: str) -> Json:
 
     if not text or text.isspace():
         return {}
+    data = text.encode("utf-8", "replace")
+    if _marks(data) > MOST_VALUES:  # strings may hold the marks; what is shown meanwhile may wait
+        return {}
     try:
-        value = jiter.from_json(text.encode("utf-8", "replace"), partial_mode="trailing-strings")
+        value = jiter.from_json(data, partial_mode="trailing-strings")
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -31,23 +44,60 @@ def parse_arguments(text: str) -> Json | None:
     """The complete arguments, or ``None`` when ``text`` is not one JSON object.
 
     Nothing at all counts as no arguments, an object that was encoded twice is unpacked, and the
-    slips that models make inside strings (raw line ends, ``\\d``) are mended.
+    slips that models make inside strings (raw line ends, ``\\d``) are mended. Arguments with more
+    than ``MOST_VALUES`` values are refused; ``why_refused`` says so.
     """
     if not text or text.isspace():
         return {}
     value = _decode(text)
-    if value is None:
+    if value is None and len(text) <= LARGEST_MENDED:
         value = _decode(_mend_strings(text))
     if isinstance(value, str):
         value = _decode(value)
     return value if isinstance(value, dict) else None
 
 
-def _decode(text: str) -> object:
+def why_refused(text: str) -> str:
+    """Which limit arguments exceed that ``parse_arguments`` refuses; empty if they are no JSON."""
+    data = text.encode("utf-8", "replace")
+    if _has_too_many_values(data):
+        return f"they hold more than {MOST_VALUES:,} values"
     try:
-        return msgspec.json.decode(text.encode("utf-8", "replace"))
+        msgspec.json.decode(data)
+    except RecursionError:
+        return "they are nested too deeply"
+    except UNREADABLE:
+        pass
+    return ""
+
+
+def _decode(text: str) -> object:
+    data = text.encode("utf-8", "replace")
+    if _has_too_many_values(data):
+        return None
+    try:
+        return msgspec.json.decode(data)
     except UNREADABLE:
         return None
+
+
+def _has_too_many_values(data: bytes) -> bool:
+    if _marks(data) <= MOST_VALUES:
+        return False
+    # A long text may hold as many commas: those of the strings at the top do not count.
+    try:
+        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return not data.lstrip().startswith(b'"')
+    raw = (bytes(member) for member in members.values())
+    return sum(_marks(value) for value in raw if not value.startswith(b'"')) > MOST_VALUES
+
+
+def _marks(data: bytes) -> int:
+    """At least as many as there are values."""
+    if len(data) <= MOST_VALUES:
+        return len(data)
+    return sum(map(data.count, (b",", b"[", b"{")))
 
 
 def _mend_strings(text: str) -> str:

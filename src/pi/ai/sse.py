@@ -9,8 +9,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from pi.ai.errors import AnswerTooLarge
+
 ServerEvent: TypeAlias = tuple[str, bytes]
 """Name of the event (empty when the server gives none) and its data."""
+
+LARGEST_EVENT = 16 * 1024 * 1024
+"""Bytes of one event of an answer, over every transport; a larger one ends the answer."""
 
 MOST_OF_THE_START = 4096
 """About how many bytes are kept to explain a stream that had no event."""
@@ -26,8 +31,8 @@ class SseReader:
     """Feed it bytes in any pieces; it gives the events that are complete."""
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []
-        """The beginning of an event whose end has not come; joined only once it has."""
+        self._held = bytearray()
+        """The beginning of an event whose end has not come."""
         self._last_byte = b""
         """Of what is held: a blank line may be torn."""
         self.first_bytes = b""
@@ -38,24 +43,26 @@ class SseReader:
         self._lead, self._name, self._blank = b"data: ", "", b"\n\n"
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
-        """The events that ``chunk`` completes."""
+        """The events that ``chunk`` completes; ``AnswerTooLarge`` when the next one has no end."""
         if not self._seen_event and len(self.first_bytes) < MOST_OF_THE_START:
             self.first_bytes += chunk[:MOST_OF_THE_START]
-        self._held.append(chunk)
+        self._held += chunk
         recent = self._last_byte + chunk
         end = self._last_blank_line(recent)
         if end < 0:
             self._last_byte = recent[-1:]
+            if len(self._held) > LARGEST_EVENT:
+                raise event_too_large()
             return []
-        whole, rest = b"".join(self._held)[: end - len(recent)], recent[end + 2 :]
+        whole, rest = bytes(self._held[: end - len(recent)]), recent[end + 2 :]
         if self._blank == b"\n\r":  # the middle of two CRLF
             whole, rest = whole.removesuffix(b"\r"), rest.removeprefix(b"\n")
-        self._held, self._last_byte = [rest], rest[-1:]
+        self._held, self._last_byte = bytearray(rest), rest[-1:]
         return self._events(whole)
 
     def finish(self) -> list[ServerEvent]:
         """The event that the stream ended with, where no blank line followed it."""
-        rest, self._held, self._last_byte = b"".join(self._held), [], b""
+        rest, self._held, self._last_byte = bytes(self._held), bytearray(), b""
         return self._events(rest)
 
     def _last_blank_line(self, data: bytes) -> int:
@@ -90,6 +97,14 @@ class SseReader:
         self._name, self._lead = name, b"data: "
         if name:
             self._lead = b"event: " + name.encode() + _LINE_ENDS[self._blank] + b"data: "
+
+
+def event_too_large() -> AnswerTooLarge:
+    """The error for an event of more than ``LARGEST_EVENT`` bytes."""
+    return AnswerTooLarge(
+        f"The server sent an event larger than the limit of {LARGEST_EVENT >> 20} MiB.",
+        hint="Check the provider's base URL, or choose another model.",
+    )
 
 
 def _parsed(whole: bytes) -> list[ServerEvent]:

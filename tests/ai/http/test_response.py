@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi.ai.http.client import HttpClient
-from pi.ai.http.errors import BadResponse, BodyTruncated
+from pi.ai.http.errors import BadResponse, BodyTooLarge, BodyTruncated
 from pi.ai.http.headers import Headers
 from pi.ai.http.request import HttpRequest
 from pi.ai.http.response import HttpResponse
@@ -85,7 +85,7 @@ async def test_a_body_that_cannot_be_decoded_is_an_error(
 async def test_a_gzip_bomb_meets_the_limit_of_the_body(client: HttpClient) -> None:
     bomb = ok(gzip.compress(bytes(50_000_000)), "Content-Encoding: gzip")
     async with raw_server(answering(bomb)) as server:
-        with pytest.raises(BadResponse):
+        with pytest.raises(BodyTooLarge, match="larger than 1000000 bytes"):
             await client.request(HttpRequest(url=server.url), limit=1_000_000)
 
 

@@ -9,6 +9,7 @@ HttpError
 ├── ConnectionLost      closed or reset before the answer began
 │   └── BodyTruncated   closed or reset in the middle of the answer
 └── BadResponse         the answer is not HTTP/1.1, or breaks a limit
+    └── BodyTooLarge    its body exceeds the caller's limit
 
 ``retryable`` says whether the same request may go well a moment later. Messages are one line and
 name the host, never the URL: a URL may hold a key.
@@ -68,6 +69,10 @@ class BodyTruncated(ConnectionLost):
 
 class BadResponse(HttpError):
     """What arrived is not a response that we accept."""
+
+
+class BodyTooLarge(BadResponse):
+    """The decoded body is larger than the caller accepts."""
 
 
 def os_reason(problem: OSError) -> str:

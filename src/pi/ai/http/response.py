@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pi.ai.http.errors import BadResponse, BodyTruncated
+from pi.ai.http.errors import BadResponse, BodyTooLarge, BodyTruncated
 from pi.ai.http.exchange import Exchange
 from pi.ai.http.headers import Headers
 from pi.ai.http.response_parser import ResponseHead
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # bodies are compressed only if a server insists
     from pi.ai.http.content_coding import Inflater
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
+"""Decoded bytes of a body that is read whole, where the caller sets no lower limit."""
 
 
 class HttpResponse(Record):
@@ -70,10 +72,10 @@ class ResponseStream:
         return data
 
     async def read(self, *, limit: int = MAX_BODY_BYTES) -> bytes:
-        """The rest of the body; ``BadResponse`` when it is larger than ``limit``."""
+        """The rest of the body; ``BodyTooLarge`` when it is larger than ``limit``."""
         body = await self.read_prefix(limit + 1)
         if len(body) > limit:
-            raise BadResponse(f"The body from {self._exchange.peer} is larger than {limit} bytes.")
+            raise BodyTooLarge(f"The body from {self._exchange.peer} is larger than {limit} bytes.")
         return body
 
     async def read_prefix(self, limit: int) -> bytes:
@@ -92,6 +94,8 @@ class ResponseStream:
         try:
             while True:
                 if self._inflater is not None and (plain := self._inflater.take()):
+                    # One read may inflate a thousandfold: let other tasks run between the steps.
+                    await asyncio.sleep(0)
                     return plain
                 data = await self._exchange.read()
                 if not data:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.errors import BadAnswer
+from pi.ai.errors import AnswerTooLarge, BadAnswer
 from pi.ai.wire.bedrock_converse.event_stream import EventStreamReader, read_headers
 from tests.ai.http.splits import splits
 
@@ -109,10 +109,18 @@ def test_a_damaged_event_is_refused_after_those_before_it(at: int, flip: int) ->
 
 
 def test_a_length_that_cannot_be_is_a_bad_answer() -> None:
+    prelude = pack(">II", 15, 0)
+
+    with pytest.raises(BadAnswer, match="cannot be 15 bytes long"):
+        list(EventStreamReader().feed(prelude + pack(">I", crc32(prelude))))
+
+
+def test_a_frame_larger_than_the_limit_is_refused_before_it_arrives() -> None:
     prelude = pack(">II", 2**31, 0)
 
-    with pytest.raises(BadAnswer, match="cannot be 2147483648 bytes long"):
+    with pytest.raises(AnswerTooLarge, match="event of 2147483648 bytes; the limit is") as problem:
         list(EventStreamReader().feed(prelude + pack(">I", crc32(prelude))))
+    assert not problem.value.retryable
 
 
 @pytest.mark.trap(6)

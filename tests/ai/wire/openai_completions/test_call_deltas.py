@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Json, Text
+from pi.ai.partial_json import parse_arguments
+from pi.ai.wire.openai_completions import call_deltas
 from tests.ai.wire.openai_completions.chats import DONE, Answer, arguments_of, calls, decoded, says
 
 
@@ -172,3 +174,22 @@ def test_calls_survive_every_cutting_and_mixing(data: st.DataObject) -> None:
         rest = {key: text for key, text in rest.items() if text}
 
     assert arguments_of(joined(*pieces)) == [{"path": path} for path in paths]
+
+
+def test_long_arguments_are_not_parsed_again_for_every_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[int] = []
+
+    def counted(text: str) -> Json | None:
+        parsed.append(len(text))
+        return parse_arguments(text)
+
+    monkeypatch.setattr(call_deltas, "parse_arguments", counted)
+    monkeypatch.setattr(call_deltas, "PARSED_ALWAYS", 100)
+    pieces = [call("a" * 10, id=f"c{n}", name="write") for n in range(2000)]
+
+    answer = joined(call('{"a":"', id="c", name="write"), *pieces, call('"}'))
+
+    assert [made.arguments for made in answer.message.tool_calls] == [{"a": "a" * 20_000}]
+    assert len(parsed) < 100

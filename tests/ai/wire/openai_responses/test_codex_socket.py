@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from pi.ai.errors import ProviderUnavailable, RateLimited
+from pi.ai.errors import AnswerTooLarge, ProviderUnavailable, RateLimited
 from pi.ai.events import Failed
 from pi.ai.messages import Json
+from pi.ai.wire.openai_responses import codex_websocket
 from pi.base.records import replace
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.codex_talk import connected, replying, sent
@@ -214,3 +215,23 @@ async def test_aborting_closes_the_socket_at_once() -> None:
 
     assert stream.partial.stop_reason == "aborted"
     assert stream.partial.text == "part"
+
+
+async def test_a_frame_above_the_limit_ends_the_answer_for_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(codex_websocket, "LARGEST_EVENT", 1000)
+
+    async def script(side: Side) -> None:
+        await side.asked()
+        await side.say(*says("part", "resp_1")[:2])
+        await side.say({"type": "response.output_text.delta", "delta": "x" * 5000})
+
+    async with connected(script) as (server, led):
+        stream = led.stream(user("hi"))
+        message = await stream.result()
+
+    assert (message.text, message.stop_reason) == ("part", "error")
+    assert isinstance(stream.failure, AnswerTooLarge)
+    assert not stream.failure.retryable
+    assert len(server.connections) == 1

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pi.ai.messages import Image, Text
 from pi.base.records import UNSET
-from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.call import MOST_UNFINISHED, Call
 
 PICTURE = Image(data="AA", mime_type="image/png")
 
@@ -59,3 +59,15 @@ def test_what_never_ended_was_interrupted() -> None:
 
     assert call.has_ended
     assert call.state == "interrupted"
+
+
+def test_arguments_without_an_end_are_read_up_to_a_limit_until_they_are_complete() -> None:
+    call = Call("1", "write", now=0.0)
+
+    call.ask('{"path": "a.py", "content": "')
+    for _ in range(20):
+        call.ask("a" * 100_000)
+    assert MOST_UNFINISHED - 200_000 < len(call.arguments["content"]) <= MOST_UNFINISHED
+
+    call.asked({"path": "a.py", "content": "whole"})
+    assert call.argument("content") == "whole"

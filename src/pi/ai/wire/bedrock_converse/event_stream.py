@@ -12,7 +12,7 @@ from struct import Struct
 from struct import error as StructError
 from zlib import crc32
 
-from pi.ai.errors import BadAnswer
+from pi.ai.errors import AnswerTooLarge, BadAnswer
 from pi.ai.json_text import json_bytes
 from pi.ai.sse import ServerEvent
 
@@ -20,6 +20,7 @@ EXCEPTION = "exception:"
 """Starts the name of an event that is an error; the kind of error follows."""
 
 LARGEST_FRAME = 24 * 1024 * 1024 + 128 * 1024
+"""Bytes; AWS itself sends no larger ones."""
 MOST_FIRST_BYTES = 4096
 
 _PRELUDE = Struct(">III")
@@ -35,7 +36,10 @@ class EventStreamReader:
     """Feed it bytes in any pieces; it gives the events that are complete."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._held = bytearray()
+        """The beginning of a frame whose end has not come."""
+        self._wanted = _PRELUDE.size
+        """Bytes that must be held before anything can be read."""
         self.first_bytes = b""
         """The start of a body that holds no frames, to explain it."""
         self._seen_event = False
@@ -44,19 +48,32 @@ class EventStreamReader:
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """The events that ``chunk`` completes; after them ``BadAnswer`` when one is damaged."""
-        data = self._rest + chunk if self._rest else chunk
+        if self._held:
+            self._held += chunk
+            if len(self._held) < self._wanted:
+                return
+            data, self._held = bytes(self._held), bytearray()
+        else:
+            data = chunk
         at, size = 0, len(data)
         while size - at >= _PRELUDE.size:
             length, headers_length, checksum = _PRELUDE.unpack_from(data, at)
             if (computed := crc32(data[at : at + 8])) != checksum:
                 if not self._seen_event:  # no event stream at all: a page, or JSON
-                    self._rest = self.first_bytes = data[:MOST_FIRST_BYTES]
+                    self.first_bytes = data[:MOST_FIRST_BYTES]
+                    self._held, self._wanted = bytearray(self.first_bytes), _PRELUDE.size
                     return
                 raise BadAnswer("An event of the stream is damaged: its prelude is wrong.")
-            if not _AROUND + headers_length <= length <= LARGEST_FRAME:
+            if length < _AROUND + headers_length:
                 raise BadAnswer(f"An event of the stream cannot be {length} bytes long.")
+            if length > LARGEST_FRAME:
+                raise AnswerTooLarge(
+                    f"The server announced an event of {length} bytes; "
+                    f"the limit is {LARGEST_FRAME} bytes."
+                )
             end = at + length
             if end > size:
+                self._wanted = length
                 break
             rest = data[at + 8 : end - 4]
             if crc32(rest, computed) != _CHECKSUM.unpack_from(data, end - 4)[0]:
@@ -65,12 +82,13 @@ class EventStreamReader:
             self._seen_event = True
             yield self._event(rest[4:split], rest[split:])
             at = end
-        self._rest = data[at:]
+            self._wanted = _PRELUDE.size
+        self._held += data[at:]
 
     def finish(self) -> list[ServerEvent]:
         """Nothing: a frame that is not complete is no event."""
         if not self._seen_event:
-            self.first_bytes = self._rest[:MOST_FIRST_BYTES]
+            self.first_bytes = bytes(self._held[:MOST_FIRST_BYTES])
         return []
 
     def _event(self, block: bytes, payload: bytes) -> ServerEvent:

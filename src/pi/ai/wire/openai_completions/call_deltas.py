@@ -10,6 +10,8 @@ from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.partial_json import parse_arguments
 
+PARSED_ALWAYS = 256 * 1024
+"""Characters up to which arguments are parsed again, whatever has been added to them."""
 FREE_TEXT = "input"
 """The argument of a free text for a tool that was not declared with one."""
 
@@ -17,7 +19,7 @@ FREE_TEXT = "input"
 class _Call:
     """A call of which something has arrived; its block opens when its name is known."""
 
-    __slots__ = ("block", "free_text", "id", "key", "object", "waiting")
+    __slots__ = ("block", "free_text", "id", "key", "object", "unparsed", "waiting")
 
     def __init__(self, number: int, id: str) -> None:
         self.key = ("call", number)
@@ -29,12 +31,22 @@ class _Call:
         """Arguments that came as an object, or as parts of one."""
         self.free_text = False
         """Whether a free text is being written into the arguments."""
+        self.unparsed = 0
+        """Characters of long arguments that were no whole object when they were last parsed."""
 
     @property
     def complete(self) -> bool:
         """Whether its arguments are a whole object, so that more of them cannot be meant."""
         text = "" if self.block is None else self.block.text
-        return bool(self.object) or (bool(text) and parse_arguments(text) is not None)
+        if self.object or not text:
+            return bool(self.object)
+        # A server that names the call in every delta would have all of it parsed every time.
+        if len(text) > PARSED_ALWAYS and len(text) < self.unparsed * 1.1:
+            return False
+        whole = parse_arguments(text) is not None
+        if not whole:
+            self.unparsed = len(text)
+        return whole
 
 
 class CallDeltas:

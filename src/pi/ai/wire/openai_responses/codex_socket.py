@@ -14,8 +14,10 @@ import msgspec
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderUnavailable
+from pi.ai.exchange import Allowance
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
+from pi.ai.sse import event_too_large
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.base.records import UNREADABLE, Record
@@ -25,6 +27,8 @@ if TYPE_CHECKING:  # the library comes with an extra and takes 40 ms to load
 
 FORGOTTEN = frozenset({"previous_response_not_found", "websocket_connection_limit_reached"})
 """Errors after which the whole conversation over a new socket is answered."""
+MESSAGE_TOO_BIG = 1009
+"""The code with which the library closes a socket because of ``max_size``."""
 
 
 class SocketLost(Exception):
@@ -71,6 +75,7 @@ class CodexSocket:
         from websockets.exceptions import ConnectionClosed  # only here: see the import above
 
         begun = False
+        allowance = Allowance(turn.builder)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(turn.idle_seconds) as patience:
@@ -79,11 +84,14 @@ class CodexSocket:
                     frame = await self._connection.recv(decode=False)
                     if turn.idle_seconds is not None:
                         patience.reschedule(loop.time() + turn.idle_seconds)
+                    allowance.spend(len(frame))
                     begun = begun or self._begins(frame, turn.builder)
                     if begun:
                         turn.decoder.feed("", frame)
                         turn.flush()
         except ConnectionClosed as problem:
+            if problem.sent is not None and problem.sent.code == MESSAGE_TOO_BIG:
+                raise event_too_large() from problem
             if not begun:
                 raise SocketLost(str(problem)) from problem
             raise SocketBroken(f"The connection ended in the answer: {problem}.") from problem

@@ -16,6 +16,7 @@ from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
 from pi.ai.request import Transport
+from pi.ai.sse import LARGEST_EVENT
 from pi.ai.wire.openai_responses.codex_network import network_arguments
 from pi.ai.wire.openai_responses.codex_socket import CodexSocket, SocketBroken, SocketLost, Turn
 from pi.base.clock import Clock
@@ -118,7 +119,7 @@ class CodexSockets:
                 additional_headers=turn.headers,
                 user_agent_header=None,
                 compression=None,
-                max_size=None,
+                max_size=LARGEST_EVENT,
                 open_timeout=turn.connect_seconds,
                 close_timeout=CLOSE_SECONDS,
                 **await network_arguments(address.url, self._http),

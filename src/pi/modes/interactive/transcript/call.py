@@ -10,6 +10,9 @@ from pi.ai.partial_json import parse_partial
 from pi.base.records import UnsetType
 from pi.base.terminal_text import sanitise
 
+MOST_UNFINISHED = 1024 * 1024
+"""Characters of arguments that are read while they arrive: every frame reads all of them again."""
+
 State: TypeAlias = Literal["asking", "running", "done", "failed", "interrupted"]
 
 
@@ -29,6 +32,7 @@ class Call:
         self._began = now
         self._arguments: Json = {}
         self._pieces: list[str] = []
+        self._size = 0
         self._is_stale = False
 
     @property
@@ -58,8 +62,10 @@ class Call:
 
     def ask(self, piece: str) -> None:
         """More of the arguments, as JSON text."""
-        self._pieces.append(piece)
-        self._is_stale = True
+        self._size += len(piece)
+        if self._size <= MOST_UNFINISHED:
+            self._pieces.append(piece)
+            self._is_stale = True
 
     def asked(self, arguments: Json) -> None:
         """The arguments are complete."""
