@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-import pytest
+import re
+import time
 
-from pi.coding.resources.globs import compile_glob, glob_regex
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
 
 
 @pytest.mark.parametrize(
@@ -40,5 +45,61 @@ def test_case_and_braces_matter_unless_said_otherwise() -> None:
     assert compile_glob("{a,b}", braces=False).fullmatch("{a,b}")
 
 
-def test_a_pattern_is_a_regular_expression() -> None:
-    assert glob_regex("a*/**/b") == r"a[^/]*/(?:.*/)?b"
+def reference(pattern: str) -> str:
+    """The obvious expression, which may take for ever."""
+    out = re.sub(r"(?:(?<=/)|^)(?:\*\*/)+", "D", pattern)
+    out = re.sub(r"(?:(?<=[/D])|^)\*\*$", "E", out)
+    out = re.sub(r"\*+", "[^/]*", out).replace("?", "[^/]")
+    return out.replace("D", "(?:.*/)?").replace("E", ".*")
+
+
+@given(
+    st.lists(st.sampled_from(["*", "?", "**/", "/", "a", "b", "/**/", "/**"]), max_size=7),
+    st.lists(st.text("ab/", max_size=7), max_size=30),
+)
+def test_the_quick_way_finds_what_the_obvious_one_finds(parts: list[str], paths: list[str]) -> None:
+    pattern = "".join(parts)
+    glob, obvious = compile_glob(pattern), re.compile(reference(pattern))
+
+    assert [p for p in paths if glob.fullmatch(p)] == [p for p in paths if obvious.fullmatch(p)]
+
+
+NAMES = ["a" * 255, "a/" * 2000, ("a" * 200 + "/") * 20, "aa/" * 1300 + "x"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*a" * 30 + "b",
+        "*a" * 2000,
+        "**/" * 1000 + "b",
+        "**/a/" * 800 + "b",
+        "*/" * 2000 + "b",
+        "**/*a*a*a*a*a*b/**/*a*a*a*a*b/**/c",
+        "{a,aa}" * 7 + "b",
+        "{*a,*aa}" * 7 + "b",
+        "{a,b}" * 600,
+        "{" * 2000 + "}" * 2000,
+        "{a," * 1000 + "}" * 1000,
+        "{" * 4000,
+        "[" * 4000,
+        "[!x]*" * 800 + "Z",
+        "*a" * 500_000,
+    ],
+    ids=lambda pattern: f"{pattern[:20]} {len(pattern)}",
+)
+def test_no_pattern_takes_long(pattern: str) -> None:
+    begin = time.thread_time()
+    glob = compile_glob(pattern, ignore_case=True)
+
+    assert [name for name in NAMES if glob.fullmatch(name) and pattern[-1] in "bcxZ"] == []
+    assert time.thread_time() - begin < 1.0  # a tenth of it, and for ever before
+
+
+def test_a_pattern_that_is_too_large_matches_nothing_and_says_why() -> None:
+    assert compile_glob("{a,b}" * 100).fullmatch("a" * 100) is None
+    with pytest.raises(PatternTooLarge, match="256"):
+        expand_braces("{a,b}" * 100)
+    with pytest.raises(PatternTooLarge, match="longer than 4096"):
+        expand_braces("a" * 5000)
+    assert compile_glob("a" * 5000, braces=False).fullmatch("a" * 5000) is None
