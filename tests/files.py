@@ -22,3 +22,23 @@ def executable(path: Path) -> str:
 def mode_of(path: Path) -> int:
     """What POSIX lets whom do with a file."""
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def stand_in(path: Path, script: str) -> Path:
+    """A program that does what a line of shell says."""
+    put(path, f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+OLD_FD = r"""
+for word in "$@"; do
+  case "$word" in
+    --no-require-git|--format*|--hyperlink*|--ignore-contain*|--and-then*)
+      echo "error: Found argument '$word' which wasn't expected, or isn't valid in this context" >&2
+      exit 2;;
+  esac
+done
+find . -mindepth 1 -name .git -prune -o -mindepth 1 -type d -printf '%p/\0' -o -printf '%p\0'
+"""
+"""fd 8.6, which Debian 12 has: it knows no option that came later, and no rules at all here."""

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.tools import program_output
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
+from tests.bounded import LoopWatchdog
+from tests.files import OLD_FD, put, stand_in
 
 FAKE_FD = """#!/bin/sh
 echo "$@" > "$(dirname "$0")/asked"
@@ -81,6 +84,64 @@ async def test_fd_is_asked_if_it_is_there(tmp_path: Path) -> None:
     assert (fd.parent / "asked").read_text() == (
         "--hidden --color=never --print0 --exclude=.git --no-require-git . .\n"
     )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        OLD_FD,
+        "exit 1",
+        "printf './half-way\\0'; exit 1",
+        "printf './half-way\\0'; kill -SEGV $$",
+        "sleep 600",
+        "exec yes",
+        "exec yes >&2",
+        "printf './a\\0%03000000d' 1",
+    ],
+    ids=["8.6", "fails", "half way", "crash", "hangs", "flood", "complains", "one long path"],
+)
+@pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
+async def test_after_an_fd_that_fails_the_next_way_is_taken(
+    tmp_path: Path,
+    watchdog: LoopWatchdog,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    bundled: bool,
+) -> None:
+    monkeypatch.setattr(program_output, "LONGEST_END", 0.3)
+    fd = stand_in(tmp_path / "bin/fd", program)
+    path = f"{fd.parent}:/usr/bin:/bin"
+    project = tmp_path / "project"
+    put(project / ".gitignore", "b\n")
+    put(project / "folder/a", "")
+    put(project / "folder/b", "")
+    programs = SearchPrograms(lambda: {"PATH": path}, bundled=bundled)
+    listing = FileListing(programs, home=tmp_path, silence=0.3)
+
+    found = [".gitignore", "folder/", "folder/a"]
+    assert await listing.below(project) == found
+    fd.write_text("#!/bin/sh\nprintf './again\\0'\n")
+    assert await listing.below(project) == found, "a program that has failed is not asked again"
+
+
+@pytest.mark.parametrize("program", ["exit 2", "echo no >&2; exit 2", "kill -SEGV $$"])
+async def test_after_a_ripgrep_that_fails_everything_is_walked(
+    tmp_path: Path, program: str
+) -> None:
+    rg = stand_in(tmp_path / "bin/rg", f"printf './half-way\\0'; {program}")
+    put(tmp_path / "project/a", "")
+
+    found = await lists(bundled=False, path=str(rg.parent)).below(tmp_path / "project")
+    assert found == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
+
+
+async def test_of_very_many_the_first_that_are_wanted_are_kept(tmp_path: Path) -> None:
+    fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
+    listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
+
+    found = await listing.below(tmp_path, wanted=lambda path: path.endswith("7"), most=3)
+
+    assert found == ["10007", "10017", "10027"]
 
 
 @pytest.mark.trap(125)

@@ -8,16 +8,26 @@ from typing import Any
 import pytest
 
 from pi.agent.tool import ToolFailed
+from pi.coding.tools import python_search
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob, search
+from tests.bounded import LoopWatchdog
+from tests.files import stand_in
 
 pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 
 
 async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
-    programs = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=bundled)
     wanted = Search(pattern=pattern, place=place, **options)
-    return await search(wanted, programs, home=place)
+    if not bundled:  # what the process does that is started without ripgrep
+        return sorted(python_search.matches(wanted, place))
+    return await search(wanted, programs(), home=place)
+
+
+def programs(rg: Path | None = None, *, bundled: bool = True) -> SearchPrograms:
+    """Those of pi, or none, and perhaps another ripgrep before them."""
+    path = str(rg.parent) if rg else os.devnull
+    return SearchPrograms(lambda: {"PATH": path}, bundled=bundled)
 
 
 @pytest.fixture
@@ -140,7 +150,9 @@ async def test_a_pipe_is_not_waited_for(tmp_path: Path, bundled: bool) -> None:
 
 async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: bool) -> None:
     with pytest.raises(ToolFailed, match=r"^regex parse error:\n    a\(b\n"):
-        await found(bundled, tmp_path, "a(b")
+        await search(
+            Search(pattern="a(b", place=tmp_path), programs(bundled=bundled), home=tmp_path
+        )
 
 
 async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None:
@@ -151,7 +163,8 @@ async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None
 
 @pytest.mark.trap(125)
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
-    searching = asyncio.create_task(found(bundled, Path("/usr"), "no such text anywhere xyzzy"))
+    wanted = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
+    searching = asyncio.create_task(search(wanted, programs(bundled=bundled), home=Path("/")))
     await asyncio.sleep(0)
 
     searching.cancel()
@@ -168,3 +181,48 @@ def test_absolute_globs_are_seen_from_the_folder(bundled: bool) -> None:
         "*.py",
         "/x",
     ]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'echo "error: Found argument --json which wasn\'t expected" >&2; exit 2',
+        "echo 'rg: unrecognized flag --sort' >&2; exit 2",
+        "exit 127",
+        "kill -SEGV $$",
+        'echo \'{"type":"begin"}\'; echo damaged >&2; exit 70',
+    ],
+    ids=["rg 13", "rg 14", "missing library", "crash", "half way"],
+)
+async def test_without_a_ripgrep_that_works_python_searches(
+    tmp_path: Path, bundled: bool, program: str
+) -> None:
+    rg = stand_in(tmp_path / "bin/rg", program)
+    (tmp_path / "f").write_text("a needle\n")
+
+    assert await search(Search(pattern="needle", place=tmp_path), programs(rg), home=tmp_path) == [
+        Match("f", 1, "a needle")
+    ]
+
+
+async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: bool) -> None:
+    rg = stand_in(tmp_path / "bin/rg", "head -c 3000000 /dev/zero >&2; exit 3")
+    (tmp_path / "f").write_text("a needle\n")
+
+    assert await search(Search(pattern="needle", place=tmp_path), programs(rg), home=tmp_path) == [
+        Match("f", 1, "a needle")
+    ]
+
+
+async def test_an_expression_that_takes_for_ever_can_be_stopped(
+    tmp_path: Path, bundled: bool, watchdog: LoopWatchdog
+) -> None:
+    (tmp_path / "f").write_text("a" * 60 + "b\n")
+    wanted = Search(pattern="(a|a)*$", place=tmp_path)
+    searching = asyncio.create_task(search(wanted, programs(bundled=bundled), home=tmp_path))
+    await asyncio.wait([searching], timeout=0.5)
+
+    searching.cancel()
+
+    async with asyncio.timeout(30):
+        await asyncio.wait([searching])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
 from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
-from pi.coding.resources.globs import compile_glob
+from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.listing import REFINE, at_least_one, listing, more_than
@@ -46,8 +47,11 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
                 "[fd error]: No valid search paths given."
             )
         must_be_open(root)
-        matches = name_matcher(params.pattern, root)
-        found = sorted(path for path in await listed.below(root) if matches(path))
+        try:
+            wanted = await asyncio.to_thread(name_matcher, params.pattern, root)
+        except PatternTooLarge as problem:
+            raise ToolFailed(f"The pattern cannot be used: {problem}.") from problem
+        found = await listed.below(root, wanted=wanted, most=limit + 1)
         if not found:
             return ToolResult.of("No files found matching pattern")
         names = ("result", "results")
@@ -68,6 +72,7 @@ def name_matcher(pattern: str, root: Path) -> Callable[[str], bool]:
 
     A pattern with a slash is one for paths, from ``root`` or any folder below it; others are for
     names. One in small letters means capital letters too, and one that ends in a slash folders.
+    ``PatternTooLarge`` for one that would take too long.
     """
     only_folders = pattern.endswith("/") and len(pattern) > 1
     pattern = pattern.rstrip("/") if only_folders else pattern
@@ -75,6 +80,7 @@ def name_matcher(pattern: str, root: Path) -> Callable[[str], bool]:
     absolute = Path(pattern).is_absolute()
     if "/" in pattern and not absolute:
         pattern = f"**/{pattern.removeprefix('./').removeprefix('**/')}"
+    expand_braces(pattern)
     glob = compile_glob(pattern, ignore_case=pattern == pattern.lower())
 
     def matches(path: str) -> bool:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from pi.coding.shell.environment import service_environment
 
+NOT_ALL_READ = 2
+"""Exit code of ripgrep when something could not be read; also that of a wrong pattern or option."""
+
 
 class SearchPrograms:
     """Finds ``rg`` and ``fd`` once: on PATH, in the agent's own ``bin`` folder, in our package's.

@@ -1,13 +1,13 @@
-"""Lines that match, found by ripgrep, or without it by a walk with Python's own expressions."""
+"""Lines that match, found by ripgrep, or without it by Python in a process of its own."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
+import logging
 import os
 import re
-import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
@@ -15,23 +15,18 @@ from typing import NamedTuple
 import msgspec
 
 from pi.agent.tool import ToolFailed
-from pi.base.files import may_never_end
-from pi.base.processes import Child, spawn
 from pi.base.records import Record
-from pi.coding.files.text import form_of, shown_text
-from pi.coding.files.walking import walk
-from pi.coding.resources.globs import compile_glob
-from pi.coding.resources.ignoring import IgnoreTree
-from pi.coding.tools.programs import SearchPrograms
+from pi.coding.tools.program_output import ProgramFailed, output_of
+from pi.coding.tools.programs import NOT_ALL_READ, SearchPrograms
+
+log = logging.getLogger(__name__)
 
 RG = ("--json", "--line-number", "--color=never", "--hidden", "--no-config", "--no-messages")
 SORTED = "--sort=path"
-READ_SIZE = 65536
+UNKNOWN_OPTION = r"unrecognized flag|wasn't expected|unexpected argument"
+"""What ripgrep says of an option that is too new for it, in its versions up to 15."""
 LONGEST = 1000
 """Characters of a line that are kept: more than anybody is shown of it."""
-MOST_ERRORS = 20_000
-BINARY_SIGN = 8192
-"""Bytes at the beginning of a file in which a zero byte says that it is no text."""
 
 
 class Match(NamedTuple):
@@ -62,15 +57,18 @@ class Search(Record):
 
 async def search(wanted: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
     """The first ``limit`` matches and one more, if there is one, sorted by path and line."""
-    if programs.rg is None:
-        found = await _in_thread(lambda stop: _python_search(wanted, home, stop))
-    else:
-        found = await _rg_first(wanted, [programs.rg, *RG], programs.environment)
-        if len(found) > wanted.limit and wanted.place == wanted.folder:
-            # Which of them many threads met first was luck. One alone keeps the order, and is
-            # done as soon as there are enough.
-            found = await _rg_first(wanted, [programs.rg, *RG, SORTED], programs.environment)
-    return sorted(found)
+    env = programs.environment
+    if programs.rg is not None:
+        try:
+            return sorted(await _rg_found(wanted, programs.rg, env))
+        except ProgramFailed as problem:
+            if _is_about_the_search(problem):
+                raise ToolFailed(_complaint(problem.errors, wanted.pattern)) from problem
+            log.warning("%s; Python searches instead", problem.message)
+    try:
+        return sorted(await _first(wanted, _python_command(wanted, home), env))
+    except ProgramFailed as problem:
+        raise ToolFailed(problem.errors or problem.message) from problem
 
 
 def rooted_glob(glob: str, folder: Path) -> str:
@@ -111,9 +109,35 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-async def _rg_first(wanted: Search, program: list[str], env: dict[str, str]) -> list[Match]:
+async def _rg_found(wanted: Search, rg: str, env: dict[str, str]) -> list[Match]:
+    command = _rg_command(wanted)
+    found = await _first(wanted, [rg, *RG, *command], env)
+    if len(found) > wanted.limit and wanted.place == wanted.folder:
+        # Which of them many threads met first was luck. One alone keeps the order, and is
+        # done as soon as there are enough.
+        found = await _first(wanted, [rg, *RG, SORTED, *command], env)
+    return found
+
+
+def _rg_command(wanted: Search) -> list[str]:
+    command = ["--ignore-case"] if wanted.ignore_case else []
+    command += ["--fixed-strings"] if wanted.literal else []
+    command += [f"--glob={rooted_glob(wanted.glob, wanted.folder)}"] if wanted.glob else []
+    target = wanted.place.name if wanted.place.is_file() else ""
+    # After -- nothing is an option, whatever it looks like; ./ keeps a file called - a file.
+    return [*command, "--", wanted.pattern, f"./{target}"]
+
+
+def _python_command(wanted: Search, home: Path) -> list[str]:
+    """In a process of its own: Python's expressions can take for ever, and cannot be stopped."""
+    place = {"place": str(wanted.place), "home": str(home)}
+    request = msgspec.json.encode({**msgspec.structs.asdict(wanted), **place}).decode()
+    return [sys.executable, "-P", "-m", "pi.coding.tools.python_search", request]
+
+
+async def _first(wanted: Search, command: list[str], env: dict[str, str]) -> list[Match]:
     found: list[Match] = []
-    async with aclosing(_rg_search(wanted, program, env)) as matches:
+    async with aclosing(_matches(wanted, command, env)) as matches:
         async for match in matches:
             found.append(match)
             if len(found) > wanted.limit:
@@ -121,37 +145,39 @@ async def _rg_first(wanted: Search, program: list[str], env: dict[str, str]) -> 
     return found
 
 
-async def _rg_search(
-    wanted: Search, program: list[str], env: dict[str, str]
+async def _matches(
+    wanted: Search, command: list[str], env: dict[str, str]
 ) -> AsyncGenerator[Match, None]:
-    command = [*program]
-    command += ["--ignore-case"] if wanted.ignore_case else []
-    command += ["--fixed-strings"] if wanted.literal else []
-    command += [f"--glob={rooted_glob(wanted.glob, wanted.folder)}"] if wanted.glob else []
-    target = wanted.place.name if wanted.place.is_file() else ""
-    # After -- nothing is an option, whatever it looks like; ./ keeps a file called - a file.
-    command += ["--", wanted.pattern, f"./{target}"]
-    async with await spawn(command, cwd=wanted.folder, env=env, errors="separate") as child:
-        async for line in _lines(child):
+    output = output_of(
+        command,
+        cwd=wanted.folder,
+        env=env,
+        success=(0, 1),
+        quiet_success=(NOT_ALL_READ,),
+    )
+    async with aclosing(output) as pieces:
+        async for line in _lines(pieces):
             if line.startswith(b'{"type":"match"'):
                 data = _decode(line).data
                 path = str(data.path).replace(os.sep, "/")
                 text = str(data.lines).rstrip("\r\n")
                 yield Match(path.removeprefix("./"), data.line_number, text[:LONGEST])
-        errors = (await child.errors.read(MOST_ERRORS)).decode("utf-8", "replace").strip()
-        end = await child.wait()
-    if end.exit_code not in (0, 1) and errors:
-        raise ToolFailed(_complaint(errors, wanted.pattern))
 
 
-async def _lines(child: Child) -> AsyncIterator[bytes]:
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     begun: list[bytes] = []
-    while data := await child.output.read(READ_SIZE):
+    async for data in pieces:
         first, *lines = data.split(b"\n")
         begun.append(first)
         for line in lines:
             yield b"".join(begun)
             begun = [line]
+
+
+def _is_about_the_search(problem: ProgramFailed) -> bool:
+    """Whether ripgrep objects to the pattern or the glob, and not to an option of ours."""
+    refused = problem.end is not None and problem.end.exit_code == NOT_ALL_READ
+    return refused and bool(problem.errors) and not re.search(UNKNOWN_OPTION, problem.errors)
 
 
 def _complaint(errors: str, pattern: str) -> str:
@@ -166,69 +192,3 @@ def _complaint(errors: str, pattern: str) -> str:
             mark = lines[number + 1]
             lines[number + 1] = mark[:4] + mark[4:].removeprefix("   ")
     return "\n".join(lines)
-
-
-# Python ------------------------------------------------------------------------------------------
-
-
-async def _in_thread(work: Callable[[threading.Event], list[Match]]) -> list[Match]:
-    stop = threading.Event()
-    try:
-        return await asyncio.to_thread(work, stop)
-    finally:
-        stop.set()  # a thread cannot be cancelled, but it can be told
-
-
-def _python_search(wanted: Search, home: Path, stop: threading.Event) -> list[Match]:
-    expression = re.escape(wanted.pattern) if wanted.literal else wanted.pattern
-    try:
-        regex = re.compile(expression, re.IGNORECASE if wanted.ignore_case else 0)
-    except re.error as problem:
-        raise ToolFailed(f"regex parse error:\n    {wanted.pattern}\nerror: {problem}") from problem
-    found: list[Match] = []
-    for path in _files(wanted, home, stop):
-        found += _matches_in(wanted.folder / path, path, regex)
-        if len(found) > wanted.limit or stop.is_set():
-            return found[: wanted.limit + 1]
-    return found
-
-
-def _files(wanted: Search, home: Path, stop: threading.Event) -> Iterator[str]:
-    if wanted.place.is_file():
-        yield wanted.place.name
-        return
-    tree = IgnoreTree(wanted.folder, home=home, require_git=True)
-    chosen = _glob_filter(wanted)
-    for entry in walk(
-        wanted.folder,
-        ignores=lambda entry: entry.is_link or tree.ignores(entry.path, is_folder=entry.is_folder),
-        stop=stop,
-    ):
-        if not entry.is_folder and chosen(entry.path):
-            yield entry.path
-
-
-def _glob_filter(wanted: Search) -> Callable[[str], bool]:
-    if not wanted.glob:
-        return lambda path: True
-    glob = rooted_glob(wanted.glob, wanted.folder)
-    negated = glob[:1] == "!"
-    pattern = glob[negated:]
-    anchored = pattern.lstrip("/") if "/" in pattern else f"**/{pattern}"
-    regex = compile_glob(anchored)
-    return lambda path: (regex.fullmatch(path) is None) == negated
-
-
-def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match]:
-    try:
-        if may_never_end(file):
-            return
-        data = file.read_bytes()
-    except OSError:
-        return
-    if form_of(data).encoding == "utf-8" and b"\0" in data[:BINARY_SIGN]:
-        return
-    text = shown_text(data)
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
-        if regex.search(line):
-            yield Match(path, number, line.rstrip("\r")[:LONGEST])

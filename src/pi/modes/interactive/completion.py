@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +22,22 @@ from pi.tui.completion.provider import Suggestion
 if TYPE_CHECKING:
     from pi.coding.runtime.port import SessionPort
 
+MOST_FILES = 200_000
+"""Paths of a project that are offered; more would take long to rank with every key."""
+SILENCE = 3.0
+"""Seconds after which another way of listing files is tried: somebody waits for the list."""
+
 
 def suggestions(
     port: SessionPort, host: Host, commands: Commands, cwd: Callable[[], Path]
 ) -> CombinedProvider:
     """Everything that can be completed in a session."""
-    listing = FileListing(SearchPrograms(lambda: host.environ), home=host.home)
+    programs = SearchPrograms(lambda: host.environ)
+    listing = FileListing(programs, home=host.home, silence=SILENCE)
     paths = PathProvider(cwd, host.home)
-    files = FileProvider(ProjectFiles(listing.below, cwd, host.clock.monotonic), paths)
+    files = FileProvider(
+        ProjectFiles(partial(listing.below, most=MOST_FILES), cwd, host.clock.monotonic), paths
+    )
     known = CommandProvider(lambda: _commands(port, commands))
     references = ReferenceProvider(port.extensions.references)
     return CombinedProvider([known, references, files, paths])

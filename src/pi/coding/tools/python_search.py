@@ -1,0 +1,111 @@
+"""A search without ripgrep: ``python -m pi.coding.tools.python_search REQUEST``.
+
+The request is a JSON object with the fields of ``Search`` and ``home``. Matches are written as
+ripgrep writes them with ``--json``; a pattern that is wrong ends it with exit code 2.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from pi.base.files import may_never_end
+from pi.coding.files.text import form_of, shown_text
+from pi.coding.files.walking import walk
+from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
+from pi.coding.resources.ignoring import IgnoreTree
+from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob
+
+BINARY_SIGN = 8192
+"""Bytes at the beginning of a file in which a zero byte says that it is no text."""
+WRONG = 2
+"""Exit code for a pattern that cannot be used, as ripgrep's."""
+
+
+def main(request: str) -> int:
+    """Write every match, up to one more than the limit, and return the exit code."""
+    fields = msgspec.json.decode(request)
+    home, place = Path(fields.pop("home")), Path(fields.pop("place"))
+    wanted = Search(place=place, **fields)
+    try:
+        for match in matches(wanted, home):
+            sys.stdout.buffer.write(_line(match))
+    except (re.error, PatternTooLarge) as problem:
+        what = "regex parse error" if isinstance(problem, re.error) else "glob error"
+        shown = wanted.pattern if isinstance(problem, re.error) else wanted.glob
+        sys.stderr.write(f"{what}:\n    {shown}\nerror: {problem}\n")
+        return WRONG
+    return 0
+
+
+def matches(wanted: Search, home: Path) -> Iterator[Match]:
+    """The first ``limit`` matches and one more; ``re.error`` or ``PatternTooLarge`` if wrong."""
+    expression = re.escape(wanted.pattern) if wanted.literal else wanted.pattern
+    regex = re.compile(expression, re.IGNORECASE if wanted.ignore_case else 0)
+    count = 0
+    for path in _files(wanted, home):
+        for match in _matches_in(wanted.folder / path, path, regex):
+            yield match
+            count += 1
+            if count > wanted.limit:
+                return
+
+
+def _line(match: Match) -> bytes:
+    data = {
+        "path": {"text": match.path.encode("utf-8", "replace").decode()},
+        "lines": {"text": match.text},
+        "line_number": match.number,
+    }
+    return msgspec.json.encode({"type": "match", "data": data}) + b"\n"
+
+
+def _files(wanted: Search, home: Path) -> Iterator[str]:
+    if wanted.place.is_file():
+        yield wanted.place.name
+        return
+    tree = IgnoreTree(wanted.folder, home=home, require_git=True)
+    chosen = _glob_filter(wanted)
+    for entry in walk(
+        wanted.folder,
+        ignores=lambda entry: entry.is_link or tree.ignores(entry.path, is_folder=entry.is_folder),
+        stop=threading.Event(),  # whoever started this process ends it
+    ):
+        if not entry.is_folder and chosen(entry.path):
+            yield entry.path
+
+
+def _glob_filter(wanted: Search) -> Callable[[str], bool]:
+    if not wanted.glob:
+        return lambda path: True
+    glob = rooted_glob(wanted.glob, wanted.folder)
+    negated = glob[:1] == "!"
+    pattern = glob[negated:]
+    anchored = pattern.lstrip("/") if "/" in pattern else f"**/{pattern}"
+    expand_braces(anchored)
+    regex = compile_glob(anchored)
+    return lambda path: (regex.fullmatch(path) is None) == negated
+
+
+def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match]:
+    try:
+        if may_never_end(file):
+            return
+        data = file.read_bytes()
+    except OSError:
+        return
+    if form_of(data).encoding == "utf-8" and b"\0" in data[:BINARY_SIGN]:
+        return
+    text = shown_text(data)
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+        if regex.search(line):
+            yield Match(path, number, line.rstrip("\r")[:LONGEST])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from pi.coding.tools import program_output
+from pi.coding.tools.program_output import ProgramFailed, output_of
+
+ENV = {"PATH": os.environ["PATH"]}
+
+
+async def output(
+    script: str,
+    *,
+    quiet_success: Collection[int] = (),
+    silence: float | None = None,
+    most: int | None = None,
+) -> bytes:
+    pieces = output_of(
+        ["sh", "-c", script],
+        cwd=Path("/"),
+        env=ENV,
+        quiet_success=quiet_success,
+        silence=silence,
+        most=most,
+    )
+    return b"".join([piece async for piece in pieces])
+
+
+async def test_output_comes_whole_whatever_is_on_standard_error() -> None:
+    assert await output("head -c 2000000 /dev/zero >&2; echo done") == b"done\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo why >&2; exit 3", r"^sh failed \(exit code 3\): why$"),
+        ("kill -KILL $$", r"^sh failed \(signal 9\)$"),
+    ],
+)
+async def test_an_end_that_is_no_success_is_an_error(script: str, told: str) -> None:
+    with pytest.raises(ProgramFailed, match=told):
+        await output(script)
+
+
+async def test_some_codes_are_a_success_if_nothing_was_said() -> None:
+    assert await output("echo x; exit 2", quiet_success=(2,)) == b"x\n"
+    with pytest.raises(ProgramFailed):
+        await output("echo x; echo bad >&2; exit 2", quiet_success=(2,))
+
+
+async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_output, "LONGEST_END", 0.2)
+    with pytest.raises(ProgramFailed, match=r"wrote nothing for 0\.2 seconds"):
+        await output("sleep 600", silence=0.2)
+    with pytest.raises(ProgramFailed, match="wrote more than 1000 bytes"):
+        await output("exec yes", most=1000)
+    with pytest.raises(ProgramFailed, match="closed its output and did not end"):
+        await output("exec yes >&2")
+
+
+async def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ProgramFailed, match="could not be started"):
+        await anext(output_of([str(tmp_path / "gone")], cwd=tmp_path, env=ENV))
+
+
+async def test_whoever_stops_reading_ends_the_program(tmp_path: Path) -> None:
+    pieces = output_of(["sh", "-c", "echo $$; exec sleep 600"], cwd=tmp_path, env=ENV)
+    pid = int(await anext(pieces))
+
+    await pieces.aclose()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

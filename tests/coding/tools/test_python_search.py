@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pi.coding.tools.python_search import main
+
+
+def request(place: Path, pattern: str, **options: object) -> str:
+    given = {"pattern": pattern, "place": str(place), "home": str(place), **options}
+    return msgspec.json.encode(given).decode()
+
+
+def test_matches_are_written_as_ripgrep_writes_them(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "f").write_text("one\ntwo\n")
+
+    assert main(request(tmp_path, "tw.")) == 0
+    assert capsysbinary.readouterr().out == (
+        b'{"type":"match","data":{"path":{"text":"f"},"lines":{"text":"two"},"line_number":2}}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"pattern": "a("}, "regex parse error:\n    a(\nerror: missing )"),
+        ({"pattern": "a", "glob": "{a,b}" * 99}, "glob error:"),
+    ],
+)
+def test_a_pattern_that_is_wrong_is_named(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: dict[str, str],
+    complaint: str,
+) -> None:
+    assert main(request(tmp_path, **options)) == 2
+    assert capsys.readouterr().err.startswith(complaint)
