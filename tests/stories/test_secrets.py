@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,14 @@ import pytest
 
 from pi.ai.auth import ambient, anthropic_gateway
 from pi.ai.auth.secrets import of_tables
+from pi.ai.auth.values import remember_used
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.rows import BUILT_IN
+from pi.cli.crashes import keep_crash
 from pi.coding.runtime.rpc_client import RpcClient
+from pi.testing import says
+from tests.coding.runtime.stage import ENVIRON, Stage
+from tests.modes.interactive.commands.acting import Acting
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 ROWS = (*BUILT_IN, *(server.row for server in local_providers({})))
@@ -128,7 +134,8 @@ class Desk:
         given = {name: value_of(name) for name in (*VARIABLES, *OWN_VARIABLES)}
         del given["MY_DOTENV"]
         own = {"HOME": str(self.home), "PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1"}
-        return {**given, **keep, **own, "HARMLESS": "seen"}
+        copies = {"COPY": "stored-key-4711", "LINE": f"key={needle('OPENAI_API_KEY')} model=m"}
+        return {**given, **copies, **keep, **own, "HARMLESS": "seen"}
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """What a command of pi prints."""
@@ -250,6 +257,35 @@ async def test_a_profile_does_not_bring_secrets_back(desk: Desk) -> None:
     assert "PROFILE=read" in seen
     assert "value-of-profile" not in seen
     assert "MY_TEAM" not in seen
+
+
+async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> None:
+    variables = {name: value_of(name) for name in (*VARIABLES, *OWN_VARIABLES)}
+    stage = Stage(tmp_path, says("a"), environ={**ENVIRON, **variables})
+    stage.write(".pi/agent/models.json", json.dumps(models_json("http://127.0.0.1:9")))
+    stage.write(".pi/agent/auth.json", json.dumps(AUTH_JSON)).chmod(0o600)
+    everything = " ".join(NEEDLES)
+    session = await stage.open()
+    remember_used("COMMAND-4711")  # as the request that runs the command does
+    await session.prompts.prompt(everything)
+    on = Acting(stage, session, tmp_path)
+    await on.run(f"/bug {everything}", "enter")
+    await on.run("/debug")
+    dump = await session.exports.text()
+    await session.close()
+    environ = {**stage.host.environ, "PI_CODING_AGENT_DIR": str(stage.agent_dir)}
+    crash = keep_crash(ValueError(everything), environ).read_text()
+
+    [report] = (stage.agent_dir / "bug-reports").iterdir()
+    with zipfile.ZipFile(report) as archive:
+        written = {name: archive.read(name).decode() for name in archive.namelist()}
+    written |= {"dump": dump, "crash": crash}
+    written["debug"] = (stage.agent_dir / "pi-debug.log").read_text()
+    assert len(written) == 5
+    assert all("[redacted] [redacted]" in text for text in written.values())
+    assert {name: found_in(text) for name, text in written.items()} == {
+        name: [] for name in written
+    }
 
 
 def test_doctor_names_what_is_withheld_and_shows_no_value(desk: Desk) -> None:

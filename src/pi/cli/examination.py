@@ -243,8 +243,8 @@ def _terminal(host: Host) -> Finding:
 
 
 def _withheld(host: Host, settings: Settings) -> Finding:
-    secret = KnownSecrets.of(host).names()
-    found = withheld(host.environ, environment_rules(settings, host.environment, secret))
+    rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
+    found = withheld(host.environ, rules)
     if not found:
         return Finding(level="good", topic="variables", text="commands see all of them")
     names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)

@@ -72,6 +72,22 @@ def test_a_person_may_let_variables_through_but_a_denial_is_stronger() -> None:
     }
 
 
+def test_a_variable_of_another_name_that_holds_a_secret_is_withheld() -> None:
+    environ = {
+        "COPY": "a secret",
+        "LONG": "key=a-rather-long-secret;",
+        "PATH": "/opt/a-rather-long-secret/bin",
+        "OTHER": "not a secret",
+        "SHORT": "true",
+        "LET_THROUGH": "a secret",
+    }
+    known = frozenset({"a secret", "a-rather-long-secret", "true"})
+    rules = EnvironmentRules(secrets=known, allow=("LET_*",))
+
+    seen = command_environment(environ, rules).keys() & environ.keys()
+    assert seen == {"PATH", "OTHER", "SHORT", "LET_THROUGH"}
+
+
 def test_programs_in_front_of_the_user_get_the_same_but_may_ask() -> None:
     assert program_environment(OURS, RULES) | UNATTENDED == command_environment(OURS, RULES)
     assert program_environment(OURS, RULES)["EDITOR"] == "vi"

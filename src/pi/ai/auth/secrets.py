@@ -20,13 +20,16 @@ from pi.ai.providers.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import Record
 
+SHORTEST_PART = 16
+"""Characters from which on a secret is looked for inside the value of another variable."""
+
 PUBLIC_HEADERS = re.compile(
     r"(?i)accept(-.*)?|content-.*|user-agent|host|origin|(http-)?referer|connection|cache-control"
     r"|x-title|x-client-name|anthropic-(beta|version)|openai-beta"
 )
 """Headers that name a program or a format. Their text is no secret; their variables are."""
 
-_EVERYDAY = re.compile(
+EVERYDAY = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|LANG|LC_.*|TERM|TMPDIR|TZ|XDG_.*|EDITOR"
     r"|VISUAL|PAGER|USERNAME|USERPROFILE|(LOCAL)?APPDATA|SYSTEMROOT|COMSPEC|TE?MP"
 )
@@ -170,7 +173,7 @@ def _variable_values(name: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(name for name in names_in(text) if not _EVERYDAY.fullmatch(name))
+    return frozenset(name for name in names_in(text) if not EVERYDAY.fullmatch(name))
 
 
 def _is_reference(text: str) -> bool:

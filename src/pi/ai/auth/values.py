@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 COMMAND_SECONDS = 60.0
 """A password manager may have to ask the person first."""
 MOST_OUTPUT = 64 * 1024
+SHORTEST_SECRET = 6
+"""Characters below which a value is more likely to be a word than a secret."""
 MOST_USED = 1000
 """Used secrets that are remembered: a command may print another token for every request."""
 

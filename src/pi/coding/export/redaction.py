@@ -10,13 +10,12 @@ from urllib.parse import quote
 
 import msgspec
 
+from pi.ai.auth.values import SHORTEST_SECRET
 from pi.ai.transcript import Instructions
 from pi.base.records import replace
 from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry
 
 REDACTED = "[redacted]"
-SHORTEST_VALUE = 6
-"""Characters below which a known value is more likely to be a word than a secret."""
 
 # Each shape with a piece of text that it cannot be without: looking for that first is what makes
 # megabytes of tool output cheap. The groups ``before`` and ``after`` of a shape stay.
@@ -142,7 +141,7 @@ class Redactor:
 
 def _written_forms(value: str) -> Iterator[str]:
     """A value as it is, and as it looks inside JSON and inside a URL."""
-    if len(value) >= SHORTEST_VALUE:
+    if len(value) >= SHORTEST_SECRET:
         yield value
         yield json.dumps(value)[1:-1]
         yield json.dumps(value, ensure_ascii=False)[1:-1]

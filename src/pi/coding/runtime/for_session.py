@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.files.layers import FileLayer
+from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.tools.images import ImageLimits
 
 if TYPE_CHECKING:  # few sessions have any
@@ -21,8 +22,8 @@ async def _tell_nobody(job: Job) -> None:
 class ForSession(Record):
     """Asked anew every time: model, tools and the session itself change under way."""
 
-    secret_names: Callable[[], frozenset[str]] = frozenset
-    """The variables that no command may see."""
+    secrets: KnownSecrets | None = None
+    """What no command may see."""
     variables: Callable[[], Mapping[str, str]] = dict
     """What the bash tool tells its commands."""
     new_artifact: Callable[[], Artifact | None] = lambda: None

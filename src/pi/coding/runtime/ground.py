@@ -192,7 +192,7 @@ class Ground:
         """What tools ask of the session; before there is one, nothing is known."""
         known = self._known
         return ForSession(
-            secret_names=self.secrets.names,
+            secrets=self.secrets,
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
             image_limits=lambda: known(image_limits, ImageLimits()),

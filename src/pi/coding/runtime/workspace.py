@@ -134,7 +134,7 @@ async def open_workspace(
     files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
 
     def rules() -> EnvironmentRules:
-        return environment_rules(settings, environment, session.secret_names())
+        return environment_rules(settings, environment, session.secrets)
 
     shell = _shell(cwd, host, settings, environment, session, rules)
     jobs = TaskScope()
@@ -267,12 +267,13 @@ def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundi
 
 
 def environment_rules(
-    settings: Settings, environment: Environment, secret_names: frozenset[str]
+    settings: Settings, environment: Environment, secrets: KnownSecrets | None
 ) -> EnvironmentRules:
     """What is kept from commands, as the settings say it."""
     extra = settings.section(("shell", "env"), ShellEnvironment)
     return EnvironmentRules(
-        credentials=secret_names,
+        credentials=secrets.names() if secrets else frozenset(),
+        secrets=frozenset(secrets.values() if secrets else ()),
         from_dotenv=environment.from_files,
         allow=extra.allow,
         deny=extra.deny,
@@ -281,8 +282,8 @@ def environment_rules(
 
 def environment_of_programs(host: Host, settings: Settings) -> dict[str, str]:
     """The variables for a program that the user sits in front of, such as the editor."""
-    names = KnownSecrets.of(host).names()
-    return program_environment(host.environ, environment_rules(settings, host.environment, names))
+    rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
+    return program_environment(host.environ, rules)
 
 
 def _shell(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
+from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART
+from pi.ai.auth.values import SHORTEST_SECRET
 from pi.base.records import Record
 
 Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
@@ -53,6 +55,8 @@ class EnvironmentRules(Record):
 
     credentials: frozenset[str] = frozenset()
     """Keys and tokens of model providers; see ``pi.ai.auth.secrets``."""
+    secrets: frozenset[str] = frozenset()
+    """Values of keys and tokens: a variable of any name that holds one is withheld, too."""
     from_dotenv: frozenset[str] = frozenset()
     """Names whose value came only from a ``.env`` file."""
     allow: tuple[str, ...] = ()
@@ -73,7 +77,7 @@ def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withhe
     return [
         Withheld(name=name, reason=reason)
         for name in sorted(environ)
-        if (reason := _reason(name, rules)) is not None
+        if (reason := _reason(name, environ[name], rules)) is not None
     ]
 
 
@@ -84,13 +88,13 @@ def command_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> 
 
 def program_environment(environ: Mapping[str, str], rules: EnvironmentRules) -> dict[str, str]:
     """The environment of programs that the user sits in front of: editor, browser, uploads."""
-    seen = {name: value for name, value in environ.items() if _reason(name, rules) is None}
+    seen = {name: value for name, value in environ.items() if _reason(name, value, rules) is None}
     return seen | MARKS
 
 
 def set_by_profiles(rules: EnvironmentRules) -> tuple[str, ...]:
     """Secrets that a profile or a prefix may set again in the shell of a command."""
-    return tuple(sorted(n for n in rules.credentials if _reason(n, rules) is not None))
+    return tuple(sorted(n for n in rules.credentials if _reason(n, "", rules) is not None))
 
 
 def automated(environ: Mapping[str, str]) -> dict[str, str]:
@@ -106,7 +110,7 @@ def service_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return allow_listed(environ) | MARKS
 
 
-def _reason(name: str, rules: EnvironmentRules) -> Reason | None:
+def _reason(name: str, value: str, rules: EnvironmentRules) -> Reason | None:
     from pi.base.processes.environment import GIT_PLACES  # as above
 
     if _matches(name, rules.deny):
@@ -115,11 +119,20 @@ def _reason(name: str, rules: EnvironmentRules) -> Reason | None:
         return "session"
     if _matches(name, rules.allow):
         return None
-    if name in rules.credentials:
+    if name in rules.credentials or _holds_secret(name, value, rules):
         return "credential"
     if name in rules.from_dotenv:
         return "dotenv"
     return "git" if re.fullmatch(GIT_PLACES, name) else None
+
+
+def _holds_secret(name: str, value: str, rules: EnvironmentRules) -> bool:
+    """Whether the value is a secret, or contains one that is too long to be there by chance."""
+    if len(value) < SHORTEST_SECRET or EVERYDAY.fullmatch(name):
+        return False
+    return value in rules.secrets or any(
+        len(secret) >= SHORTEST_PART and secret in value for secret in rules.secrets
+    )
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -41,8 +41,12 @@ async def open_outside(target: str, host: Host, *, system: str = sys.platform) -
 
 def _environment(host: Host) -> dict[str, str]:
     """A browser that is started here lives on, with everything that it was given."""
-    names = KnownSecrets.of(host).names()
-    rules = EnvironmentRules(credentials=names, from_dotenv=host.from_dotenv)
+    known = KnownSecrets.of(host)
+    rules = EnvironmentRules(
+        credentials=known.names(),
+        secrets=frozenset(known.values()),
+        from_dotenv=host.from_dotenv,
+    )
     return program_environment(host.environ, rules)
 
 
