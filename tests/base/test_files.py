@@ -14,6 +14,7 @@ from pi.base.files import (
     DirectoryLock,
     FileLock,
     FileProblem,
+    expand_home,
     may_never_end,
     open_private,
     private_directory,
@@ -235,3 +236,14 @@ def test_a_loop_of_links_and_the_longest_of_names_are_no_surprise(tmp_path: Path
     replace_file(longest, b"x")
 
     assert longest.read_bytes() == b"x"
+
+
+def test_an_unknown_users_home_is_a_clear_error() -> None:
+    with pytest.raises(FileProblem) as caught:
+        expand_home("~no-such-user/sessions")
+
+    assert caught.value.explain() == (
+        "Cannot use the path ~no-such-user/sessions: there is no home directory for"
+        " ~no-such-user. Write the whole path."
+    )
+    assert expand_home("~no-such-user", strict=False) == Path("~no-such-user")

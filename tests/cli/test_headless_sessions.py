@@ -95,3 +95,26 @@ def test_a_session_that_cannot_be_kept_is_told_once_and_ends_with_1(
     (told,) = ended.err.splitlines()
     assert told.startswith("The session is no longer saved, it goes on in memory: ")
     assert ended.code == 1
+
+
+def test_a_session_folder_of_an_unknown_user_is_one_clear_line(cli: Program) -> None:
+    cli.write("settings.json", '{"sessionDir": "~no-such-user/x"}')
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+    examined = cli.run("doctor")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        "Error: Cannot use the path ~no-such-user/x: there is no home directory for"
+        " ~no-such-user.\nWrite the whole path.\n"
+    )
+    assert "✗ sessions      Cannot use the path ~no-such-user/x" in examined.out
+
+
+@pytest.mark.parametrize("key", ["skills", "prompts", "extensions"])
+def test_a_resource_of_an_unknown_user_does_not_stop_the_start(cli: Program, key: str) -> None:
+    cli.write("settings.json", f'{{"{key}": ["~no-such-user/x"]}}')
+
+    ended = cli.run("-p", "--model", "mock/echo-3", "hello")
+
+    assert (ended.code, "Traceback" in ended.err) == (0, False)

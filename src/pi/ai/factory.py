@@ -28,6 +28,7 @@ from pi.ai.providers.provider import Provider
 from pi.ai.providers.radius import GatewayProvider
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.clock import Clock
+from pi.base.files import expand_home
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -51,13 +52,13 @@ class Network(Record):
 def config_root(environ: Mapping[str, str]) -> Path:
     """The folder, below the person's home, of everything that is theirs."""
     home = Path(environ.get("HOME") or Path.home())
-    return home / Path(environ.get("PI_CONFIG_DIR") or ".pi").expanduser()
+    return home / expand_home(environ.get("PI_CONFIG_DIR") or ".pi")
 
 
 def agent_directory(environ: Mapping[str, str]) -> Path:
     """Where a person's credentials, models and weights are kept."""
     default = config_root(environ) / "agent"
-    return Path(environ.get("PI_CODING_AGENT_DIR") or default).expanduser()
+    return expand_home(environ.get("PI_CODING_AGENT_DIR") or default)
 
 
 def create_models(

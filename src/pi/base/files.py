@@ -61,6 +61,24 @@ def read_if_exists(path: Path) -> bytes | None:
         raise _problem("read", path, error) from error
 
 
+def expand_home(path: str | Path, *, strict: bool = True) -> Path:
+    """``path`` with ``~`` and ``~user`` replaced.
+
+    If there is no such user, ``FileProblem``, or without ``strict`` the path as it is: for what
+    may be missing, or may be no path at all.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        if not strict:
+            return Path(path)
+        name = Path(path).parts[0]
+        raise FileProblem(
+            f"Cannot use the path {path}: there is no home directory for {name}.",
+            hint="Write the whole path.",
+        ) from error
+
+
 def may_never_end(path: Path) -> bool:
     """Whether a pipe, a socket or a device is there: opening or reading it can last for ever."""
     found = _stat(path)

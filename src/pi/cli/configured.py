@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
 from pi.coding.runtime.dotenv import NAME as DOTENV
@@ -52,7 +53,7 @@ def settings_here(host: Host, cwd: Path) -> Settings:
 def named_session_dir(arguments: Arguments, host: Host, cwd: Path) -> Path | None:
     """The folder of sessions that a flag or a variable names."""
     named = arguments.text("session_dir") or host.environ.get("PI_CODING_AGENT_SESSION_DIR")
-    return cwd / Path(named).expanduser() if named else None
+    return cwd / expand_home(named) if named else None
 
 
 def session_dir_here(arguments: Arguments, host: Host, cwd: Path) -> Path | None:
@@ -60,4 +61,4 @@ def session_dir_here(arguments: Arguments, host: Host, cwd: Path) -> Path | None
     if (named := named_session_dir(arguments, host, cwd)) is not None:
         return named
     listed = settings_here(host, cwd).values.session_dir
-    return cwd / Path(listed).expanduser() if listed else None
+    return cwd / expand_home(listed) if listed else None

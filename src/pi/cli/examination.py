@@ -17,6 +17,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import weights_folder
 from pi.ai.local.pulling import missing_bytes
 from pi.base.errors import PiError
+from pi.base.files import FileProblem, expand_home
 from pi.base.records import Record, replace
 from pi.cli.configured import trusted_here, with_project
 from pi.cli.update_check import UpdateCheck, index_page
@@ -258,7 +259,10 @@ def _withheld(host: Host, settings: Settings) -> Finding:
 
 def _sessions(host: Host, cwd: Path, settings: Settings) -> Finding:
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings.values.session_dir
-    custom = cwd / Path(named).expanduser() if named else None
+    try:
+        custom = cwd / expand_home(named) if named else None
+    except FileProblem as problem:
+        return Finding(level="broken", topic="sessions", text=problem.message, advice=problem.hint)
     folder = session_directory(host.agent_dir, str(cwd), custom=custom)
     count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from pi.base.files import expand_home
 from pi.cli.configured import trusted_here, with_project
 from pi.coding.blobs.store import BlobStore
 from pi.coding.export.files import export_file
@@ -16,7 +17,7 @@ from pi.coding.session.facts import read_header
 
 def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
     """Export the first path to the second, or to a page in this folder; the exit code."""
-    source, *rest = (Path(path).expanduser() for path in paths)
+    source, *rest = (expand_home(path) for path in paths)
     write_export(source, rest[0] if rest else None, Host.of(environ))
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pi.base.files import expand_home
 from pi.cli.arguments import Arguments
 from pi.coding.resources.folders import is_file, is_folder, theme_files
 from pi.coding.resources.selection import Selection
@@ -27,7 +28,7 @@ def session_themes(
     ``cwd`` is where the command line was written, ``of_extensions`` are files and folders that
     extensions know of.
     """
-    given = [cwd / Path(path).expanduser() for path in arguments.texts("theme") or ()]
+    given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
     named = list(_files(given))
     if arguments.switch("no_themes"):
         return named

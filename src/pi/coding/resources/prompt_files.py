@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pi.base.files import expand_home
 from pi.base.records import Record
 from pi.coding.resources.folders import is_file
 from pi.coding.resources.frontmatter import BadResource, read_text
@@ -44,7 +45,7 @@ def find_prompt_files(
 
 def text_or_file(value: str, cwd: Path) -> str:
     """What a file says if there is one of that name; otherwise the text itself."""
-    path = cwd / Path(value).expanduser() if value and "\n" not in value else None
+    path = cwd / expand_home(value, strict=False) if value and "\n" not in value else None
     return read_text(path) if path is not None and is_file(path) else value
 
 

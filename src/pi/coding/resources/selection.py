@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
+from pi.base.files import expand_home
 from pi.base.records import Record
 from pi.coding.resources.source import Place, Scope
 
@@ -75,4 +76,4 @@ def _meant(path: Path) -> tuple[Path, ...]:
 
 
 def _resolved(entry: str, base: Path) -> Path:
-    return base / Path(entry).expanduser()
+    return base / expand_home(entry, strict=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pi.base.files import expand_home
 from pi.base.records import UNSET, Record, UnsetType
 
 Warn: TypeAlias = Callable[[str], None]
@@ -56,7 +57,8 @@ class Place(Record):
 def named_places(paths: Iterable[str], cwd: Path) -> list[Place]:
     """What the command line names."""
     return [
-        Place(path=cwd / Path(path).expanduser(), source="cli", scope="temporary") for path in paths
+        Place(path=cwd / expand_home(path, strict=False), source="cli", scope="temporary")
+        for path in paths
     ]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pi.agent.skills import Skill
 from pi.ai.auth.storage import AuthStorage
+from pi.base.files import expand_home
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
@@ -82,18 +83,18 @@ def session_catalog(agent_dir: Path | str | None = None) -> SessionCatalog:
 def wanted_session_dir(host: Host, cwd: Path) -> Path | None:
     """The directory of sessions that the environment names."""
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR")
-    return cwd / Path(named).expanduser() if named else None
+    return cwd / expand_home(named) if named else None
 
 
 # --------------------------------------------------------------------------------------------------
 
 
 def _cwd(given: Path | str | None) -> Path:
-    return Path(given or ".").expanduser().absolute()
+    return expand_home(given or ".").absolute()
 
 
 def _host(agent_dir: Path | str | None) -> Host:
-    place = None if agent_dir is None else Path(agent_dir).expanduser().absolute()
+    place = None if agent_dir is None else expand_home(agent_dir).absolute()
     return Host.of(dict(os.environ), agent_dir=place, report=log.warning)
 
 

@@ -19,6 +19,7 @@ from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.files import expand_home
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
 from pi.coding.extension_host.finding import Factory
@@ -161,7 +162,7 @@ def _must_be_known(options: AgentSessionOptions) -> None:
 
 
 def _directory(path: Path | str) -> Path:
-    directory = Path(path).expanduser().absolute()
+    directory = expand_home(path).absolute()
     if not directory.is_dir():
         raise PiError(
             f"The working directory {directory} does not exist.",
@@ -174,7 +175,7 @@ def _host(options: AgentSessionOptions) -> Host:
     environ, agent_dir = options.get("environ"), options.get("agent_dir")
     return Host.of(
         dict(os.environ) if environ is None else environ,
-        agent_dir=None if agent_dir is None else Path(agent_dir).expanduser().absolute(),
+        agent_dir=None if agent_dir is None else expand_home(agent_dir).absolute(),
         clock=options.get("clock"),
         report=options.get("report") or log.warning,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pi.ai.messages import Json
 from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
+from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.coding.blobs.images import BlobOptions
 from pi.coding.blobs.store import BlobStore
@@ -227,7 +228,7 @@ class Ground:
     def _session_directory(self, cwd: Path) -> Path:
         custom = self.parts.session_dir
         if custom is None and (listed := self.workspace.values.session_dir):
-            custom = cwd / Path(listed).expanduser()
+            custom = cwd / expand_home(listed)
         return session_directory(self.host.agent_dir, str(cwd), custom=custom)
 
     def _wishes(self) -> Wishes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pi.ai.factory import agent_directory, config_root
 from pi.base.clock import Clock, SystemClock
+from pi.base.files import expand_home
 from pi.base.ids import RandomBytes
 from pi.base.records import Record, field
 from pi.coding.runtime import dotenv
@@ -26,7 +27,7 @@ def _temporary(environ: Mapping[str, str]) -> Path:
 def _documentation(environ: Mapping[str, str]) -> Path:
     """Where the person says; beside the package where it is installed, at the top of a checkout."""
     if named := environ.get("PI_PACKAGE_DIR"):
-        return Path(named).expanduser() / "docs"
+        return expand_home(named) / "docs"
     installed = Path(__file__).parents[2] / "docs"
     return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.base.files import expand_home
 from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.bus import Bus
@@ -299,7 +300,7 @@ def _shell(
 
     def options() -> ShellOptions:
         values = settings.values
-        path = str(Path(values.shell_path).expanduser()) if values.shell_path else ""
+        path = str(expand_home(values.shell_path)) if values.shell_path else ""
         more, environ = settings.section(("shell",), ShellValues), environment.values
         login = more.login and not _first_of(environ, NO_LOGIN)
         runs_more = login or values.shell_command_prefix or environ.get("BASH_ENV")
