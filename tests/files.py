@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -42,3 +44,16 @@ done
 find . -mindepth 1 -name .git -prune -o -mindepth 1 -type d -printf '%p/\0' -o -printf '%p\0'
 """
 """fd 8.6, which Debian 12 has: it knows no option that came later, and no rules at all here."""
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """No file of this process can grow beyond ``size`` bytes, as if the disk were full."""
+    import resource  # which Windows does not have
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

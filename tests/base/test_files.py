@@ -21,7 +21,7 @@ from pi.base.files import (
     read_if_exists,
     replace_file,
 )
-from tests.files import mode_of
+from tests.files import full_disk, mode_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")
 
@@ -195,17 +195,10 @@ def test_links_stay_links(tmp_path: Path) -> None:
 
 @posix
 def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside(tmp_path: Path) -> None:
-    import resource
-
     file = tmp_path / "file"
     file.write_bytes(b"old")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as if the disk were full
-    try:
-        with pytest.raises(FileProblem) as caught:
-            replace_file(file, b"x" * 100_000)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with full_disk(1000), pytest.raises(FileProblem) as caught:
+        replace_file(file, b"x" * 100_000)
 
     assert caught.value.message == f"Cannot write {file}: File too large."
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}

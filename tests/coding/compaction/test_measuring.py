@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from pi.ai.estimate import message_tokens
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
 from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.entries import BranchSummary, Compaction, ContextEdit, MessageEntry
+from pi.coding.session.conversion import convert_to_llm
+from pi.coding.session.entries import (
+    BranchSummary,
+    Compaction,
+    ContextEdit,
+    Entry,
+    MessageEntry,
+)
 from pi.coding.session.log import SessionLog
 from pi.coding.session.messages import BashExecution, CustomMessage
 from pi.coding.session.opening import Shelf, new_session
+from tests.coding.session.sessions import append_all, make_shelf, user
 
 
 def conversation() -> SessionConversation:
@@ -121,3 +130,26 @@ def test_the_newest_answer_is_found() -> None:
     said(talk.log, "x")
 
     assert latest_answer(talk.log) == answer
+
+
+def test_a_long_conversation_without_answers_is_read_once() -> None:
+    log = new_session(make_shelf(None))
+    append_all(log, *(user(f"number {number}") for number in range(50)))
+    conversation = SessionConversation(log)
+    reads = 0
+    at = log.at
+
+    def counted(place: int) -> Entry:
+        nonlocal reads
+        reads += 1
+        return at(place)
+
+    log.at = counted  # type: ignore[method-assign]
+    first = tokens_in_use(conversation)
+    after_one = reads
+    again = tokens_in_use(conversation)
+    after_two = reads
+
+    assert (after_one, after_two) == (50, 50)
+    expected = sum(map(message_tokens, convert_to_llm(conversation.messages())))
+    assert (first, again) == (expected, expected)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import os
-import resource
 import stat
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from pi.agent.env import FileInfo, FileSystem
 from pi.agent.error_codes import FileErrorCode, FileFailed
 from pi.coding.files.local import LocalFiles
 from tests.coding.files.nobody import folder_of_nobody
+from tests.files import full_disk
 
 
 @pytest.fixture
@@ -147,16 +146,6 @@ async def test_a_file_in_a_closed_folder_is_written_in_place(as_nobody: Path) ->
         file.parent.chmod(0o755)
 
     assert file.read_text() == "new"
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 async def test_a_full_disk_leaves_a_file_in_a_closed_folder_as_it_was(as_nobody: Path) -> None:

@@ -3,8 +3,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,21 +20,9 @@ from tests.coding.session.sessions import (
     on_disk,
     user,
 )
+from tests.files import full_disk
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and devices of POSIX")
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """No file of this process can grow beyond ``size``: a disk that is full."""
-    import resource  # which Windows does not have
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def saved(tmp_path: Path, reports: Reports) -> tuple[SessionLog, Path]:
@@ -108,7 +94,7 @@ def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Pa
     reports = Reports()
     log, path = saved(tmp_path, reports)
 
-    with file_size_limit(path.stat().st_size + 10):
+    with full_disk(path.stat().st_size + 10):
         append_all(log, user("3"), user("4"))
 
     assert (
@@ -129,7 +115,7 @@ def test_a_full_disk_is_told_once_and_the_session_goes_on_in_memory(tmp_path: Pa
 def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
-    with file_size_limit(path.stat().st_size + 10):
+    with full_disk(path.stat().st_size + 10):
         append_all(log, user("3"), answer("4"))
 
     append_all(log, user("5"))
@@ -147,7 +133,7 @@ def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
     tmp_path: Path,
 ) -> None:
     log = new_session(make_shelf(tmp_path / "sessions"))
-    with file_size_limit(10):
+    with full_disk(10):
         append_all(log, user("1"))
 
     append_all(log, ModelChange(provider="p", model_id="m"))
@@ -160,7 +146,7 @@ def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
 @pytest.mark.trap(223)
 def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> None:
     log = new_session(make_shelf(tmp_path / "sessions"))
-    with file_size_limit(10):
+    with full_disk(10):
         append_all(log, user("1"), answer("2"))
     assert log.file is not None
     assert not log.file.exists()
@@ -177,7 +163,7 @@ def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
     reports = Reports()
     log = new_session(make_shelf(tmp_path, reports))
 
-    with file_size_limit(10):
+    with full_disk(10):
         append_all(log, user("1"), user("2"))
 
     assert reports == [log.problem]
@@ -269,7 +255,7 @@ def test_a_session_that_cannot_be_migrated_on_disk_goes_on_in_memory(tmp_path: P
     old = b'{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"type":"x"}\n'
     path.write_bytes(old)
 
-    with file_size_limit(10):
+    with full_disk(10):
         log = open_session(path, make_shelf(tmp_path, reports))
 
     assert (len(reports), len(log.tree), path.read_bytes()) == (1, 1, old)

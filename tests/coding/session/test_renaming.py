@@ -10,6 +10,7 @@ from pi.coding.session.facts import read_facts
 from pi.coding.session.renaming import rename_session
 from tests.coding.session.kept import begin, keep, shelf
 from tests.coding.session.sessions import make_stamps
+from tests.files import full_disk
 
 
 def name_of(path: Path) -> str | None:
@@ -60,3 +61,16 @@ def test_what_is_no_session_gets_no_name(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
     with pytest.raises(FileProblem):
         rename_session(tmp_path, "name", make_stamps())
+
+
+def test_a_full_disk_is_named_as_the_reason_and_the_file_stays_whole(tmp_path: Path) -> None:
+    path = keep(shelf(tmp_path), "x")
+    before = path.read_bytes()
+
+    with full_disk(len(before) + 20), pytest.raises(FileProblem) as failed:
+        rename_session(path, "n" * 100, make_stamps())
+
+    assert failed.value.message == (
+        f"The session was not renamed: cannot write {path}: File too large."
+    )
+    assert path.read_bytes() == before

@@ -186,7 +186,8 @@ def _listed(
         if len(quote.text) > MOST_OF_A_MESSAGE or len(line) > left:
             continue
         left -= len(line)
-        shown.insert(0, (quote, line))
+        shown.append((quote, line))
+    shown.reverse()
     text = title + "".join(line for _, line in shown) if shown else ""
     return tuple(quote for quote, _ in shown), text
 
@@ -202,8 +203,9 @@ def _ids(unshown: Sequence[str], room: int) -> str:
         left -= len(id) + 1
         if left < 0:
             break
-        shown.insert(0, id)
+        shown.append(id)
     if not shown:
         return ""
+    shown.reverse()
     older = len(unshown) - len(shown)
     return " ".join((title, *shown, *([f"and {older} older ones"] if older else [])))

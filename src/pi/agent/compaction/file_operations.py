@@ -119,6 +119,7 @@ def _block(tag: str, paths: Sequence[str], most: int) -> str:
         left -= len(line) + 1
         if left < 0:
             break
-        shown.insert(0, line)
+        shown.append(line)
+    shown.reverse()
     rest = f"... and {len(lines) - len(shown)} more"
     return tagged(tag, "\n".join((*shown, rest))) if shown else ""

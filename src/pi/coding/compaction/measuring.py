@@ -60,16 +60,35 @@ def tokens_in_use(conversation: SessionConversation) -> int:
     since = 0
     edits: dict[str, Json | None] = {}
     place = log.leaf
-    while place is not None and log.tree.outlines[place].type != "compaction":
-        entry = log.at(place)
-        if isinstance(entry, ContextEdit):
-            edits.setdefault(entry.target_id, entry.replacement)
-        elif entry.id not in edits and (counted := _counted(entry)):
-            return counted + since - _saved(log, place, edits)
+    while place is not None:
+        outline = log.tree.outlines[place]
+        if outline.type == "compaction":
+            return sum(map(message_tokens, convert_to_llm(conversation.messages())))
+        if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
+            edits.setdefault(edit.target_id, edit.replacement)
+        elif outline.id in edits:
+            since += _tokens(message_as_edited(log.at(place), edits))
         else:
-            since += _tokens(message_as_edited(entry, edits))
+            counted, estimated = _size(conversation, place)
+            if counted:
+                return counted + since - _saved(log, place, edits)
+            since += estimated
         place = log.tree.parent(place)
-    return sum(map(message_tokens, convert_to_llm(conversation.messages())))
+    return since
+
+
+def _size(conversation: SessionConversation, place: int) -> tuple[int, int]:
+    """What the provider counted with an entry, and the estimate for the entry alone.
+
+    Remembered: a long conversation without answers is measured at every boundary.
+    """
+    size = conversation.sizes.get(place)
+    if size is None:
+        entry = conversation.log.at(place)
+        counted = _counted(entry)
+        size = (counted, 0 if counted else _tokens(message_of(entry)))
+        conversation.sizes[place] = size
+    return size
 
 
 def _counted(entry: Entry) -> int:

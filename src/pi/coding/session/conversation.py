@@ -34,6 +34,11 @@ class SessionConversation:
         self._shown: list[SessionMessage] = []
         self._said: dict[int | None, SessionMessage] = {}
         """By place, what was appended since and is the same when it is read back from the log."""
+        self.sizes: dict[int, tuple[int, int]] = {}
+        """By place: tokens that the provider counted with an entry, and the estimate for it alone.
+
+        A cache of whoever measures; entries never change.
+        """
         self._leaf: int | None = None
         self._seen = 0
 

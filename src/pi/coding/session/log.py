@@ -70,6 +70,11 @@ class SessionLog:
         return self._mirror.problem if self._mirror else None
 
     @property
+    def unsaved_reason(self) -> str | None:
+        """The cause of ``problem`` alone."""
+        return self._mirror.reason if self._mirror else None
+
+    @property
     def name(self) -> str | None:
         """What the session is called."""
         return self._annotations.name

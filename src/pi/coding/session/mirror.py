@@ -38,8 +38,8 @@ class Mirror:
         stored: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.path = path
-        self.problem: str | None = None
-        """Why the file lacks the latest entries."""
+        self.reason: str | None = None
+        """Why the file lacks the latest entries, if it does."""
         self._report = report
         self._stored = stored
         """From a line as it is used to the line that the file is to have."""
@@ -53,6 +53,13 @@ class Mirror:
         """The file that is appended to; ``None`` as long as there is none."""
 
     @property
+    def problem(self) -> str | None:
+        """The same as a sentence for the user of the open session."""
+        if self.reason is None:
+            return None
+        return f"The session is no longer saved, it goes on in memory: {self.reason}."
+
+    @property
     def exists(self) -> bool:
         """Whether there is something in the file, as far as we know."""
         return self._file is not None
@@ -60,7 +67,7 @@ class Mirror:
     def begin(self, lines: Sequence[bytes], *, worth_keeping: bool) -> None:
         """Take the first lines of a new file, with their LF."""
         self._waiting.extend(lines)
-        if worth_keeping or self.problem is not None:
+        if worth_keeping or self.reason is not None:
             self._attempt(self._publish)
 
     def follow(self, migrated: bytes | None = None) -> None:
@@ -87,7 +94,7 @@ class Mirror:
 
     def close(self) -> None:
         """Write what is still to be written, and let others write to the session."""
-        if self.problem is not None and not self._has_given_up:
+        if self.reason is not None and not self._has_given_up:
             self._attempt(self._publish if self._file is None else self._append)
         for lock in (self._lock, self._id_lock):
             if lock is not None:
@@ -106,14 +113,14 @@ class Mirror:
             self._fail(problem.message.removesuffix("."))
 
     def _succeed(self) -> None:
-        if self.problem is not None:
-            self.problem = None
+        if self.reason is not None:
+            self.reason = None
             self._report("The session is saved again.")
 
     def _fail(self, reason: str) -> None:
-        is_news = self.problem is None
-        self.problem = f"The session is no longer saved, it goes on in memory: {reason}."
-        if is_news:
+        is_news = self.reason is None
+        self.reason = reason
+        if is_news and self.problem is not None:
             self._report(self.problem)
 
     def _publish(self) -> None:

@@ -18,11 +18,10 @@ def rename_session(path: Path, name: str, stamps: Stamps) -> None:
     """
     if not path.exists():
         raise SessionNotFound(path)
-    problems: list[str] = []
-    log = open_session(path.absolute(), Shelf(path.parent, "", problems.append, stamps))
+    log = open_session(path.absolute(), Shelf(path.parent, "", lambda line: None, stamps))
     try:
         log.append(SessionInfo(name=name))
     finally:
         log.close()
-    if problems:
-        raise FileProblem(f"{path} was not renamed. {problems[0]}")
+    if log.unsaved_reason is not None:
+        raise FileProblem(f"The session was not renamed: {log.unsaved_reason}.")
