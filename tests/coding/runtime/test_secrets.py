@@ -11,8 +11,11 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.auth.values import expand, remember_used
 from pi.ai.providers.provider import Provider
 from pi.base.records import replace
+from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.finding import Wanted
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.secrets import KnownSecrets
+from tests.coding.runtime.stage import ENVIRON, Stage
 
 
 @pytest.fixture
@@ -121,3 +124,18 @@ def test_what_cannot_be_read_hides_nothing_else(host: Host) -> None:
     assert KnownSecrets.of(replace(host, from_dotenv=frozenset())).values() == (
         "of the environment",
     )
+
+
+async def test_commands_do_not_see_the_variables_of_an_extensions_provider(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        model = {"id": "m", "name": "M", "contextWindow": 1000, "maxTokens": 100}
+        given = {"api_key": "$EXT_KEY", "headers": {"X-A": "${EXT_HEADER}"}, "models": [model]}
+        pi.register_provider("mine", {"base_url": "http://127.0.0.1:9", "api": "a", **given})
+
+    environ = {**ENVIRON, "EXT_KEY": "1", "EXT_HEADER": "2", "OTHER": "3"}
+    stage = Stage(tmp_path, environ=environ)
+    session = await stage.open(extensions=Wanted(discover=False, inline=(extension,)))
+    seen = await session.shell.run("echo [$EXT_KEY$EXT_HEADER$OTHER]")
+    await session.close()
+
+    assert seen.output == "[3]\n"
