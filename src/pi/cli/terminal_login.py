@@ -24,7 +24,7 @@ class TerminalUI:
     """Asks on standard error and reads lines; whoever logs in may take a question back."""
 
     def __init__(self) -> None:
-        self._lines = _Lines()
+        self._lines = TypedLines()
 
     async def ask(self, prompt: Prompt) -> str:
         """The answer; ``LoginCancelled`` at the end of the input."""
@@ -94,7 +94,7 @@ async def _provider(wanted: str | None, credentials: Credentials, ui: LoginUI) -
     return rows[wanted]
 
 
-class _Lines:
+class TypedLines:
     """What is typed, line by line; who stops waiting for a line leaves it to the next one."""
 
     def __init__(self) -> None:

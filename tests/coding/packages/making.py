@@ -101,6 +101,8 @@ lock.setdefault("dependencies", {}).pop(name, None)
 if command == "install":
     lock["dependencies"][name] = "^" + version
     shutil.copytree(here / "registry" / name / version, target)
+    if (target / "lock.json").exists():
+        (target / "lock.json").rename(prefix / "node_modules" / ".package-lock.json")
 (prefix / "package.json").write_text(json.dumps(lock))
 (here / "done").write_text("x")
 """
@@ -124,6 +126,11 @@ class FakeNpm:
         folder = make_package(self.folder / "registry" / name / version, *names)
         text = {"name": name, "version": version} | ({"pi": manifest} if manifest else {})
         (folder / "package.json").write_text(json.dumps(text))
+
+    def publish_lock(self, name: str, version: str, packages: object) -> None:
+        """Have npm note this of everything that it has installed with a version."""
+        lock = self.folder / "registry" / name / version / "lock.json"
+        lock.write_text(json.dumps({"packages": packages}))
 
     def withdraw(self, name: str, version: str) -> None:
         """Take a version out of the registry."""

@@ -46,7 +46,7 @@ def test_a_manifest_says_everything_that_is_offered(tmp_path: Path) -> None:
         manifest={
             "extensions": ["./src/*.py", "lib/three", "!./src/old.py", "src/missing.py"],
             "skills": ["know"],
-            "prompts": ["talk/{a,b}.md", "!talk/b.md", 7],
+            "prompts": ["talk/{a,b}.md", "!talk/b.md"],
         },
     )
 

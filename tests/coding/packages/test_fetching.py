@@ -31,7 +31,7 @@ async def test_what_is_missing_is_fetched_and_told(
     stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
-    repository.commit("skills/b/SKILL.md")
+    commit = repository.commit("skills/b/SKILL.md")
     wanted = layer(shelf, "npm:tips", repository.source, "./nowhere", "npm:../bad")
     told: list[str] = []
 
@@ -41,8 +41,10 @@ async def test_what_is_missing_is_fetched_and_told(
 
     assert told == [
         "Installing npm:tips...",
+        "npm:tips brings tips 1.0.0",
         "Installed npm:tips",
         f"Installing {repository.source}...",
+        f"{repository.source} brings file{repository.folder} {commit[:12]}",
         f"Installed {repository.source}",
     ]
     assert again == []

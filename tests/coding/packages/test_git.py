@@ -8,7 +8,7 @@ import pytest
 from pi.base.records import replace
 from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.git import bring
-from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.outcome import Outcome, approve_all
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import GitSource, parse_source
@@ -28,7 +28,13 @@ class Checkout:
     async def bring(self, *, update: bool = False, force: bool = False) -> Outcome:
         with staging(self.shelf.base) as work:
             return await bring(
-                self.source, self.shelf, self.programs, work, update=update, force=force
+                self.source,
+                self.shelf,
+                self.programs,
+                work,
+                update=update,
+                force=force,
+                approve=approve_all,
             )
 
     @property

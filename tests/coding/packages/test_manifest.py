@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_an_empty_declaration_offers_nothing(tmp_path: Path) -> None:
 
 def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(
-        '\ufeff{"pi": {"extensions": ["src/x.ts"], "skills": ["skills"], "themes": "no list"}}',
+        '\ufeff{"pi": {"extensions": ["src/x.ts"], "skills": ["skills"]}}',
         encoding="utf-8",
     )
     (tmp_path / "pyproject.toml").write_text('[tool.pi]\nextensions = ["src/x.py"]\n')
@@ -34,8 +35,26 @@ def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> No
     assert read_manifest(tmp_path, pytest.fail) == {
         "extensions": ("src/x.py",),
         "skills": ("skills",),
-        "themes": (),
     }
+
+
+@pytest.mark.parametrize("value", ["skills", 3, ["skills", 3], {"a": "b"}, None])
+def test_a_kind_that_is_no_list_of_paths_is_warned_of(tmp_path: Path, value: object) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"pi": {"skills": value}}))
+    warnings: list[str] = []
+
+    read_manifest(tmp_path, warnings.append)
+
+    assert warnings == [f'{tmp_path / "package.json"}: "skills" must be a list of paths']
+
+
+@pytest.mark.parametrize("value", ["skills", 3, ["skills"]])
+def test_a_declaration_that_is_no_object_is_warned_of(tmp_path: Path, value: object) -> None:
+    (tmp_path / "package.json").write_text(json.dumps({"pi": value}))
+    warnings: list[str] = []
+
+    assert read_manifest(tmp_path, warnings.append) is None
+    assert warnings == [f'{tmp_path / "package.json"}: "pi" must be an object']
 
 
 @pytest.mark.parametrize(
@@ -45,6 +64,7 @@ def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> No
         ("package.json", "[1]"),
         ("pyproject.toml", "[tool"),
         pytest.param("package.json", '{"a":' * 100_000, id="nested too deeply"),
+        pytest.param("pi.toml", "a = " + "[" * 10_000, id="TOML nested too deeply"),
     ],
 )
 def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:
@@ -63,7 +83,10 @@ def test_a_manifest_elsewhere_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "elsewhere.json").write_text('{"pi": {"skills": ["x"]}}')
     (tmp_path / "pk" / "package.json").symlink_to("../elsewhere.json")
 
-    assert read_manifest(tmp_path / "pk", pytest.fail) is None
+    warnings: list[str] = []
+    assert read_manifest(tmp_path / "pk", warnings.append) is None
+    (warning,) = warnings
+    assert warning.endswith("package.json is a link that leads out of its package and is not used")
 
 
 def test_a_json_file_must_hold_an_object(tmp_path: Path) -> None:

@@ -29,14 +29,13 @@ def import_roots(store: PackageStore) -> list[Path | None]:
     [
         (project("one", "two>=2; python_version > '3'"), ("one", "two>=2; python_version > '3'")),
         ("[project]\nname = 'x'\n", ()),
-        ("[project]\ndependencies = 3\n", ()),
         ("[tool.pi]\n", ()),
     ],
 )
 def test_the_needs_of_a_project_are_read(tmp_path: Path, text: str, needs: tuple[str, ...]) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
 
-    assert declared_needs(tmp_path) == needs
+    assert declared_needs(tmp_path, "tips") == needs
 
 
 @pytest.mark.parametrize("text", [project("x @ git+https://example.org/x"), "[project"])
@@ -44,7 +43,7 @@ def test_what_would_have_to_be_built_is_refused(tmp_path: Path, text: str) -> No
     (tmp_path / "pyproject.toml").write_text(text)
 
     with pytest.raises(InstallFailed):
-        declared_needs(tmp_path)
+        declared_needs(tmp_path, "tips")
 
 
 @pytest.mark.slow

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.errors import InstallDeclined, InstallFailed
 from pi.coding.packages.npm import bring, drop
-from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.outcome import Arrival, Outcome, approve_all
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import NpmSource
@@ -26,7 +27,9 @@ async def brought(
 ) -> Outcome:
     source = NpmSource(name="@a/tips", version=version)
     with staging(shelf.base) as work:
-        return await bring(source, shelf, programs, work, update=update, force=force)
+        return await bring(
+            source, shelf, programs, work, update=update, force=force, approve=approve_all
+        )
 
 
 async def test_a_package_is_installed_beside_those_that_are_there(
@@ -174,3 +177,68 @@ async def test_nothing_is_installed_through_a_link_that_leads_out(
         await brought(shelf, programs)
 
     assert snapshot(tmp_path / "outside") == {"x.txt": "{}\n"}
+
+
+PLACE = "node_modules/@a/tips"
+TARBALL = "https://registry.example/x.tgz"
+
+
+@pytest.mark.parametrize(
+    ("packages", "refused"),
+    [
+        ({PLACE: {"dependencies": {"x": "git+ssh://h.dev/x"}}}, "x@git+ssh://h.dev/x"),
+        ({PLACE: {"dependencies": {"x": "owner/x"}}}, "x@owner/x"),
+        ({PLACE: {"optionalDependencies": {"x": "https://h.dev/x.tgz"}}}, "x@https://h.dev/x.tgz"),
+        ({PLACE: {"dependencies": {"x": "file:../x"}}, "../x": {}}, "x@file:../x"),
+        ({PLACE: {"link": True, "resolved": "../x"}}, "../x"),
+        ({PLACE: {"resolved": "git+ssh://h.dev/x#1"}}, "git+ssh://h.dev/x#1"),
+    ],
+)
+async def test_what_is_of_no_registry_is_refused(
+    npm: FakeNpm, shelf: Shelf, programs: Programs, packages: dict[str, object], refused: str
+) -> None:
+    npm.publish("@a/tips", "1.0.0")
+    npm.publish_lock("@a/tips", "1.0.0", packages)
+
+    with pytest.raises(InstallFailed) as caught:
+        await brought(shelf, programs)
+
+    assert caught.value.message.startswith(f'@a/tips requires "{refused}", which is not a name')
+    assert not shelf.npm.exists()
+
+
+async def test_everything_that_npm_brings_is_named_before_it_counts(
+    npm: FakeNpm, shelf: Shelf, programs: Programs
+) -> None:
+    npm.publish("@a/tips", "1.0.0")
+    needs = {"lib": "^1.0.0", "other": "npm:@b/other@2"}
+    one = {"version": "1.0.0", "resolved": TARBALL}
+    packages = {PLACE: {**one, "dependencies": needs}, "node_modules/lib": one}
+    npm.publish_lock("@a/tips", "1.0.0", packages)
+    seen: list[Arrival] = []
+
+    async def decline(arrivals: Sequence[Arrival]) -> None:
+        seen.extend(arrivals)
+        raise InstallDeclined("no")
+
+    with pytest.raises(InstallDeclined), staging(shelf.base) as work:
+        await bring(
+            NpmSource(name="@a/tips"), shelf, programs, work,
+            update=False, force=False, approve=decline,
+        )  # fmt: skip
+
+    assert seen == [Arrival(name="@a/tips", version="1.0.0"), Arrival(name="lib", version="1.0.0")]
+    assert not shelf.npm.exists()
+
+
+async def test_the_npm_configuration_that_came_with_a_project_is_not_obeyed(
+    npm: FakeNpm, programs: Programs, tmp_path: Path
+) -> None:
+    npm.publish("@a/tips", "1.0.0")
+    for scope, kept in (("project", False), ("user", True)):
+        shelf = Shelf(scope=scope, base=tmp_path / scope)  # type: ignore[arg-type]
+        make_package(shelf.npm, ".npmrc")
+        await brought(shelf, programs)
+
+        assert (shelf.npm / ".npmrc").exists() is kept
+    assert all("--prefix" in words for words, _ in npm.calls())

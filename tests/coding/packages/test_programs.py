@@ -60,7 +60,7 @@ async def test_the_last_words_of_a_failure_are_told_without_passwords(
     failing = replace(programs, npm_command=(str(script),))
 
     with pytest.raises(InstallFailed) as caught:
-        await failing.npm("install", cwd=tmp_path)
+        await failing.npm("install", cwd=tmp_path, package="x")
 
     assert caught.value.message == f"npm install failed: {told}"
 
@@ -81,6 +81,6 @@ async def test_pip_imports_nothing_of_the_folder_it_works_in(
     (tmp_path / "pip.py").write_text("raise SystemExit('this is no pip')")
     (tmp_path / "json.py").write_text("raise SystemExit('this is no json')")
 
-    said = await programs.pip("install", "--help", cwd=tmp_path)
+    said = await programs.pip("install", "--help", cwd=tmp_path, package="x")
 
     assert "--require-hashes" in said

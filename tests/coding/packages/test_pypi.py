@@ -13,7 +13,7 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.outcome import Change, Outcome
+from pi.coding.packages.outcome import Change, Outcome, approve_all
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import RECORD, bring
@@ -33,7 +33,9 @@ async def brought(
 ) -> Outcome:
     source = PypiSource(name=name, version=version)
     with staging(shelf.base) as work:
-        return await bring(source, shelf, programs, work, update=update, force=force)
+        return await bring(
+            source, shelf, programs, work, update=update, force=force, approve=approve_all
+        )
 
 
 def same(change: Change, version: str) -> Outcome:

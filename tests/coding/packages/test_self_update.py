@@ -12,9 +12,21 @@ SITE = "lib/python3.11/site-packages/pi/__init__.py"
 @pytest.mark.parametrize(
     ("prefix", "module", "command"),
     [
-        ("/home/me/.local/share/uv/tools/pi-harness", SITE, "uv tool upgrade pi-harness"),
-        ("/home/me/.local/share/pipx/venvs/pi-harness", SITE, "pipx upgrade pi-harness"),
-        ("/venv", SITE, "/venv/bin/python -m pip install --upgrade pi-harness"),
+        (
+            "/home/me/.local/share/uv/tools/pi-harness",
+            SITE,
+            "uv tool upgrade --no-build pi-harness",
+        ),
+        (
+            "/home/me/.local/share/pipx/venvs/pi-harness",
+            SITE,
+            "pipx upgrade --pip-args='--only-binary=:all:' pi-harness",
+        ),
+        (
+            "/venv",
+            SITE,
+            "/venv/bin/python -m pip install --only-binary :all: --upgrade pi-harness",
+        ),
         ("/venv", "/code/src/pi/__init__.py", "git -C /code/src/pi pull"),
     ],
 )

@@ -135,8 +135,8 @@ class Meddled(Programs):
     settings: Path
     text: str
 
-    async def npm(self, *words: str, cwd: Path) -> str:
-        said = await super().npm(*words, cwd=cwd)
+    async def npm(self, *words: str, cwd: Path, package: str) -> str:
+        said = await super().npm(*words, cwd=cwd, package=package)
         if words[0] == "install":
             self.settings.write_text(self.text)
         return said

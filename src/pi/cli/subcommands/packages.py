@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pi
@@ -16,9 +16,11 @@ from pi.cli.standard_streams import complain
 from pi.cli.wishes import approval
 from pi.coding.packages.discovery import Configured, Package, open_package
 from pi.coding.packages.entries import Kind
-from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
+from pi.coding.packages.errors import InstallDeclined, NoMatchingPackage, PackageProblem
 from pi.coding.packages.filters import matches
+from pi.coding.packages.outcome import Approve, Arrival
 from pi.coding.packages.overview import (
+    arrival_lines,
     config_lines,
     list_lines,
     resource_note,
@@ -67,7 +69,7 @@ async def _install(desk: PackageDesk, arguments: Arguments) -> None:
     text = _only_source(arguments)
     scope = _scope(arguments)
     _say([f"Installing {without_password(text)}..."])
-    await desk.store(scope).install(text, desk.cwd)
+    await desk.store(scope).install(text, desk.cwd, _approval(arguments))
     _say([f"Installed {without_password(text)}"])
     if not desk.offers_anything(text, scope):
         warn("it has no extensions, skills, prompts or themes where pi looks for them")
@@ -95,6 +97,33 @@ def _scope(arguments: Arguments) -> Scope:
     return "project" if arguments.switch("local") else "user"
 
 
+def _approval(arguments: Arguments) -> Approve:
+    """Name everything that an installation brings, and ask on a terminal whether that is wanted.
+
+    A new version of what is there already raises no question: it was approved under its name.
+    """
+
+    async def approve(arrivals: Sequence[Arrival]) -> None:
+        if len(arrivals) > 1 or not arrivals[0].before:  # one update is told at its end
+            _say(f"  {line}" for line in arrival_lines(arrivals))
+        all_known = all(arrival.before for arrival in arrivals)
+        if all_known or arguments.switch("approve") or not _is_at_a_terminal():
+            return
+        from pi.cli.terminal_login import TypedLines  # few installations ask
+
+        sys.stdout.write("Extensions run with your permissions. Trust and install these? [y/N] ")
+        sys.stdout.flush()
+        answer = await TypedLines().next()
+        if (answer or "").strip().lower() not in ("y", "yes"):
+            raise InstallDeclined("Not installed: the question was not answered with yes.")
+
+    return approve
+
+
+def _is_at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 # Updating -----------------------------------------------------------------------------------------
 
 
@@ -113,7 +142,7 @@ async def _update(desk: PackageDesk, arguments: Arguments) -> int:
     elif not packages and named and named not in ITSELF:
         wanted = [desk.find(named)]
     for configured in wanted:
-        went_well.append(await _update_one(desk, configured, force=arguments.switch("force")))
+        went_well.append(await _update_one(desk, configured, arguments))
     if models:
         went_well.append(await _refresh_models(desk))
     return 0 if all(went_well) else 1
@@ -126,10 +155,12 @@ def _how_to_update() -> list[str]:
     return [f"This is pi {__version__}. To update it, run: {command}"]
 
 
-async def _update_one(desk: PackageDesk, configured: Configured, *, force: bool) -> bool:
+async def _update_one(desk: PackageDesk, configured: Configured, arguments: Arguments) -> bool:
     """Whether it went well; a package that fails does not stop the others."""
     try:
-        outcome = await desk.store(configured.scope).update(configured, force=force)
+        outcome = await desk.store(configured.scope).update(
+            configured, force=arguments.switch("force"), approve=_approval(arguments)
+        )
     except PiError as problem:
         complain(f"Error: {source_name(configured)}: {problem.explain()}")
         return False
@@ -163,7 +194,7 @@ async def _configure(desk: PackageDesk, arguments: Arguments) -> None:
             packages = [open_package(each, warn) for each in there]
             if not packages:
                 _say(["No packages installed."])
-            elif sys.stdin.isatty() and sys.stdout.isatty():
+            elif _is_at_a_terminal():
                 await _choose_on_screen(desk, arguments, packages)
             else:
                 _say(config_lines(packages))

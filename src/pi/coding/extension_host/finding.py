@@ -159,6 +159,6 @@ def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
         return [path for pattern in listed for path in sorted(folder.glob(pattern))]
     except ExtensionError as problem:
         warn(problem.explain())
-    except (NotImplementedError, ValueError) as problem:  # what is no pattern below the folder
+    except (NotImplementedError, ValueError, OSError) as problem:  # no pattern below the folder
         warn(f"The extensions that {folder} names are not used: {problem}")
     return []

@@ -165,5 +165,5 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise ExtensionError(f"The manifest in {path} is no TOML: {problem}") from problem

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from pi.coding.packages.confined import inside, leads_out
+from pi.base.terminal_text import one_line
+from pi.coding.packages.confined import inside, unusable
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.filters import matches, plain_path
 from pi.coding.packages.manifest import read_manifest
@@ -25,6 +26,8 @@ OURS, THEIRS = (".py",), (".ts", ".js")
 """Extensions that run here, and those that only the original can run."""
 _INDEXES = ("__init__.py", "index.ts", "index.js")
 _PATTERN = frozenset("*?[{")
+_SHOWN = 80
+"""Characters of an odd path that a message shows."""
 
 
 def contents_of(root: Path, warn: Warn) -> Offered:
@@ -90,12 +93,16 @@ def _declared(
     warn: Warn,
 ) -> Iterator[Path]:
     """What ``collect`` finds at the paths and patterns of a manifest."""
-    wanted = [entry for entry in entries if not entry.startswith("!")]
-    unwanted = [entry[1:] for entry in entries if entry.startswith("!")]
+    usable = []
+    for entry in entries:
+        if why := unusable(entry.removeprefix("!")):
+            shown = one_line(entry)[:_SHOWN]
+            warn(f'{folder}: "{shown}" of {kind} {why} and is not used')
+        else:
+            usable.append(entry)
+    wanted = [entry for entry in usable if not entry.startswith("!")]
+    unwanted = [entry[1:] for entry in usable if entry.startswith("!")]
     for entry in wanted:
-        if leads_out(entry):
-            warn(f'{folder}: "{entry}" of {kind} leads out of the package and is not used')
-            continue
         for found in (each for path in _meant(folder, plain_path(entry)) for each in collect(path)):
             name = found.relative_to(folder).as_posix()
             if not any(matches(pattern, name) for pattern in unwanted):

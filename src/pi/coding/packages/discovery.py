@@ -9,16 +9,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
 from pi.coding.packages.confined import inside
 from pi.coding.packages.contents import THEIRS, Offered, contents_of, offered_by
 from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries
-from pi.coding.packages.errors import BadSource
+from pi.coding.packages.errors import BadSource, InstallFailed
 from pi.coding.packages.filters import select
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.source import GitSource, LocalSource, PypiSource, Source
-from pi.coding.packages.wheels import installed_distribution, module_file
+from pi.coding.packages.wheels import installed_distribution, is_entry_point, module_file
+from pi.coding.resources.folders import is_there
 from pi.coding.resources.source import Place, Scope, Warn
 from pi.coding.settings.settings import Settings
+
+_SHOWN = 80
+"""Characters of an odd entry point that a message shows."""
 
 
 class Layer(Record):
@@ -44,7 +49,7 @@ class Configured(Record):
     @property
     def installed(self) -> bool:
         """Whether it is there."""
-        return self.root.exists()
+        return is_there(self.root)
 
 
 class Package(Record):
@@ -132,7 +137,9 @@ def find_packages(layers: Iterable[Layer]) -> Found:
     packages, missing = [], []
     for configured in configured_packages(layers, warnings.append):
         if configured.installed:
-            packages.append(open_package(configured, warnings.append))
+            problems: list[str] = []
+            packages.append(open_package(configured, problems.append))
+            warnings += _in_one(problems)
         else:
             missing.append(configured)
             warnings.append(_not_there(configured))
@@ -157,8 +164,15 @@ def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]
 
 
 def open_package(configured: Configured, warn: Warn) -> Package:
-    """Look at what a package that is there offers, and choose."""
-    offered = _offered(configured, warn)
+    """Look at what a package that is there offers, and choose.
+
+    A package that cannot be read offers nothing: none may keep pi from starting.
+    """
+    try:
+        offered = _offered(configured, warn)
+    except (OSError, ValueError, RecursionError) as problem:
+        warn(f"Package {configured.entry.source} is not used: {problem}")
+        offered = {}
     chosen: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         names = offered.get(kind, ())
@@ -168,6 +182,19 @@ def open_package(configured: Configured, warn: Warn) -> Package:
         if wanted:
             chosen[kind] = wanted
     return Package(configured=configured, offered=offered, chosen=chosen)
+
+
+def must_be_usable(source: Source, root: Path) -> None:
+    """Refuse to install a package of which the next start would warn; ``root`` holds it now."""
+    problems: list[str] = []
+    entry = Entry(source=source.identity)
+    open_package(Configured(entry=entry, source=source, scope="user", root=root), problems.append)
+    if problems:
+        inner = problems[0].replace(f"{root}/", "").replace(str(root), "its manifest")
+        raise InstallFailed(
+            f"{source.identity} is not a usable package: {inner}.",
+            hint="Nothing was installed. Tell its author, or correct it and try again.",
+        )
 
 
 def own_choice(entry: Entry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
@@ -212,10 +239,21 @@ def _offered(configured: Configured, warn: Warn) -> Offered:
     for folder in found.folders:
         for kind, names in offered_by(root, root / folder, warn).items():
             offered[kind] = offered.get(kind, ()) + names
+    for point in found.entry_points:
+        if not is_entry_point(point):
+            warn(f'{root}: the entry point "{one_line(point)[:_SHOWN]}" is not module:function')
     files = [module_file(root, point) for point in found.entry_points]
     if named := tuple(path.relative_to(root).as_posix() for path in files if path is not None):
         offered["extensions"] = tuple(dict.fromkeys(offered.get("extensions", ()) + named))
     return offered
+
+
+def _in_one(problems: Sequence[str]) -> list[str]:
+    """One warning for all that is wrong with a package."""
+    more = len(problems) - 1
+    if more < 1:
+        return list(problems)
+    return [f"{problems[0]} (and {more} more; `pi config` shows all)"]
 
 
 def _not_there(configured: Configured) -> str:

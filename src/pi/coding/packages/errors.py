@@ -3,6 +3,7 @@
 PackageProblem
 ├── BadSource          what was typed names no package
 ├── NoMatchingPackage  the settings have no such package
+├── InstallDeclined    the user did not want what it brings
 └── InstallFailed      it could not be fetched; what was there before is still there
 """
 
@@ -24,6 +25,10 @@ class NoMatchingPackage(PackageProblem):
 
     def __init__(self, source: str) -> None:
         super().__init__(f"No matching package found for {source}")
+
+
+class InstallDeclined(PackageProblem):
+    """The user was asked and declined; nothing was changed."""
 
 
 class InstallFailed(PackageProblem):

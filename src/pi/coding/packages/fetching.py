@@ -10,6 +10,8 @@ from pi.coding.packages.contents import contents_of
 from pi.coding.packages.discovery import Configured, Layer, configured_packages
 from pi.coding.packages.entries import Entry
 from pi.coding.packages.errors import BadSource
+from pi.coding.packages.outcome import Arrival
+from pi.coding.packages.overview import arrival_lines
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.source import LocalSource, parse_source, without_password
 from pi.coding.packages.stores import Stores
@@ -30,12 +32,16 @@ async def fetch_missing(
 async def _fetch(configured: Configured, stores: Stores, report: Callable[[str], None]) -> None:
     name = without_password(configured.entry.source)
     store = stores.store(configured.scope)
+
+    async def announce(arrivals: Sequence[Arrival]) -> None:
+        report(f"{name} brings {', '.join(arrival_lines(arrivals))}")
+
     try:
         await store.recover()
         if configured.installed or stores.programs.offline:
             return
         report(f"Installing {name}...")
-        await store.update(configured)
+        await store.update(configured, approve=announce)
     except PiError as problem:
         report(f"Warning: {name} was not installed: {problem.explain()}")
     else:

@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 from pi.base.records import Record
+from pi.coding.packages.discovery import must_be_usable
 from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.needs import bring_needs
-from pi.coding.packages.outcome import Outcome, settled
+from pi.coding.packages.needs import needed_wheels
+from pi.coding.packages.outcome import Approve, Arrival, Outcome, settled
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.pypi import arrivals, install_wheels
 from pi.coding.packages.source import GitSource, without_password
 from pi.coding.packages.staging import exchange
 
@@ -26,7 +28,14 @@ class Resolved(Record):
 
 
 async def bring(
-    source: GitSource, shelf: Shelf, programs: Programs, work: Path, *, update: bool, force: bool
+    source: GitSource,
+    shelf: Shelf,
+    programs: Programs,
+    work: Path,
+    *,
+    update: bool,
+    force: bool,
+    approve: Approve,
 ) -> Outcome:
     """Check out what ``source`` means; with ``update``, only if that moves."""
     target = shelf.target(source)
@@ -37,20 +46,28 @@ async def bring(
     resolved = await _resolve(source, programs, work)
     if update and installed and not resolved.moves:
         return Outcome(change="pinned", before=installed, after=installed)
-    newer = not installed or not await programs.git_agrees(
-        "merge-base", "--is-ancestor", resolved.commit, "HEAD", cwd=target
-    )
-    nothing = settled(
-        installed, resolved.commit, pinned=not resolved.moves, newer=newer, force=force
-    )
-    if nothing is not None:
-        return nothing
+    pinned = not resolved.moves
+    if installed == resolved.commit and not force:
+        return Outcome(change="current", before=installed, after=installed)
     new = work / "checkout"
     await _clone(source, resolved.commit, new, programs)
+    # Not asked of the installed checkout, whose configuration may name programs: a project can
+    # bring it along.
+    newer = not installed or not await programs.git_agrees(
+        "merge-base", "--is-ancestor", resolved.commit, installed,
+        cwd=new, objects=target / ".git" / "objects",
+    )  # fmt: skip
+    nothing = settled(installed, resolved.commit, pinned=pinned, newer=newer, force=force)
+    if nothing is not None:
+        return nothing
     commit = await _installed(new, programs)
+    must_be_usable(source, new)
     needs = shelf.needs(source)
-    if (site := await bring_needs(new, needs, programs, work)) is not None:
-        site.replace(new / needs.name)
+    wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
+    itself = Arrival(name="/".join(source.place), version=commit, before=installed)
+    await approve([itself, *arrivals(wheels, needs)])
+    if wheels:
+        (await install_wheels(wheels, work, programs)).replace(new / needs.name)
     exchange(new, target, base=shelf.base, work=work)
     return Outcome(change="fetched", before=installed, after=commit)
 

@@ -31,11 +31,19 @@ def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
     """
     declared: dict[Kind, tuple[str, ...]] | None = None
     for name, keys in _FILES.items():
-        said = _read(folder / name, warn) if inside(folder, folder / name) else None
+        if not inside(folder, folder / name):
+            warn(f"{folder / name} is a link that leads out of its package and is not used")
+            continue
+        said: object = _read(folder / name, warn)
         for key in keys:
             said = said.get(key) if isinstance(said, dict) else None
+        if name == "package.json" and said is not None and not isinstance(said, dict):
+            warn(f'{folder / name}: "pi" must be an object')
         if isinstance(said, dict) and (name == "package.json" or said.keys() & set(KINDS)):
-            lists = {kind: texts(said[kind]) for kind in KINDS if kind in said}
+            for kind in KINDS:
+                if kind in said and not _is_list_of_texts(said[kind]):
+                    warn(f'{folder / name}: "{kind}" must be a list of paths')
+            lists = {kind: _texts(said[kind]) for kind in KINDS if kind in said}
             declared = (declared or {}) | lists
     return declared
 
@@ -68,10 +76,14 @@ def read_toml(path: Path) -> Json | None:
 
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise PiError(f"{path} cannot be read: {problem}") from problem
 
 
-def texts(value: object) -> tuple[str, ...]:
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
     """The texts in a list; nothing for what is no list."""
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()

@@ -12,13 +12,16 @@ import re
 import shutil
 from pathlib import Path
 
+from pi.ai.messages import Json
 from pi.base.errors import PiError
 from pi.coding.packages.confined import inside, must_be_inside
+from pi.coding.packages.discovery import must_be_usable
 from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.manifest import read_object
-from pi.coding.packages.outcome import Outcome, settled
+from pi.coding.packages.outcome import Approve, Arrival, Outcome, settled
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.requirements import not_from_an_index
 from pi.coding.packages.source import NpmSource
 from pi.coding.packages.staging import exchange
 from pi.coding.packages.versions import is_newer
@@ -27,7 +30,14 @@ _EXACT = re.compile(r"v?\d+(?:\.\d+){2}(?:[-+][\w.+-]+)?", re.ASCII)
 
 
 async def bring(
-    source: NpmSource, shelf: Shelf, programs: Programs, work: Path, *, update: bool, force: bool
+    source: NpmSource,
+    shelf: Shelf,
+    programs: Programs,
+    work: Path,
+    *,
+    update: bool,
+    force: bool,
+    approve: Approve,
 ) -> Outcome:
     """Install what ``source`` names, or the latest; with ``update``, only if that moves."""
     target = shelf.target(source)
@@ -42,12 +52,19 @@ async def bring(
     )
     if nothing is not None:
         return nothing
-    copy = await asyncio.to_thread(_copy, shelf.npm, work / "npm")
-    await programs.npm("install", "--prefix", str(copy), "--", source.spec, cwd=copy)
+    copy = await asyncio.to_thread(_copy, shelf, work / "npm")
+    before = _locked(copy)
+    words = ("--prefix", str(copy), "--", source.spec)
+    await programs.npm("install", *words, cwd=copy, package=source.name)
     new = copy / target.relative_to(shelf.npm)
     version = _version(new)
     if not version or not inside(copy, new):
         raise InstallFailed(f"npm has installed no package {source.name}.")
+    fresh = {key: entry for key, entry in _locked(copy).items() if before.get(key) != entry}
+    _must_be_of_a_registry(fresh)
+    must_be_usable(source, new)
+    itself = Arrival(name=source.name, version=version, before=installed)
+    await approve([itself, *_arrivals(fresh, before, but=f"node_modules/{source.name}")])
     exchange(copy, shelf.npm, base=shelf.base, work=work)
     return Outcome(change="fetched", before=installed, after=version)
 
@@ -56,14 +73,17 @@ async def drop(source: NpmSource, shelf: Shelf, programs: Programs, work: Path) 
     """Remove a package and what only it needed."""
     must_be_inside(shelf.base, shelf.target(source))
     if shelf.target(source).exists():
-        copy = await asyncio.to_thread(_copy, shelf.npm, work / "npm")
-        await programs.npm("uninstall", "--prefix", str(copy), "--", source.name, cwd=copy)
+        copy = await asyncio.to_thread(_copy, shelf, work / "npm")
+        words = ("--prefix", str(copy), "--", source.name)
+        await programs.npm("uninstall", *words, cwd=copy, package=source.name)
         exchange(copy, shelf.npm, base=shelf.base, work=work)
 
 
 async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
     """The version that npm would install; the last one, if several fit."""
-    said = await programs.npm("view", "--json", "--", source.spec, "version", cwd=cwd)
+    # --prefix: without it npm would obey the .npmrc of a project above.
+    words = ("--prefix", str(cwd), "--json", "--", source.spec, "version")
+    said = await programs.npm("view", *words, cwd=cwd, package=source.name)
     try:
         versions = json.loads(said)
     except ValueError:
@@ -86,12 +106,63 @@ def _version(folder: Path) -> str:
     return version if isinstance(version, str) else ""
 
 
-def _copy(folder: Path, copy: Path) -> Path:
-    """The npm project, for npm to work on; a failure then costs nothing."""
-    if folder.is_dir():
-        shutil.copytree(folder, copy, symlinks=True)
+def _copy(shelf: Shelf, copy: Path) -> Path:
+    """The npm project, for npm to work on; a failure then costs nothing.
+
+    The configuration in a project's folder is left out: it came with the project.
+    """
+    if shelf.npm.is_dir():
+        unwanted = shutil.ignore_patterns(".npmrc") if shelf.scope == "project" else None
+        shutil.copytree(shelf.npm, copy, symlinks=True, ignore=unwanted)
     copy.mkdir(exist_ok=True)
     if not (copy / "package.json").exists():
         text = json.dumps({"name": "pi-packages", "private": True}, indent=2)
         (copy / "package.json").write_text(f"{text}\n", encoding="utf-8")
     return copy
+
+
+def _locked(folder: Path) -> dict[str, Json]:
+    """What npm notes of everything that it has installed, by its place; nothing if it does not."""
+    try:
+        packages = read_object(folder / "node_modules" / ".package-lock.json").get("packages")
+    except PiError:
+        return {}
+    entries = packages.items() if isinstance(packages, dict) else ()
+    return {place: entry for place, entry in entries if isinstance(entry, dict)}
+
+
+def _must_be_of_a_registry(packages: dict[str, Json]) -> None:
+    """Refuse what npm has taken from a path, a URL or a repository."""
+    # Folders outside come last: the package that requires them is the one to name.
+    for place, entry in sorted(packages.items(), key=lambda each: each[0].startswith(".")):
+        name = _name(place)
+        for kind in ("dependencies", "optionalDependencies"):
+            needs = entry.get(kind)
+            for need, spec in needs.items() if isinstance(needs, dict) else ():
+                if not _is_of_a_registry(str(spec)):
+                    raise not_from_an_index(f"{need}@{spec}", name)
+    for place, entry in packages.items():
+        name = _name(place)
+        if entry.get("link") or not str(entry.get("resolved", "https:")).startswith("http"):
+            raise not_from_an_index(str(entry.get("resolved", name)), name)
+
+
+def _is_of_a_registry(spec: str) -> bool:
+    """Whether npm looks for a version, a range, a tag or an alias of these."""
+    return spec.startswith("npm:") or not {":", "/", "\\"} & set(spec)
+
+
+def _arrivals(packages: dict[str, Json], before: dict[str, Json], *, but: str) -> list[Arrival]:
+    return [
+        Arrival(
+            name=_name(place),
+            version=str(entry.get("version", "")),
+            before=str(before.get(place, {}).get("version", "")),
+        )
+        for place, entry in packages.items()
+        if place != but
+    ]
+
+
+def _name(place: str) -> str:
+    return place.rpartition("node_modules/")[2]

@@ -1,7 +1,8 @@
-"""What came of installing or updating a package."""
+"""What an installation or update brings, and what came of it."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from pi.base.records import Record
@@ -17,6 +18,26 @@ class Outcome(Record):
     before: str = ""
     """The version that was there; empty if there was none."""
     after: str = ""
+
+
+class Arrival(Record):
+    """A distribution that an installation brings."""
+
+    name: str
+    version: str
+    before: str = ""
+    """The version that it replaces; empty if there was none under this name."""
+
+
+Approve: TypeAlias = Callable[[Sequence[Arrival]], Awaitable[None]]
+"""Called with everything that an installation brings, before any of it counts.
+
+Raises ``InstallDeclined`` to leave everything as it was.
+"""
+
+
+async def approve_all(arrivals: Sequence[Arrival]) -> None:
+    """Ask no question."""
 
 
 def settled(

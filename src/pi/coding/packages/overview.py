@@ -9,7 +9,7 @@ from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import THEIRS
 from pi.coding.packages.discovery import Configured, Package
 from pi.coding.packages.entries import Kind
-from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.outcome import Arrival, Outcome
 from pi.coding.packages.source import without_password
 from pi.coding.resources.source import Scope
 
@@ -65,6 +65,18 @@ def update_line(configured: Configured, outcome: Outcome) -> str:
             return f"Kept {name}: {after} is newer than what can be had"
         case "in place":
             return f"{name} is used where it is"
+
+
+def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
+    """What an installation brings; what is there already is left out."""
+    for each in arrivals:
+        before, after = _version(each.before), _version(each.version)
+        if before != after:
+            yield (
+                f"{one_line(each.name)} {before} → {after}"
+                if before
+                else (f"{one_line(each.name)} {after}")
+            )
 
 
 def source_name(configured: Configured) -> str:

@@ -36,7 +36,8 @@ class Shelf(Record):
         if isinstance(source, GitSource):
             return self.target(source) / NEEDS  # so that both change together
         number = crc32(source.identity.encode("utf-8", "surrogateescape"))
-        return self.base / NEEDS / f"{source.path.name}-{number:08x}"
+        # Cut, so that the number fits into the longest name that a file system allows.
+        return self.base / NEEDS / f"{source.path.name[:50]}-{number:08x}"
 
     @property
     def npm(self) -> Path:

@@ -1,4 +1,4 @@
-"""git, npm and pip, run so that nobody is asked and nothing of a package is executed."""
+"""git, npm and pip, run so that no question is asked and no code of a package is executed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pi.base.files import expand_home
 from pi.base.processes import Finished, SpawnFailed, run
+from pi.base.processes.pip import pip_command, pip_environment, refusal_in
 from pi.base.records import Record
 from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.requirements import not_from_an_index
 from pi.coding.packages.source import without_password
 from pi.coding.shell.environment import UNATTENDED, service_environment
 
@@ -29,8 +30,16 @@ _GIT_SAFE = (
     "-c", "protocol.ext.allow=never",
 )  # fmt: skip
 _SSH = "ssh -o BatchMode=yes"
-_NPM_SAFE = ("--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--legacy-peer-deps")
-"""Peer packages are pi itself: fetching them would fetch the original."""
+_NPM_SAFE = (
+    *("--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev"),
+    # Peer packages are pi itself: fetching them would fetch the original.
+    "--legacy-peer-deps",
+    # Repositories are prepared by another npm, which obeys the .npmrc in them. Versions of npm
+    # before 11 do not know the option; _NPM_GUARD stops those.
+    "--allow-git=none",
+)
+_NPM_REFUSED = re.compile(r'Refusing to fetch "([^"\n]+)"')
+_NPM_GUARD = Path(__file__).with_name("npm_guard.cjs")
 _PIP_CRASHED = "Exception:"
 """What pip says before a traceback, the last line of which is the reason."""
 _REASON = re.compile(r"^(?:npm (?:error|ERR!)|fatal:|ERROR:|error:)\s*", re.IGNORECASE)
@@ -46,42 +55,47 @@ class Programs(Record):
 
     async def git(self, *words: str, cwd: Path) -> str:
         """What git says; ``InstallFailed`` with its last words when it fails."""
-        more = UNATTENDED | {"GIT_SSH_COMMAND": _SSH} | self._own(r"SSH_AUTH_SOCK")
-        finished = await self._run(["git", *_GIT_SAFE, *words], cwd, more)
-        return _output("git", words[0], finished)
+        return _output("git", words[0], await self._git(words, cwd))
 
-    async def git_agrees(self, *words: str, cwd: Path) -> bool:
-        """Whether git answers a question with yes."""
-        return (await self._run(["git", *_GIT_SAFE, *words], cwd, UNATTENDED)).ok
+    async def git_agrees(self, *words: str, cwd: Path, objects: Path | None = None) -> bool:
+        """Whether git answers a question with yes; ``objects`` is another repository's folder."""
+        return (await self._git(words, cwd, objects)).ok
 
-    async def npm(self, *words: str, cwd: Path) -> str:
-        """What npm says, without running a package's scripts."""
-        own = self._own(r"NPM_CONFIG_.*")
+    async def npm(self, *words: str, cwd: Path, package: str) -> str:
+        """What npm says, without running a package's scripts.
+
+        ``package`` is what it works for: it is named if it requires a repository.
+        """
+        own = self._own(r"NPM_CONFIG_.*") | {"NODE_OPTIONS": f"--require {_quoted(_NPM_GUARD)}"}
         offline = ["--offline"] if self.offline else []
         finished = await self._run(
             [*self.npm_command, words[0], *_NPM_SAFE, *offline, *words[1:]], cwd, own
         )
+        refused = None if finished.ok else _NPM_REFUSED.search(_texts(finished)[1])
+        if refused is not None:
+            raise not_from_an_index(refused[1], package)
         return _output("npm", words[0], finished)
 
-    async def pip(self, *words: str, cwd: Path) -> str:
-        """What pip says; it takes wheels only, as anything else would have to be built."""
+    async def pip(self, *words: str, cwd: Path, package: str) -> str:
+        """What pip says; it takes wheels only, as anything else would have to be built.
+
+        ``package`` is what it works for: it is named if it requires something else.
+        """
         if importlib.util.find_spec("pip") is None:
             raise InstallFailed(
                 "Packages of the Python index are fetched with pip, which this Python lacks.",
                 hint=f"Run `{sys.executable} -m ensurepip` first.",
             )
-        own = {
-            name: _from_anywhere(name, value) for name, value in self._own(r"PIP_.*").items()
-        } | {
-            "PIP_NO_INPUT": "1",
-            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        env = pip_environment(self.environ) | {
             "PIP_REQUIRE_VIRTUALENV": "0",
             "PIP_USER": "0",  # cannot be combined with a folder of our own
         }
         offline = ["--no-index"] if self.offline else []
-        # -P: what lies in the current folder is not imported.
-        command = [sys.executable, "-P", "-m", "pip", words[0], "--quiet", "--only-binary", ":all:"]
-        return _output("pip", words[0], await self._run([*command, *offline, *words[1:]], cwd, own))
+        finished = await self._run(pip_command([words[0], *offline, *words[1:]]), cwd, env)
+        refusal = None if finished.ok else refusal_in(*_texts(finished))
+        if refusal is not None:
+            raise not_from_an_index(refusal.requirement, refusal.required_by or package)
+        return _output("pip", words[0], finished)
 
     def needs_network(self, what: str) -> None:
         """Refuse what cannot be had without a network, if there is to be none."""
@@ -90,6 +104,15 @@ class Programs(Record):
                 f"{what} has to be fetched, and pi is offline.",
                 hint="Leave out --offline and PI_OFFLINE, or install it from a folder.",
             )
+
+    async def _git(self, words: Sequence[str], cwd: Path, objects: Path | None = None) -> Finished:
+        more = UNATTENDED | {"GIT_SSH_COMMAND": _SSH} | self._own(r"SSH_AUTH_SOCK")
+        # The configuration of a repository above, which nobody trusts yet, could name programs
+        # (credential.helper, core.gitProxy); so could a remote that lazily serves objects.
+        more |= {"GIT_CEILING_DIRECTORIES": str(cwd.parent), "GIT_NO_LAZY_FETCH": "1"}
+        if objects is not None:
+            more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(objects)
+        return await self._run(["git", *_GIT_SAFE, *words], cwd, more)
 
     def _own(self, names: str) -> dict[str, str]:
         """Variables that are meant for one program."""
@@ -109,14 +132,9 @@ class Programs(Record):
             raise InstallFailed(problem.message, hint=problem.hint) from problem
 
 
-def _from_anywhere(name: str, value: str) -> str:
-    """A variable of pip as it counts in another folder: wheelhouses are named from this one."""
-    if name.upper() != "PIP_FIND_LINKS":
-        return value
-    return " ".join(
-        each if "://" in each else str(expand_home(each, strict=False).absolute())
-        for each in value.split()
-    )
+def _quoted(path: Path) -> str:
+    """A path for NODE_OPTIONS, which splits at spaces."""
+    return '"{}"'.format(str(path).replace("\\", "\\\\").replace('"', '\\"'))
 
 
 def _no_program(name: str) -> InstallFailed:
@@ -136,8 +154,13 @@ def _output(program: str, doing: str, finished: Finished) -> str:
             f"{program} {doing} took longer than {SECONDS / 60:.0f} minutes.",
             hint="Nothing was changed: try again when the network is better.",
         )
-    said = (finished.errors or finished.output).decode("utf-8", "replace")
-    raise InstallFailed(f"{program} {doing} failed: {_last_words(said)}")
+    output, errors = _texts(finished)
+    raise InstallFailed(f"{program} {doing} failed: {_last_words(errors or output)}")
+
+
+def _texts(finished: Finished) -> tuple[str, str]:
+    """What a program has written to its standard output and its standard error."""
+    return finished.output.decode("utf-8", "replace"), finished.errors.decode("utf-8", "replace")
 
 
 def _last_words(said: str) -> str:

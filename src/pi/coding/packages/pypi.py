@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, TypeGuard
 
-import msgspec
-
+from pi.base.processes.pip import ReportedWheel, read_report
 from pi.base.records import Record
+from pi.coding.packages.discovery import must_be_usable
 from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.manifest import read_object
-from pi.coding.packages.outcome import Outcome, settled
+from pi.coding.packages.outcome import Approve, Arrival, Outcome, settled
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.requirements import not_from_an_index, requirement_name
 from pi.coding.packages.source import PypiSource
 from pi.coding.packages.staging import exchange
 from pi.coding.packages.versions import is_newer
@@ -41,7 +43,14 @@ class Wheel(Record):
 
 
 async def bring(
-    source: PypiSource, shelf: Shelf, programs: Programs, work: Path, *, update: bool, force: bool
+    source: PypiSource,
+    shelf: Shelf,
+    programs: Programs,
+    work: Path,
+    *,
+    update: bool,
+    force: bool,
+    approve: Approve,
 ) -> Outcome:
     """Install what ``source`` names, or the latest; with ``update``, only if that moves."""
     target = shelf.target(source)
@@ -49,7 +58,7 @@ async def bring(
     installed = found.version if found is not None else ""
     if installed and source.pinned and installed == source.version and not force:
         return Outcome(change="pinned" if update else "current", before=installed, after=installed)
-    wheels = await resolve([source.requirement], programs, work)
+    wheels = await resolve([source.requirement], programs, work, package=source.identity)
     wanted = next((wheel.version for wheel in wheels if wheel.name == source.name), "")
     if not wanted:
         raise InstallFailed(
@@ -62,30 +71,45 @@ async def bring(
     if nothing is not None:
         return nothing
     must_be_known(wheels, target)
+    await approve(arrivals(wheels, target))
     new = await install_wheels(wheels, work, programs)
+    must_be_usable(source, new)
     exchange(new, target, base=shelf.base, work=work)
     return Outcome(change="fetched", before=installed, after=wanted)
 
 
-async def resolve(requirements: Sequence[str], programs: Programs, work: Path) -> list[Wheel]:
-    """The wheels that are needed and that pi's own Python does not have."""
+async def resolve(
+    requirements: Sequence[str], programs: Programs, work: Path, *, package: str
+) -> list[Wheel]:
+    """The wheels that ``package`` needs and that pi's own Python does not have.
+
+    Every one of them is a wheel that an index, or a folder of ``--find-links``, has by its name.
+    """
+    folder = work / "resolving"  # empty: a requirement cannot mean a file in it
+    folder.mkdir()
     report = work / "report.json"
-    await programs.pip(
-        "install", "--dry-run", "--report", str(report), "--", *requirements, cwd=work
-    )
-    items = msgspec.json.decode(report.read_bytes(), type=_Report).install
-    wheels = [
-        Wheel(
-            name=normal_name(item.metadata.name),
-            version=item.metadata.version,
-            sha256=item.download_info.archive_info.hashes.get("sha256", ""),
-        )
+    words = ["--dry-run", "--report", str(report), "--", *requirements]
+    await programs.pip("install", *words, cwd=folder, package=package)
+    items = read_report(report.read_bytes())
+    for item in items:
+        if not item.from_index:
+            raise not_from_an_index(_described(item, items), _required_by(item, items) or package)
+        if not item.sha256:
+            raise InstallFailed(f"The index gives no hash of {item.name}=={item.version}.")
+    return [
+        Wheel(name=normal_name(item.name), version=item.version, sha256=item.sha256)
         for item in items
     ]
-    for wheel in wheels:
-        if not wheel.sha256:
-            raise InstallFailed(f"The index gives no hash of {wheel.requirement}.")
-    return wheels
+
+
+def arrivals(wheels: Sequence[Wheel], target: Path) -> list[Arrival]:
+    """The wheels as the user is shown them, beside those that ``target`` holds now."""
+    kept = read_object(target / RECORD).get("wheels")
+    before = dict(each.split("==", 1) for each in kept if "==" in each) if _is_table(kept) else {}
+    return [
+        Arrival(name=wheel.name, version=wheel.version, before=before.get(wheel.name, ""))
+        for wheel in wheels
+    ]
 
 
 async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs) -> Path:
@@ -95,7 +119,7 @@ async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs
     list_file.write_text("".join(lines), encoding="utf-8")
     await programs.pip(
         "install", "--target", str(new), "--no-deps", "--no-compile", "--require-hashes",
-        "--requirement", str(list_file), cwd=work,
+        "--requirement", str(list_file), cwd=work, package="a package",
     )  # fmt: skip
     kept = {wheel.requirement: f"sha256:{wheel.sha256}" for wheel in wheels}
     (new / RECORD).write_text(json.dumps({"wheels": kept}, indent=2) + "\n", encoding="utf-8")
@@ -106,7 +130,7 @@ def must_be_known(wheels: Sequence[Wheel], target: Path) -> None:
     """Refuse a wheel that was here before under the same version with another content."""
     kept = read_object(target / RECORD).get("wheels")
     for wheel in wheels:
-        before = kept.get(wheel.requirement) if isinstance(kept, dict) else None
+        before = kept.get(wheel.requirement) if _is_table(kept) else None
         if before is not None and before != f"sha256:{wheel.sha256}":
             raise InstallFailed(
                 f"{wheel.requirement} is not the file that was installed before.",
@@ -114,23 +138,25 @@ def must_be_known(wheels: Sequence[Wheel], target: Path) -> None:
             )
 
 
-class _Archive(msgspec.Struct):
-    hashes: dict[str, str] = {}
+def _required_by(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
+    """The distribution whose metadata asks for ``item``; empty if the package itself does."""
+    for each in items:
+        if _requirement_for(item, each):
+            return f"{each.name} {each.version}"
+    return ""
 
 
-class _Download(msgspec.Struct):
-    archive_info: _Archive = msgspec.field(default_factory=_Archive)
+def _described(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
+    asked = (text for each in items if (text := _requirement_for(item, each)))
+    return next(asked, f"{item.name} from {item.url}")
 
 
-class _Metadata(msgspec.Struct):
-    name: str
-    version: str
+def _requirement_for(item: ReportedWheel, by: ReportedWheel) -> str:
+    """The requirement of ``by`` that means ``item``."""
+    name = normal_name(item.name)
+    meant = (text for text in by.requires if normal_name(requirement_name(text)) == name)
+    return next(meant, "")
 
 
-class _Item(msgspec.Struct):
-    metadata: _Metadata
-    download_info: _Download
-
-
-class _Report(msgspec.Struct):
-    install: list[_Item]
+def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)

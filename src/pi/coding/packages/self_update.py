@@ -1,4 +1,4 @@
-"""How this pi is updated: with whatever installed it. Pure."""
+"""How this pi is updated: with whatever installed it, from wheels only. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def update_command(module: Path, *, prefix: Path, executable: Path) -> str:
         return f"git -C {module.parent} pull"  # it runs from a checkout
     parts = prefix.parts
     if "uv" in parts and "tools" in parts:
-        return f"uv tool upgrade {NAME}"
+        return f"uv tool upgrade --no-build {NAME}"
     if "pipx" in parts:
-        return f"pipx upgrade {NAME}"
-    return f"{executable} -m pip install --upgrade {NAME}"
+        return f"pipx upgrade --pip-args='--only-binary=:all:' {NAME}"
+    return f"{executable} -m pip install --only-binary :all: --upgrade {NAME}"

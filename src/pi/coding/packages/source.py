@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
+from pi.coding.packages.confined import is_too_long
 from pi.coding.packages.errors import BadSource
 from pi.coding.packages.wheels import normal_name
 
@@ -31,6 +32,7 @@ _WITH_REF = r"(?P<path>.*[^/])@(?P<ref>[^@]+)"
 _REF = r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]+"
 _UNFIT = r"[\\:\x00-\x1f\x7f]"
 """What no part of a path that becomes a folder may hold."""
+_SHOWN = 80
 
 
 class NpmSource(Record):
@@ -119,6 +121,8 @@ def parse_source(text: str, base: Path) -> Source:
     text = text.strip()
     if not text or "\0" in text:
         raise _bad(text, "it is empty" if not text else "it holds a zero byte")
+    if is_too_long(text):
+        raise _bad(f"{text[:_SHOWN]}…", "it is too long for the name of a folder")
     kind, _, rest = text.partition(":")
     match kind:
         case "npm":

@@ -14,7 +14,7 @@ from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.confined import must_be_inside
 from pi.coding.packages.contents import OURS
-from pi.coding.packages.discovery import Configured, Package, own_choice
+from pi.coding.packages.discovery import Configured, Package, must_be_usable, own_choice
 from pi.coding.packages.entries import (
     Entry,
     Kind,
@@ -25,10 +25,11 @@ from pi.coding.packages.entries import (
     with_entry,
 )
 from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
-from pi.coding.packages.needs import bring_needs
-from pi.coding.packages.outcome import Outcome
+from pi.coding.packages.needs import needed_wheels
+from pi.coding.packages.outcome import Approve, Outcome, approve_all
 from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.pypi import arrivals, install_wheels
 from pi.coding.packages.source import (
     GitSource,
     LocalSource,
@@ -64,7 +65,7 @@ class PackageStore:
         """What the settings name."""
         return tuple(read_entries(self._listed()))
 
-    async def install(self, text: str, cwd: Path) -> Outcome:
+    async def install(self, text: str, cwd: Path, approve: Approve = approve_all) -> Outcome:
         """Fetch a package, then name it in the settings, once; wishes for it stay."""
         source = parse_source(text, cwd)
         stored = stored_form(source, text, self.shelf.base)
@@ -78,7 +79,7 @@ class PackageStore:
 
         async with self._turn():
             self._listed()  # settings that cannot be used are told before anything is fetched
-            return await self._bring(source, update=False, then=name_it)
+            return await self._bring(source, update=False, approve=approve, then=name_it)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
         """Take a package out of the settings, then off the disk; a folder of one's own stays."""
@@ -97,10 +98,12 @@ class PackageStore:
             except PiError as problem:
                 warn(f"{self.shelf.target(source)} was left: {problem.explain()}")
 
-    async def update(self, configured: Configured, *, force: bool = False) -> Outcome:
+    async def update(
+        self, configured: Configured, *, force: bool = False, approve: Approve = approve_all
+    ) -> Outcome:
         """Bring the newest version of a package that is not pinned, or one that is missing."""
         async with self._turn():
-            return await self._bring(configured.source, update=True, force=force)
+            return await self._bring(configured.source, update=True, force=force, approve=approve)
 
     async def recover(self) -> None:
         """Put back what a crash in the middle of an exchange has left aside."""
@@ -150,6 +153,7 @@ class PackageStore:
         *,
         update: bool,
         force: bool = False,
+        approve: Approve,
         then: Callable[[], None] = lambda: None,
     ) -> Outcome:
         """Have a package here; if ``then`` fails, all is as it was before."""
@@ -165,7 +169,9 @@ class PackageStore:
         shelf = self.shelf
         try:
             with staging(shelf.base) as work:
-                done = await bring(shelf, self._programs, work, update=update, force=force)
+                done = await bring(
+                    shelf, self._programs, work, update=update, force=force, approve=approve
+                )
                 then()
             if shelf.scope == "project":
                 _keep_out_of_history(shelf, _brought(source, shelf))
@@ -191,7 +197,14 @@ class PackageStore:
 
 
 async def _in_place(
-    source: LocalSource, shelf: Shelf, programs: Programs, work: Path, *, update: bool, force: bool
+    source: LocalSource,
+    shelf: Shelf,
+    programs: Programs,
+    work: Path,
+    *,
+    update: bool,
+    force: bool,
+    approve: Approve,
 ) -> Outcome:
     """Leave a folder where it is; only what it needs is installed, or updated."""
     if not source.path.exists():
@@ -203,9 +216,12 @@ async def _in_place(
         raise InstallFailed(
             f"{source.path} is not an extension in Python.", hint=_hint_for(source.path)
         )
+    must_be_usable(source, source.path)
     target = shelf.needs(source)
-    site = await bring_needs(source.path, target, programs, work)
-    if site is not None:
+    package = str(source.path)
+    if wheels := await needed_wheels(source.path, target, programs, work, package=package):
+        await approve(arrivals(wheels, target))
+        site = await install_wheels(wheels, work, programs)
         exchange(site, target, base=shelf.base, work=work)
     else:
         remove_tree(target)

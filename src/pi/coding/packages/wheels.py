@@ -8,9 +8,12 @@ from pathlib import Path, PurePosixPath
 
 from pi.base.files import read_if_exists
 from pi.base.records import Record
+from pi.coding.packages.confined import LONGEST_NAME, LONGEST_PATH, inside, is_too_long
+from pi.coding.resources.folders import is_file
 
 GROUP = "pi.extensions"
 """The entry points that name extensions."""
+_LONGEST_MODULE = LONGEST_NAME - len(".py")
 
 
 class Distribution(Record):
@@ -52,18 +55,33 @@ def modules_in(folder: Path) -> dict[str, str]:
     }
 
 
+def is_entry_point(text: str) -> bool:
+    """Whether ``text`` is ``module`` or ``module:attribute``, and can be the name of a file."""
+    module, _, rest = text.partition(":")
+    names = module.strip().split(".")
+    attributes = rest.partition("[")[0].strip()
+    return (
+        all(name.isidentifier() and len(name.encode()) <= _LONGEST_MODULE for name in names)
+        and len(module) <= LONGEST_PATH
+        and (not attributes or all(each.isidentifier() for each in attributes.split(".")))
+    )
+
+
 def module_file(folder: Path, entry_point: str) -> Path | None:
     """The file that an entry point's module is, if it lies in ``folder``."""
+    if not is_entry_point(entry_point):
+        return None
     module = entry_point.partition(":")[0].strip()
     path = folder.joinpath(*module.split("."))
     candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
-    return next((each for each in candidates if each.is_file()), None)
+    return next((each for each in candidates if is_file(each) and inside(folder, each)), None)
 
 
 def _folders(metadata: Path) -> Iterator[str]:
     for path in _files(metadata):
-        if len(path.parts) > 1 and path.parts[0].isidentifier():
-            yield path.parts[0]
+        name = path.parts[0]
+        if len(path.parts) > 1 and name.isidentifier() and not is_too_long(name):
+            yield name
 
 
 def _modules(metadata: Path) -> Iterator[str]:

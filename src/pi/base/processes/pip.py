@@ -1,0 +1,139 @@
+"""Running pip so that it cannot run the code of a package: wheels only, and no child processes.
+
+Everything that pi fetches from a package index goes through ``pip_command`` and
+``pip_environment``: packages, what they require, the embedded model.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pi.base.files import expand_home
+from pi.base.processes import pip_guard
+from pi.base.processes.environment import allow_listed
+from pi.base.records import Record
+
+_KEPT = (
+    r"(?i)PIP_((EXTRA_)?INDEX_URL|NO_INDEX|FIND_LINKS|CONSTRAINT|CONFIG_FILE|KEYRING_PROVIDER"
+    r"|(CLIENT_)?CERT|PROXY|TRUSTED_HOST|(DEFAULT_)?TIMEOUT|RETRIES|RESUME_RETRIES"
+    r"|(NO_)?CACHE_DIR|USE_FEATURE|USE_DEPRECATED|PRE|UPLOADED_PRIOR_TO"
+    r"|USER|BREAK_SYSTEM_PACKAGES)"
+)
+"""The variables of pip that say where wheels come from and where they may go. Others
+(``PIP_REQUIREMENT``, ``PIP_EDITABLE``, ``PIP_PYTHON``, …) change what is installed, or which
+program installs it."""
+
+_UNATTENDED = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+_STEP = re.compile(
+    r"^(?:Processing|Collecting|Obtaining) (?P<what>.+?)(?: \(from (?P<by>.+)\))?$", re.MULTILINE
+)
+
+
+class Refusal(Record):
+    """A requirement that pip would have had to build or to clone."""
+
+    requirement: str
+    required_by: str = ""
+    """The distribution that requires it; empty if the command line does."""
+
+
+class ReportedWheel(Record):
+    """A distribution that pip would install."""
+
+    name: str
+    version: str
+    url: str
+    sha256: str = ""
+    """What the index states; empty where it states nothing."""
+    from_index: bool = True
+    """Whether it is a wheel that was found by its name; not so for a URL or a path."""
+    requires: tuple[str, ...] = ()
+
+
+def pip_command(words: Sequence[str]) -> list[str]:
+    """The command line for ``pip words…``; pip takes wheels only, and starts no program."""
+    # -P: modules in the current folder are not imported.
+    guard = [sys.executable, "-P", str(Path(pip_guard.__file__))]
+    return [*guard, words[0], "--only-binary", ":all:", *words[1:]]
+
+
+def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for pip; indexes, credentials, proxies and certificates stay configured."""
+    kept = {
+        name: _from_any_folder(name, value)
+        for name, value in environ.items()
+        if re.fullmatch(_KEPT, name)
+    }
+    return allow_listed(environ) | kept | _UNATTENDED
+
+
+def refusal_in(output: str, errors: str) -> Refusal | None:
+    """What pip was kept from building; ``None`` if it failed for another reason, or not at all."""
+    if pip_guard.REFUSED not in errors:
+        return None
+    steps = list(_STEP.finditer(output))
+    if not steps:
+        return Refusal(requirement="a requirement")
+    return Refusal(
+        requirement=steps[-1]["what"], required_by=(steps[-1]["by"] or "").partition("->")[0]
+    )
+
+
+def read_report(report: bytes) -> list[ReportedWheel]:
+    """The distributions in pip's installation report; ``msgspec.MsgspecError`` if it is none."""
+    return [
+        ReportedWheel(
+            name=item.metadata.name,
+            version=item.metadata.version,
+            url=item.download_info.url,
+            sha256=item.download_info.archive_info.hashes.get("sha256", ""),
+            from_index=not item.is_direct and _is_wheel(item.download_info.url),
+            requires=item.metadata.requires_dist,
+        )
+        for item in msgspec.json.decode(report, type=_Report).install
+    ]
+
+
+def _is_wheel(url: str) -> bool:
+    return url.partition("#")[0].partition("?")[0].endswith(".whl")
+
+
+def _from_any_folder(name: str, value: str) -> str:
+    """A variable of pip as it counts in another folder: wheelhouses are named from this one."""
+    if name.upper() != "PIP_FIND_LINKS":
+        return value
+    return " ".join(
+        each if "://" in each else str(expand_home(each, strict=False).absolute())
+        for each in value.split()
+    )
+
+
+class _Archive(msgspec.Struct):
+    hashes: dict[str, str] = {}
+
+
+class _DownloadInfo(msgspec.Struct):
+    url: str
+    archive_info: _Archive = msgspec.field(default_factory=_Archive)
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+    version: str = ""
+    requires_dist: tuple[str, ...] = ()
+
+
+class _Item(msgspec.Struct):
+    download_info: _DownloadInfo
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    is_direct: bool = False
+
+
+class _Report(msgspec.Struct):
+    install: list[_Item]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.requirements import must_be_named, not_from_an_index, requirement_name
+
+NAMED = [
+    "one",
+    "one.two_three-4",
+    "one>=1",
+    "one == 1.0.*, != 1.0.3",
+    "one (>=1,<2)",
+    "one[a, b] ~= 1.0+local",
+    "one===1!2.0",
+    "one; python_version >= '3.11' and (sys_platform == \"linux\" or extra == 'x')",
+    " one [a]>1 ; os_name!='nt'",
+]
+REFUSED = [
+    "",
+    "-r x",
+    "--index-url=x",
+    ".",
+    "./one",
+    "../one",
+    "/one",
+    "C:\\one",
+    "one/two",
+    "one @ x",
+    "one@x",
+    "file:one",
+    "git+ssh://h.dev/one",
+    "one==1 two",
+    "one\ntwo",
+    "one; x @ file:///y",
+    "one>=1 --hash=sha256:ab",
+    "ö",
+    "a" * 2000,
+]
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_names_with_versions_are_taken(text: str) -> None:
+    assert must_be_named(text, "tips") == text
+    assert requirement_name(text).startswith("one")
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_everything_else_is_refused(text: str) -> None:
+    with pytest.raises(InstallFailed) as caught:
+        must_be_named(text, "tips")
+
+    assert caught.value.message.startswith('tips requires "')
+    assert len(caught.value.message) < 400
+
+
+@pytest.mark.parametrize("value", [3, None, ["one"], {"one": "1"}])
+def test_what_is_no_text_is_refused(value: object) -> None:
+    with pytest.raises(InstallFailed, match="is not text"):
+        must_be_named(value, "tips")
+
+
+def test_a_refusal_is_one_line_without_a_password() -> None:
+    problem = not_from_an_index("x @ https://me:secret@h.dev/\x1b[2Jx\n", "tips\n")
+
+    assert problem.message == (
+        'tips requires "x @ https://h.dev/x", which is not a name and version of a package index;'
+        " nothing was installed."
+    )
