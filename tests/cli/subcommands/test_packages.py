@@ -18,6 +18,7 @@ from tests.coding.packages.making import (
     make_wheel,
     snapshot,
 )
+from tests.screens.person import needs_pty, person
 
 Captured = pytest.CaptureFixture[str]
 Say = Callable[..., tuple[int, str, str]]
@@ -312,3 +313,81 @@ def test_a_signal_ends_an_installation_and_leaves_what_was_there(
 
     assert (program.returncode, said) == (code, (b"Installing npm:tips...\n", b""))
     assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}
+
+
+@pytest.mark.slow
+def test_every_distribution_is_named_with_its_version_before_it_is_installed(
+    pi: Say, site: Path
+) -> None:
+    wheels = site / "dist"
+    make_wheel(wheels, "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md", requires=("pi-inner",))
+    make_wheel(wheels, "pi-inner", "2.0")
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
+
+    assert pi("install", "pypi:pi-tips", **pip) == (
+        0,
+        "Installing pypi:pi-tips...\n  pi-tips 1.0\n  pi-inner 2.0\nInstalled pypi:pi-tips\n",
+        "",
+    )
+    make_wheel(wheels, "pi-tips", "1.1", "pi_tips/skills/x/SKILL.md", requires=("pi-new",))
+    make_wheel(wheels, "pi-new", "3.0")
+    assert pi("update", "pypi:pi-tips", **pip) == (
+        0,
+        "  pi-tips 1.0 → 1.1\n  pi-new 3.0\nUpdated pypi:pi-tips: 1.0 → 1.1\n",
+        "",
+    )
+
+
+def test_a_dependency_that_is_no_name_is_refused_in_one_line(
+    pi: Say, agent: Path, tmp_path: Path
+) -> None:
+    folder = make_package(tmp_path / "pk", "skills/a/SKILL.md")
+    (folder / "pyproject.toml").write_text("[project]\nname='x'\ndependencies=['../evil']\n")
+
+    code, _, err = pi("install", "../pk")
+
+    assert (code, err.splitlines()[0]) == (
+        1,
+        f'Error: {folder} requires "../evil", which is not a name and version of a package index;'
+        " nothing was installed.",
+    )
+    assert not (agent / "settings.json").exists()
+
+
+def test_a_package_that_start_would_warn_of_is_refused(
+    pi: Say, agent: Path, tmp_path: Path
+) -> None:
+    folder = make_package(tmp_path / "pk", manifest={"skills": ["/etc"]})
+
+    code, _, err = pi("install", "../pk")
+
+    assert (code, err.splitlines()[0]) == (
+        1,
+        f'Error: {folder} is not a usable package: its manifest: "/etc" of skills leads out of the'
+        " package and is not used.",
+    )
+    assert not (agent / "settings.json").exists()
+
+
+@pytest.mark.slow
+@needs_pty
+@pytest.mark.parametrize(("answer", "code"), [("y\r", 0), ("\r", 1)])
+def test_on_a_terminal_what_comes_is_a_question(tmp_path: Path, answer: str, code: int) -> None:
+    npm, cli = FakeNpm(tmp_path / "npm"), Program.below(tmp_path)
+    npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
+    cli.write("settings.json", json.dumps({"npmCommand": [str(npm.program)]}))
+    before = snapshot(cli.agent_dir)
+
+    with person(cli, "install", "npm:tips") as user:
+        user.sees("Trust and install these? [y/N]")
+        assert "  tips 1.0.0\n" in user.tape
+        assert snapshot(cli.agent_dir / "npm") == {}
+        user.types(answer)
+        assert user.ends() == code
+        ending = "Installed npm:tips" if code == 0 else "Error: Not installed: "
+        assert ending in user.tape
+
+    if code:
+        assert snapshot(cli.agent_dir) == before | {".packages.lock": ""}
+    with person(cli, "install", "npm:tips", "--approve") as user:
+        assert user.ends() == 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.confined import inside, leads_out, must_be_inside
+from pi.coding.packages.confined import inside, leads_out, must_be_inside, unusable
 from pi.coding.packages.errors import InstallFailed
 
 
@@ -37,3 +37,23 @@ def test_a_root_that_is_a_link_itself_is_fine(tmp_path: Path) -> None:
     (tmp_path / "root").symlink_to("real")
 
     assert inside(tmp_path / "root", tmp_path / "root" / "x")
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("skills/x", ""),
+        ("wörter/*.md", ""),
+        ("/etc/passwd", "leads out of the package"),
+        ("a/../../b", "leads out of the package"),
+        ("a\0b", "holds a control character"),
+        ("a\x1b[2J", "holds a control character"),
+        ("x" * 255, ""),
+        ("x" * 256, "is too long"),
+        ("ö" * 128, "is too long"),
+        ("a/" * 1001, "is too long"),
+        ("\ud800" * 100, "is too long"),
+    ],
+)
+def test_a_path_that_cannot_be_looked_for_is_known(entry: str, why: str) -> None:
+    assert unusable(entry) == why

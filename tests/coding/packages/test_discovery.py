@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.discovery import Layer, find_packages
-from pi.coding.packages.entries import read_entries
+from pi.coding.packages.discovery import Layer, find_packages, must_be_usable
+from pi.coding.packages.entries import KINDS, read_entries
+from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.places import Shelf
+from pi.coding.packages.source import LocalSource, PypiSource
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
 from pi.coding.resources.source import Place, Scope
 from tests.coding.packages.making import make_package
@@ -191,3 +193,82 @@ def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_b
         ("a", "cli"),
         ("b", "../pk"),
     ]
+
+
+ODD = [
+    "/etc/passwd",
+    "../x",
+    "a/../../x",
+    "x" * 300,
+    "*" + "x" * 300,
+    "a/" * 3000,
+    "a\0b",
+    "\x1bx",
+    3,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("odd", [*ODD, *(f"!{each}" for each in ODD[:-1])])
+def test_an_odd_path_is_refused_at_install_and_one_warning_at_start(
+    tmp_path: Path, kind: str, odd: object
+) -> None:
+    root = make_package(tmp_path / "pk", "skills/a/SKILL.md", manifest={kind: [odd, odd]})
+
+    with pytest.raises(InstallFailed, match=f"{root} is not a usable package: "):
+        must_be_usable(LocalSource(path=root), root)
+    found = find_packages([layer("user", tmp_path / "agent", "../pk")])
+
+    assert len(found.warnings) == 1
+    assert found.places(kind) == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("point", ["/etc/passwd:x", "x" * 300, "../../x", "a\0b:c", "a b"])
+def test_an_odd_entry_point_is_refused_at_install_and_one_warning_at_start(
+    tmp_path: Path, point: str
+) -> None:
+    root = tmp_path / "agent" / "pypi" / "tips"
+    metadata = root / "tips-1.dist-info"
+    make_package(root / "tips", "skills/a/SKILL.md")
+    metadata.mkdir()
+    (metadata / "entry_points.txt").write_text(f"[pi.extensions]\nx = {point}\n")
+    long, nul = "y" * 300 + "/a,,\n", "\0/a,,\n"
+    (metadata / "RECORD").write_text(f"tips/__init__.py,,\n{long}{nul}/etc/x,,\n../../x,,\n")
+
+    with pytest.raises(InstallFailed, match=r"is not a usable package: .* is not module:function"):
+        must_be_usable(PypiSource(name="tips"), root)
+    found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
+
+    (warning,) = found.warnings
+    assert "is not module:function" in warning
+    assert [place.path.name for place in found.places("skills")] == ["SKILL.md"]
+    assert found.packages[0].functions == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["npm:" + "x" * 300, "pypi:" + "x" * 300, "git:h.dev/o/" + "x" * 300, "./" + "x" * 300],
+)
+def test_a_source_whose_name_is_too_long_is_one_warning(tmp_path: Path, source: str) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+
+    found = find_packages([layer("user", tmp_path / "agent", source, "../pk")])
+
+    (warning,) = found.warnings
+    assert warning.endswith("it is too long for the name of a folder.")
+    assert len(found.places("skills")) == 1
+
+
+def test_a_package_that_cannot_be_read_is_skipped_with_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_package(tmp_path / "pk", "skills/a/SKILL.md")
+
+    def fail(root: Path, warn: object) -> None:
+        raise OSError("the disk is on fire")
+
+    monkeypatch.setattr("pi.coding.packages.discovery.contents_of", fail)
+    found = find_packages([layer("user", tmp_path / "agent", "../pk")])
+
+    assert found.warnings == ("Package ../pk is not used: the disk is on fire",)
+    assert found.places("skills") == ()

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +21,7 @@ from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import RECORD, bring
 from pi.coding.packages.source import PypiSource
 from pi.coding.packages.staging import staging
-from tests.coding.packages.making import make_wheel, snapshot
+from tests.coding.packages.making import make_package, make_wheel, snapshot
 
 
 async def brought(
@@ -127,9 +129,23 @@ class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
+class Closed(Quiet):
+    """An index that wants a name and a password."""
+
+    def do_GET(self) -> None:
+        wanted = b64encode(b"me:secret").decode()
+        if self.headers.get("Authorization") == f"Basic {wanted}":
+            super().do_GET()
+        else:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", "Basic")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+
 @contextmanager
-def index(folder: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+def index(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -152,3 +168,30 @@ async def test_the_persons_own_index_is_asked(
         with pytest.raises(InstallFailed, match="No matching distribution"):
             await brought(shelf, replace(online, offline=True))
         assert await brought(shelf, online) == Outcome(change="fetched", after="1.0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["netrc", "keyring"])
+async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
+    tmp_path: Path, shelf: Shelf, programs: Programs, way: str
+) -> None:
+    make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
+    with index(tmp_path / "index", Closed) as url:
+        environ = {**programs.environ, "PIP_NO_INDEX": "0"}
+        if way == "netrc":
+            Path(os.environ["HOME"], ".netrc").write_text(
+                "machine 127.0.0.1 login me password secret\n"
+            )
+        else:  # the only program that pip may start
+            keyring = make_package(tmp_path / "bin") / "keyring"
+            answer = json.dumps({"username": "me", "password": "secret"})
+            keyring.write_text(
+                f"#!/bin/sh\ncase $1 in --mode=creds) echo '{answer}';; *) echo secret;; esac\n"
+            )
+            keyring.chmod(0o755)
+            environ["PATH"] = f"{keyring.parent}:{environ['PATH']}"
+            environ["PIP_KEYRING_PROVIDER"] = "subprocess"
+            url = url.replace("127", "me@127", 1)
+        outcome = await brought(shelf, replace(programs, environ={**environ, "PIP_INDEX_URL": url}))
+
+    assert outcome == Outcome(change="fetched", after="1.0")

@@ -8,6 +8,7 @@ import pytest
 from pi.coding.packages.wheels import (
     Distribution,
     installed_distribution,
+    is_entry_point,
     module_file,
     modules_in,
     normal_name,
@@ -68,3 +69,27 @@ def test_the_file_of_an_entry_point_is_found_without_importing_it(tmp_path: Path
 
 def test_names_are_compared_as_the_index_does() -> None:
     assert normal_name("My_odd..Name") == "my-odd-name"
+
+
+@pytest.mark.parametrize("text", ["a", "a.b:c", "a : c.d", "a.b:c [extra]", "x" * 252])
+def test_an_entry_point_is_a_module_and_perhaps_an_attribute(text: str) -> None:
+    assert is_entry_point(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":x", "/etc/x", "a/b", "../x", "a..b", ".a", "a\0", "a:b/c", "x" * 253, "a." * 1500],
+)
+def test_an_entry_point_that_is_no_module_has_no_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.py").touch()
+
+    assert not is_entry_point(text)
+    assert module_file(tmp_path / "pkg", text) is None
+
+
+def test_a_module_that_is_a_link_out_of_the_package_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "outside.py").touch()
+    (tmp_path / "pkg" / "inner.py").symlink_to("../outside.py")
+
+    assert module_file(tmp_path / "pkg", "inner:x") is None
