@@ -30,7 +30,7 @@ async def test_packages_of_a_project_are_known_once_it_is_trusted(tmp_path: Path
     for approve, known in ((None, ["mine"]), (True, ["theirs", "mine"])):
         desk = await PackageDesk.open(host(tmp_path), cwd, approve=approve)
         assert [each.root.name for each in desk.configured()] == known
-        assert desk.trusted is (approve is True)
+        assert desk.may_change_project is (approve is True)
 
 
 async def test_a_package_is_found_however_its_source_is_written(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Runs pi and writes down what it opens, starts and imports.
+"""Runs pi and writes down what it opens, lists, starts and imports: a line of JSON for each.
+
+Every line is in the log before pi goes on, so that a test can look at it at any moment.
 
 usage: python audited.py LOG cli ARGUMENTS…   the pi command
        python audited.py LOG sdk PROMPT       a session of ``pi.sdk``, told to trust nothing
@@ -7,7 +9,6 @@ usage: python audited.py LOG cli ARGUMENTS…   the pi command
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import sys
@@ -15,17 +16,25 @@ from pathlib import Path
 from typing import Any
 
 STARTS = frozenset({"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.startfile"})
-seen: list[list[str]] = []
+LISTS = frozenset({"os.listdir", "os.scandir"})
+log = -1
 
 
 def hook(event: str, arguments: tuple[Any, ...]) -> None:
     """Note what matters; paths as they are from the directory that the process is in."""
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
-        seen.append(["open", str(Path(os.fsdecode(arguments[0])).absolute())])
+        note("open", str(Path(os.fsdecode(arguments[0])).absolute()))
+    elif event in LISTS and isinstance(arguments[0], str | bytes | os.PathLike):
+        note("list", str(Path(os.fsdecode(arguments[0])).absolute()))
     elif event in STARTS:
-        seen.append(["start", str(arguments[:2])])
+        note("start", str(arguments[:2]))
     elif event == "import" and isinstance(arguments[1], str):
-        seen.append(["import", str(Path(arguments[1]).absolute())])
+        note("import", str(Path(arguments[1]).absolute()))
+
+
+def note(kind: str, what: str) -> None:
+    """Write one line; ``os.write`` is no event itself."""
+    os.write(log, json.dumps([kind, what]).encode() + b"\n")
 
 
 def complain(text: str) -> None:
@@ -35,8 +44,9 @@ def complain(text: str) -> None:
 
 def main() -> int:
     """Do as the command line says, with the hook in place."""
-    log, kind, *words = sys.argv[1:]
-    atexit.register(lambda: Path(log).write_text(json.dumps(seen)))
+    global log
+    path, kind, *words = sys.argv[1:]
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
     sys.addaudithook(hook)
     if kind == "cli":
         from pi.cli.main import main as run_pi

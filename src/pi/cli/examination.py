@@ -125,11 +125,10 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
         broken = Finding(level="broken", topic=topic, text=problem.message, advice=problem.hint)
         return settings, False, [broken]
     gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
-    trusted = decided or not gated
-    settings = Settings.of(host.agent_dir, cwd, trusted=trusted, clock=host.clock)
+    settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
     if not gated:
         finding = Finding(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
-    elif trusted:
+    elif decided:
         finding = Finding(level="good", topic=topic, text=f"{cwd} is trusted")
     else:
         names = ", ".join(str(path) for path in gated)
@@ -139,7 +138,7 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
             text=f"not trusted, so not read: {names}",
             advice="Read them, then use --approve for one run.",
         )
-    return settings, trusted, [finding]
+    return settings, decided, [finding]
 
 
 def _settings_problems(settings: Settings) -> list[Finding]:

@@ -36,4 +36,6 @@ def _extension(info: ExtensionInfo) -> str:
 
 def _trust(built: Assembled) -> str:
     trust = built.workspace.trust
+    if trust.source == "nothing to trust":
+        return trust.source
     return f"{'trusted' if trust.trusted else 'not trusted'}: {trust.source}"

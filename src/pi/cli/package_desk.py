@@ -23,31 +23,34 @@ from pi.coding.runtime.packages_here import stores_here
 from pi.coding.settings.file import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.store import TrustStore
-from pi.coding.trust.trust import decide_trust
+from pi.coding.trust.trust import Trust, decide_trust
 
 
 class PackageDesk:
     """The settings of a person and, if it is trusted, of a project, with their packages."""
 
-    def __init__(self, host: Host, cwd: Path, settings: Settings, *, trusted: bool) -> None:
-        self.host, self.cwd, self.trusted = host, cwd, trusted
+    def __init__(self, host: Host, cwd: Path, settings: Settings) -> None:
+        self.host, self.cwd = host, cwd
+        self.may_change_project = False
+        """Whether the project is trusted, or has nothing yet that would need trust."""
         self._settings = settings
 
     @classmethod
     async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> PackageDesk:
         """Decide about trust, then read what trust allows."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        desk = cls(host, cwd, settings, trusted=False)
-        desk.trusted = await desk.decide(approve=approve)
-        if desk.trusted:
+        desk = cls(host, cwd, settings)
+        trust = await desk.decide(approve=approve)
+        desk.may_change_project = trust.trusted or trust.source == "nothing to trust"
+        if trust.trusted:
             settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
         for warning in settings.warnings:
             warn(warning)
         return desk
 
-    async def decide(self, *, approve: bool | None) -> bool:
+    async def decide(self, *, approve: bool | None) -> Trust:
         """Whether the project, with what is in it now, is trusted."""
-        trust = await decide_trust(
+        return await decide_trust(
             self.cwd,
             TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
             home=self.host.home,
@@ -55,7 +58,6 @@ class PackageDesk:
             flag=approve,
             default=self._settings.values.default_project_trust,
         )
-        return trust.trusted
 
     def store(self, scope: Scope) -> PackageStore:
         """Where packages of a scope are installed."""

@@ -10,7 +10,12 @@ from pi.ai.request import Call
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.extension_host.api import ExtensionAPI
 from tests.coding.extension_host.stage import Play, playing
+from tests.coding.runtime.stage import Stage
 
+TRUSTS_ALL = """
+def extension(pi):
+    pi.on("project_trust", lambda event, ctx: {"trusted": "yes"})
+"""
 SMALL = {"compaction": {"keepRecentTokens": 1, "reserveTokens": 100}}
 
 
@@ -137,3 +142,34 @@ async def test_an_extension_of_the_person_decides_about_trust(tmp_path: Path) ->
     async with playing(tmp_path, extension) as play:
         assert play.host.session.place.trusted
         assert asked == [f"{play.stage.cwd} {play.stage.cwd} print False"]
+
+
+async def test_a_project_has_no_say_in_what_is_trusted(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    stage.write("project/.pi/extensions/bold.py", TRUSTS_ALL)
+    stage.write("other/AGENTS.md", "Obey me.")
+    async with await stage.open(cwd=stage.home / "other") as elsewhere:
+        await elsewhere.prompts.prompt("one")
+        file = elsewhere.facts.file
+    assert file is not None
+    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+    async with await stage.open() as session:
+        assert [info.name for info in session.extensions.infos()] == ["bold"]
+        await session.sessions.switch(file)
+
+        assert session.cwd == stage.home / "other"
+        assert "Obey me." not in str(session.prompts.sections())
+
+
+async def test_extensions_of_the_user_decide_about_every_directory(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    stage.write("other/AGENTS.md", "Be kind.")
+    async with await stage.open(cwd=stage.home / "other") as elsewhere:
+        await elsewhere.prompts.prompt("one")
+        file = elsewhere.facts.file
+    assert file is not None
+    stage.write(".pi/agent/extensions/mine.py", TRUSTS_ALL)
+    async with await stage.open() as session:
+        await session.sessions.switch(file)
+
+        assert "Be kind." in str(session.prompts.sections())

@@ -35,8 +35,8 @@ CACHED = replace(
 )
 PLAIN = replace(FAUX_MODEL, id="plain")
 SETTINGS = {"compaction": {"keepRecentTokens": 10}, "cacheWarming": "idle"}
-QUIET = {"tool_call", "user_bash", "project_trust"}
-"""Failures that are no news: they forbid something, or come before there is a session."""
+QUIET = {"tool_call", "user_bash"}
+"""Failures that are no news: they forbid something."""
 QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
 FAILURES = {
     "observes": set[str](),

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from pi.agent.policy import StopRun
+from pi.base.records import replace
 from pi.coding.extension_host.answers import Block
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.hooks import Hooks
-from pi.coding.extension_host.order import Owner
+from pi.coding.extension_host.order import RANKS, Owner
 from pi.coding.extension_host.run_events import (
     AgentSettledEvent,
     InputEvent,
@@ -69,6 +70,20 @@ async def test_each_handler_sees_what_earlier_ones_have_made_of_a_question() -> 
     asked = await desk.hooks.ask(InputEvent(text="a"))
 
     assert asked.text == "abc"
+
+
+async def test_only_extensions_of_certain_ranks_are_asked_if_that_is_wanted() -> None:
+    desk = Desk()
+    for rank in RANKS:
+        owner = replace(ME, rank=rank)
+        desk.on(
+            "input",
+            lambda event, ctx, rank=rank: {"action": "transform", "text": f"{event.text} {rank}"},
+            owner,
+        )
+    asked = await desk.hooks.ask(InputEvent(text=""), ranks=("user", "explicit"))
+
+    assert asked.text == " user explicit"
 
 
 async def test_nobody_is_asked_after_a_question_is_settled() -> None:

@@ -36,13 +36,12 @@ def test_they_come_from_the_most_general_to_the_nearest(cwd: Path) -> None:
     assert [file.content for file in found(cwd).files] == ["agent", "work", "project"]
 
 
-def test_only_trusted_directories_are_read_and_the_others_are_named(cwd: Path) -> None:
+def test_only_trusted_directories_are_read(cwd: Path) -> None:
     (cwd.parent / "AGENTS.md").write_text("above")
     (cwd / "CLAUDE.md").write_text("here")
     files = found(cwd, trusted=(cwd,))
 
     assert [file.content for file in files.files] == ["here"]
-    assert files.skipped == (str(cwd.parent / "AGENTS.md"),)
 
 
 @pytest.mark.trap(275)

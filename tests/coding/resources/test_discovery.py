@@ -67,7 +67,6 @@ def test_a_project_that_is_not_trusted_is_not_opened(where: Surroundings) -> Non
     assert same(resources) == ("user", "user")
     assert {each.source.scope for each in resources.skills} == {"user"}
     assert resources.context.files == ()
-    assert resources.context.skipped == (str(where.cwd / "AGENTS.md"),)
 
 
 def test_settings_add_folders_and_leave_single_skills_out(where: Surroundings) -> None:

@@ -99,3 +99,29 @@ def test_what_an_agent_keeps_at_home_is_found_once(tmp_path: Path) -> None:
     found = [load_kind(NOTES, notes, each, print) for each in (where, at_home)]
 
     assert [[item.key for item in items] for items in found] == [["ours", "mine"], ["mine"]]
+
+
+def test_a_folder_of_an_untrusted_project_is_not_even_listed(tmp_path: Path) -> None:
+    listed: list[Path] = []
+
+    def files(folder: Path) -> list[Path]:
+        listed.append(folder)
+        return []
+
+    where = place(tmp_path, trusted=False)
+    load_kind(NOTES, [agent_source("notes", "a", 0, ".a/notes", files)], where, print)
+
+    assert listed == [where.home / ".a/notes"]
+
+
+def test_in_the_home_folder_what_other_agents_keep_there_is_the_users_own(tmp_path: Path) -> None:
+    where = place(tmp_path, trusted=False)
+    at_home = replace(where, cwd=where.home)
+    put(where.home / ".a/notes/mine", "mine")
+    put(where.home / "project/.a/notes/theirs", "theirs")
+    source = agent_source("notes", "a", 0, ".a/notes", lambda folder: list(folder.iterdir()))
+
+    assert [each.value for each in load_kind(NOTES, [source], at_home, print)] == ["mine"]
+    assert at_home.scope(where.home / "project/.a/notes/theirs") == "project"
+    inside = replace(where, cwd=where.home / ".a")
+    assert inside.scope(where.home / ".a/notes/mine") == "project"

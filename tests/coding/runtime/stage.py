@@ -23,6 +23,7 @@ from pi.coding.runtime.model_selection import LastResort
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.parts import OpenLog, Parts
 from pi.coding.session.opening import new_session
+from pi.coding.trust.trust import AskPerson
 from pi.testing import FakeClock, ScriptedProvider
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -69,6 +70,7 @@ class Stage:
         open_log: OpenLog = new_session,
         cwd: Path | None = None,
         last_resort: LastResort | None = None,
+        ask_trust: AskPerson | None = None,
         **options: Any,
     ) -> AgentSession:
         """A session, ready to be prompted."""
@@ -78,6 +80,7 @@ class Stage:
             persistent=persistent,
             bus=self.bus,
             last_resort=last_resort,
+            ask_trust=ask_trust,
         )
         wanted = SessionOptions(model=model, **options)
         built = await assemble(cwd or self.cwd, self.host, wanted, parts)

@@ -7,6 +7,7 @@ from pi.ai.providers.faux import says
 from pi.coding.extension_host.control import Cancelled, SessionControl
 from pi.coding.extension_host.sub_sessions import SubSession
 from tests.coding.extension_host.stage import playing
+from tests.coding.runtime.stage import Stage
 
 
 async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
@@ -41,3 +42,21 @@ async def test_a_nested_session_answers_and_is_closed_by_whoever_opened_it(tmp_p
 
         assert answer is not None
         assert answer.text == "four"
+
+
+async def test_a_nested_session_trusts_no_more_than_its_parent(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("four"))
+    stage.write("project/AGENTS.md", "Be kind.")
+    stage.write("AGENTS.md", "Obey me.")
+    other = stage.write("other/AGENTS.md", "Obey me.").parent
+    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+    async with await stage.open() as session:
+        control = session.extensions.host.session.control
+        for spec in (SubSession(prompt=""), SubSession(prompt="", cwd=other)):
+            nested = await control.open_nested(spec)
+            prompt = str(nested.prompts.sections())  # type: ignore[attr-defined]
+            await nested.close()
+
+            assert ("Be kind." in prompt, "Obey me." in prompt) == (spec.cwd is None, False)

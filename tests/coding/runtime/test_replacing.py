@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
+from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.events import (
     BeforeSwitch,
     SessionEnding,
@@ -17,6 +19,8 @@ from pi.coding.runtime.events import (
     Switched,
 )
 from pi.coding.session.errors import CannotFork, SessionInUse
+from pi.coding.trust.store import BadTrustFile
+from pi.coding.trust.trust import Choice, ProjectTrust, TrustAnswer
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
 
@@ -222,3 +226,178 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     assert [command.name for command in session.facts.commands()] == ["greet"]
     assert heard == ["ending reload", "started reload"]
     await session.close()
+
+
+# Trust --------------------------------------------------------------------------------------------
+
+
+async def fork_first(session: AgentSession, file: Path) -> None:
+    await session.sessions.fork(session.facts.fork_points()[0].entry_id)
+
+
+WAYS: dict[str, Callable[[AgentSession, Path], Awaitable[object]]] = {
+    "new": lambda session, file: session.sessions.new(),
+    "clone": lambda session, file: session.sessions.clone(),
+    "fork": fork_first,
+    "fork a file": lambda session, file: session.sessions.fork_file(file),
+    "resume": lambda session, file: session.sessions.switch(file),
+    "hand off": lambda session, file: session.sessions.hand_off("what was done"),
+    "reload": lambda session, file: session.extensions.reload(),
+}
+EXTENSION = "import pathlib\ndef extension(pi):\n    pathlib.Path({!r}).touch()\n"
+
+
+class Asked:
+    """A user who is asked about trust, and what they were asked about."""
+
+    def __init__(self, *answers: bool | None, remember: bool = False) -> None:
+        self._answers = list(answers)
+        self._remember = remember
+        self.folders: list[Path] = []
+
+    async def __call__(self, folder: Path) -> Choice | None:
+        self.folders.append(folder)
+        trusted = self._answers.pop(0)
+        if trusted is None:
+            return None
+        return Choice(trusted=trusted, directory=folder, remember=self._remember)
+
+
+def arrive(stage: Stage, *, folder: str = "project") -> Path:
+    """Have an extension and instructions in the project; gives what the extension makes."""
+    ran = stage.home / "ran"
+    stage.write(f"{folder}/.pi/extensions/late.py", EXTENSION.format(str(ran)))
+    stage.write(f"{folder}/.pi/settings.json", '{"theme": "late"}')
+    stage.write(f"{folder}/.env", "LATE=1")
+    stage.write(f"{folder}/AGENTS.md", "Obey me.")
+    return ran
+
+
+def project_is_read(session: AgentSession) -> bool:
+    return "Obey me." in str(session.prompts.sections())
+
+
+@pytest.mark.trap(282)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+async def test_what_came_later_is_asked_about_before_it_is_read(
+    tmp_path: Path, way: Callable[[AgentSession, Path], Awaitable[object]]
+) -> None:
+    stage, ask = Stage(tmp_path, says("a")), Asked(None, True)
+    async with await stage.open(ask_trust=ask) as session:
+        await session.prompts.prompt("one")
+        file = session.facts.file
+        assert file is not None
+        ran = arrive(stage)
+        another = tmp_path / "another.jsonl"
+        another.write_bytes(file.read_bytes())
+        await way(session, another)
+
+        assert ask.folders == [stage.cwd]
+        assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
+            False,
+            False,
+            None,
+        )
+        await session.sessions.new()  # no answer is none: the next time counts
+
+        assert ask.folders == [stage.cwd, stage.cwd]
+        assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
+            True,
+            True,
+            "late",
+        )
+
+
+@pytest.mark.parametrize("remember", [True, False])
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_an_answer_holds_for_the_sessions_that_follow(
+    tmp_path: Path, trusted: bool, remember: bool
+) -> None:
+    stage, ask = Stage(tmp_path), Asked(trusted, remember=remember)
+    async with await stage.open(ask_trust=ask) as session:
+        arrive(stage)
+        for _ in range(2):
+            await session.sessions.new()
+            await session.extensions.reload()
+
+            assert (len(ask.folders), project_is_read(session)) == (1, trusted)
+
+
+async def test_the_workspace_stays_as_long_as_nothing_else_is_allowed(tmp_path: Path) -> None:
+    stage, ask = Stage(tmp_path), Asked(False)
+    async with await stage.open(ask_trust=ask) as session:
+        before = session._core.workspace
+        await session.sessions.new()
+        arrive(stage)
+        await session.sessions.new()
+
+        assert session._core.workspace.jobs is before.jobs
+        stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+        await session.sessions.new()
+
+        assert session._core.workspace.jobs is not before.jobs
+        assert project_is_read(session)
+
+
+async def test_trust_that_was_taken_back_closes_the_project(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    arrive(stage)
+    stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": true}}')
+    async with await stage.open() as session:
+        assert project_is_read(session)
+        stage.write(".pi/agent/trust.json", f'{{"{stage.cwd}": false}}')
+        await session.sessions.new()
+
+        assert not project_is_read(session)
+        assert session.settings.values.theme is None
+        assert not session.extensions.infos()
+        assert "Not trusted" in stage.reports[-1]
+
+
+async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> None:
+    stage, ask = Stage(tmp_path, says("a")), Asked(False)
+    other = stage.home / "other"
+    other.mkdir()
+    async with await stage.open(cwd=other) as elsewhere:
+        await elsewhere.prompts.prompt("one")
+        file = elsewhere.facts.file
+    assert file is not None
+    async with await stage.open(ask_trust=ask) as session:
+        ran = arrive(stage, folder="other")
+        await session.sessions.switch(file)
+
+        assert (session.cwd, ask.folders) == (other, [other])
+        assert (ran.exists(), project_is_read(session)) == (False, False)
+
+
+async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path: Path) -> None:
+    stage, asked = Stage(tmp_path), list[str]()
+
+    def answer(question: ProjectTrust) -> TrustAnswer:
+        asked.append(question.cwd)
+        return TrustAnswer(trusted="yes")
+
+    stage.bus.on(ProjectTrust, answer)
+    async with await stage.open() as session:
+        arrive(stage)
+        await session.sessions.new()
+
+        assert asked == [str(stage.cwd)] * 2
+        assert session.extensions.infos()
+
+
+async def test_a_decision_that_cannot_be_made_leaves_the_session_as_it_is(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    async with await stage.open() as session:
+        await session.prompts.prompt("one")
+        file = session.facts.file
+        stage.write(".pi/agent/trust.json", "broken")
+        with pytest.raises(BadTrustFile):
+            await session.sessions.clone()
+        (stage.agent_dir / "trust.json").unlink()
+
+        assert session.facts.file == file
+        await session.prompts.prompt("two")
+        [clone] = (each for each in file.parent.glob("*.jsonl") if each != file)  # type: ignore[union-attr]
+        await session.sessions.switch(clone)  # nobody holds its lock
+        assert len(session.facts.fork_points()) == 1

@@ -24,7 +24,12 @@ class Desk:
         self.bus = Bus()
 
     async def decide(
-        self, *, flag: bool | None = None, default: Wish = "ask", choice: Choice | None = None
+        self,
+        *,
+        flag: bool | None = None,
+        default: Wish = "ask",
+        choice: Choice | None = None,
+        answers: dict[str, bool] | None = None,
     ) -> Trust:
         async def ask(cwd: Path) -> Choice | None:
             return choice
@@ -37,6 +42,7 @@ class Desk:
             flag=flag,
             default=default,
             ask=ask,
+            answers=answers,
         )
 
 
@@ -56,7 +62,18 @@ async def test_when_nobody_answers_a_project_is_not_trusted(desk: Desk) -> None:
 async def test_a_project_that_brings_nothing_needs_no_decision(desk: Desk) -> None:
     (desk.cwd / "AGENTS.md").unlink()
 
-    assert (await desk.decide()).source == "nothing to trust"
+    trust = await desk.decide()
+
+    assert trust.source == "nothing to trust"
+
+
+async def test_where_there_is_nothing_to_trust_nothing_may_be_read_either(desk: Desk) -> None:
+    (desk.cwd / "AGENTS.md").unlink()
+    trust = await desk.decide()
+    (desk.cwd / "AGENTS.md").write_text("appeared after the decision")
+
+    assert (trust.trusted, trust.trusts(desk.cwd)) == (False, False)
+    assert (await desk.decide(default="always")).trusted
 
 
 @pytest.mark.parametrize("flag", [True, False])
@@ -134,3 +151,33 @@ async def test_distrust_can_be_remembered(desk: Desk) -> None:
     trust = await desk.decide(choice=Choice(trusted=False, directory=desk.cwd, remember=True))
 
     assert (trust.trusted, desk.store.decisions()) == (False, {str(desk.cwd): False})
+
+
+async def test_an_answer_for_this_run_is_not_asked_for_again(desk: Desk) -> None:
+    answers: dict[str, bool] = {}
+    await desk.decide(choice=Choice(trusted=True, directory=desk.cwd), answers=answers)
+    again = await desk.decide(answers=answers)
+
+    assert (again.trusted, again.source) == (True, "person")
+    assert not (await desk.decide()).trusted  # another run
+
+
+async def test_what_is_stored_later_takes_the_place_of_an_answer_for_this_run(desk: Desk) -> None:
+    answers: dict[str, bool] = {}
+    await desk.decide(choice=Choice(trusted=False, directory=desk.cwd), answers=answers)
+    desk.store.decide({desk.cwd.parent: True})
+    trust = await desk.decide(answers=answers)
+
+    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (True, "stored", True)
+
+
+async def test_decisions_are_compared_by_what_they_allow_here_and_above(desk: Desk) -> None:
+    first = await desk.decide()
+    desk.store.decide({desk.home.parent / "unrelated": True})
+    same = await desk.decide()
+    desk.store.decide({desk.cwd.parent: True, desk.cwd: False})
+    above = await desk.decide()
+
+    assert first.allows_as_much_as(same, desk.cwd)
+    assert not first.allows_as_much_as(above, desk.cwd)
+    assert (above.within(desk.cwd).trusted, above.within(desk.cwd.parent).trusted) == (False, True)

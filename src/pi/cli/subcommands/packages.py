@@ -74,7 +74,7 @@ async def _install(desk: PackageDesk, arguments: Arguments) -> None:
     if not desk.offers_anything(text, scope):
         warn("it has no extensions, skills, prompts or themes where pi looks for them")
     # Asked again: what was written just now may be the first thing here that needs trust.
-    if scope == "project" and not await desk.decide(approve=approval(arguments)):
+    if scope == "project" and not (await desk.decide(approve=approval(arguments))).trusted:
         complain("The project is not trusted: its packages are used once it is, or with --approve.")
 
 
@@ -250,7 +250,7 @@ async def _toggle(
     desk: PackageDesk, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
 ) -> None:
     scope = "project" if arguments.switch("local") else package.configured.scope
-    if scope == "project" and not desk.trusted:
+    if scope == "project" and not desk.may_change_project:
         raise PackageProblem("The project is not trusted.", hint="Trust it, or use --approve.")
     await desk.store(scope).toggle(package, kind, path, on=on)
 

@@ -15,6 +15,7 @@ from pi.coding.compaction.events import (
     CompactingAnswer,
 )
 from pi.coding.extension_host.hooks import Hooks
+from pi.coding.extension_host.order import Rank
 from pi.coding.extension_host.session_events import (
     ProjectTrustEvent,
     SessionBeforeCompactEvent,
@@ -36,6 +37,10 @@ TOLD: dict[type[Event], type[Event]] = {
 """What is only told, and what extensions know it as: the same, under another name."""
 
 
+DECIDING: tuple[Rank, ...] = ("bundled", "user", "explicit")
+"""Whose opinion on trust counts. A project must not decide about itself or about another one."""
+
+
 def connect(bus: Bus, hooks: Hooks) -> None:
     """Have extensions hear what trust, compaction and moves in the tree tell and ask."""
 
@@ -43,7 +48,8 @@ def connect(bus: Bus, hooks: Hooks) -> None:
         await hooks.tell(_renamed(event, TOLD[type(event)]))
 
     async def trust(question: ProjectTrust) -> TrustAnswer:
-        return (await hooks.ask(ProjectTrustEvent(cwd=question.cwd))).decision
+        asked = await hooks.ask(ProjectTrustEvent(cwd=question.cwd), ranks=DECIDING)
+        return asked.decision
 
     async def before_compact(question: BeforeCompact) -> CompactDecision | None:
         if not hooks.heard(SessionBeforeCompactEvent):

@@ -119,7 +119,7 @@ class ExtensionContext(RunContext):
         return self._link.session.models.thinking_level
 
     def is_project_trusted(self) -> bool:
-        """Whether the project is trusted."""
+        """Whether the project is trusted, or has nothing now that would need trust."""
         return self._link.session.place.trusted
 
     def get_context_usage(self) -> ContextUsage | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ from pi.coding.bus import Event, Question
 from pi.coding.extension_host.answers import as_answer
 from pi.coding.extension_host.event_names import ALIASES, EVENTS, NAMES
 from pi.coding.extension_host.failures import ExtensionError, contained
-from pi.coding.extension_host.order import At, Owner, Rows
+from pi.coding.extension_host.order import RANKS, At, Owner, Rank, Rows
 from pi.coding.extension_host.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -78,10 +78,15 @@ class Hooks:
             except Exception as problem:
                 self._failed(hook.owner, NAMES[type(event)], problem)
 
-    async def ask(self, question: Q) -> Q:
-        """``question`` with the answers of all handlers, until it is settled."""
+    async def ask(self, question: Q, *, ranks: Collection[Rank] = RANKS) -> Q:
+        """``question`` with the answers of all handlers, until it is settled.
+
+        Only extensions of ``ranks`` are asked.
+        """
         wanted = getattr(question, "answer", None)
         for hook in self.hooks(type(question)):
+            if hook.owner.rank not in ranks:
+                continue
             try:
                 answer = await self.call(hook, question)
                 if answer is not None:

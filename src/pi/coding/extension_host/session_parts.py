@@ -46,7 +46,7 @@ class SessionPlace(Protocol):
 
     @property
     def trusted(self) -> bool:
-        """Whether the project is trusted."""
+        """Whether the project is trusted, or has nothing now that would need trust."""
         ...
 
     @property

@@ -20,10 +20,9 @@ class ContextFile(Record):
 
 
 class ContextFiles(Record):
-    """What is read, from the most general to the nearest, and what trust kept from being read."""
+    """What is read, from the most general to the nearest."""
 
     files: tuple[ContextFile, ...] = ()
-    skipped: tuple[str, ...] = ()
 
 
 def find_context_files(
@@ -31,7 +30,6 @@ def find_context_files(
 ) -> ContextFiles:
     """The person's own file, then those from the root of the file system down to ``cwd``."""
     read: list[ContextFile] = []
-    skipped: list[str] = []
     seen: set[str] = set()
     for path, allowed in _candidates(cwd, agent_dir, trusts):
         real = os.path.realpath(path)
@@ -39,13 +37,12 @@ def find_context_files(
             continue
         seen.add(real)
         if not allowed:
-            skipped.append(str(path))
             continue
         try:
             read.append(ContextFile(path=str(path), content=read_text(path)))
         except BadResource as problem:
             warn(f"Could not read {path}: {problem.message}")
-    return ContextFiles(files=tuple(read), skipped=tuple(skipped))
+    return ContextFiles(files=tuple(read))
 
 
 def _candidates(

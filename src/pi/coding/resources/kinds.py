@@ -37,8 +37,23 @@ class Where(Record):
 
     def scope(self, path: Path) -> Literal["user", "project"]:
         """Whose a file is: what lies in the project is the project's."""
-        own = path.is_relative_to(self.agent_dir)
-        return "project" if not own and path.is_relative_to(self.project) else "user"
+        return "project" if path.is_relative_to(self.project) and not self._own(path) else "user"
+
+    def allows(self, path: Path) -> bool:
+        """Whether a file may be read, or a folder listed: the user's own, or of a trusted place."""
+        return self.scope(path) == "user" or self.trusts(path)
+
+    def _own(self, path: Path) -> bool:
+        """Whether the user keeps it for all projects, even if home is a repository or the project.
+
+        That is the agent directory, and folders such as ``~/.claude`` unless we work inside one.
+        """
+        if path.is_relative_to(self.agent_dir):
+            return True
+        if not path.is_relative_to(self.home) or path == self.home:
+            return False
+        folder = self.home / path.relative_to(self.home).parts[0]
+        return folder.name.startswith(".") and not self.cwd.is_relative_to(folder)
 
 
 Find: TypeAlias = Callable[[Where], Iterable[Path]]
@@ -68,7 +83,8 @@ def agent_source(
     """Where an agent keeps files of a kind: in the project, and in the same folder at home."""
 
     def find(where: Where) -> Iterator[Path]:
-        yield from files(where.cwd / folder)
+        if where.allows(where.cwd / folder):
+            yield from files(where.cwd / folder)
         if where.cwd != where.home:
             yield from files(where.home / folder)
 
@@ -97,8 +113,7 @@ def load_kind(
     used: set[str] = set()
     for source in sorted(sources, key=lambda source: -source.priority):
         for path in source.find(where):
-            scope = where.scope(path)
-            if not is_file(path) or (scope == "project" and not where.trusts(path.parent)):
+            if not where.allows(path.parent) or not is_file(path):
                 continue
             value = _parsed(kind, path, warn)
             if value is None:
@@ -110,7 +125,7 @@ def load_kind(
                     value=value,
                     path=path,
                     source=source.name,
-                    scope=scope,
+                    scope=where.scope(path),
                     priority=source.priority,
                     shadowed=key in used,
                 )

@@ -83,12 +83,14 @@ def _globs(value: Any) -> tuple[str, ...]:
 
 
 def _pi(where: Where) -> Iterator[Path]:
-    yield from _files(where.cwd / ".pi" / "rules")
+    if where.allows(folder := where.cwd / ".pi" / "rules"):
+        yield from _files(folder)
     yield from _files(where.agent_dir / "rules")
 
 
 def _windsurf(where: Where) -> Iterator[Path]:
-    yield from _files(where.cwd / ".windsurf" / "rules")
+    if where.allows(folder := where.cwd / ".windsurf" / "rules"):
+        yield from _files(folder)
     yield where.home / ".codeium" / "windsurf" / "memories" / GLOBAL_RULES
 
 

@@ -177,7 +177,9 @@ class _Build:
             self._core,
             shelf=self._ground.shelf,
             quiet=self._quiet,
-            open_workspace=self._ground.open_workspace,
+            decide_trust=self._ground.decide_trust,
+            workspace_under=self._ground.workspace_under,
+            begun=self._ground.tell_skipped,
             note_choices=self._session.prompts.note_choices,
         )
 
@@ -300,7 +302,6 @@ class _Build:
             model=spec.model if named else None,  # type: ignore[arg-type]
             thinking=spec.thinking or core.agent.thinking_level,
             tools=ToolWishes(only=spec.tools).within(self._options.tools),
-            approve=core.workspace.trust.trusted,
             extensions=WantedExtensions(
                 discover=False,
                 given=inherited(spec, self._extensions.host.loading.usable),
@@ -314,6 +315,7 @@ class _Build:
             tools=spec.custom_tools,
             whole_prompt=spec.system,
             persistent=False,
+            trust=core.workspace.trust,
             parent=self._extensions.host,
             artifacts=core.artifacts,
         )
@@ -330,14 +332,17 @@ class _Build:
         """Leave the session as it is, and have everything around it anew."""
         core = self._core
         await self._quiet()
+        # First, while extensions that may decide about it are loaded.
+        trust = await self._ground.decide_trust(core.workspace.cwd)
         await core.bus.tell(SessionEnding(reason="reload"))
-        self._extensions.forget_modules()
-        workspace = await self._ground.open_workspace(core.workspace.cwd)
+        workspace = await self._ground.open_workspace(core.workspace.cwd, trust)
         await core.workspace.close()
         core.workspace = workspace
         core.toolbox.move_to(workspace)
+        self._extensions.forget_modules()
         await self._extensions.load()
         await core.bus.tell(SessionStarted(reason="reload"))
+        self._ground.tell_skipped()
 
     async def _close(self) -> None:
         await self._when_idle.close()

@@ -29,13 +29,20 @@ from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.parts import Parts
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.serving import image_limits, session_variables
-from pi.coding.runtime.workspace import Workspace, open_workspace
+from pi.coding.runtime.workspace import (
+    Workspace,
+    open_workspace,
+    own_settings,
+    skipped_files,
+)
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import Shelf
 from pi.coding.session.stamps import Stamps
 from pi.coding.tools.images import ImageLimits
+from pi.coding.trust.store import TrustStore
+from pi.coding.trust.trust import Trust, decide_trust
 
 if TYPE_CHECKING:  # loaded with the first extension, or job
     from pi.coding.extension_host.host import ExtensionHost
@@ -68,6 +75,10 @@ class Ground:
             clients=self._oauth_clients,
         )
         self.extensions = self._new_extensions()
+        self._answers: dict[str, bool] = {}
+        """What the user said about directories for this run only."""
+        self._skipped: tuple[Path, ...] = ()
+        """The files of which the user knows that they were not read."""
         self._served: Core | None = None
         self._opened = AsyncExitStack()
         """What is to be let go when no session comes of it."""
@@ -85,11 +96,12 @@ class Ground:
         """Trust, settings, the session itself, extensions, and the models that there are."""
         self._opened.push_async_callback(self.extensions.close)
         await self.extensions.load_own(self._cwd)
-        self.workspace = await self.open_workspace(self._cwd)
+        self.workspace = await self._first_workspace(self._cwd)
         self._adopt_strays()
         self.log = self.parts.open_log(self.shelf(self._cwd))
         self._opened.callback(self.log.close)
         await self._move_to(Path(self.log.header.cwd))
+        self.tell_skipped()
         if self.parts.auth_storage is None:
             await take_over(self.host, self.workspace.settings, self.storage)
         variables = CurrentVariables(lambda: self._here.environment.values)
@@ -112,17 +124,58 @@ class Ground:
         """Whether nobody has spoken in the session yet."""
         return not self.log.is_saved and self.log.leaf is None
 
-    async def open_workspace(self, cwd: Path) -> Workspace:
-        """What is in a folder, as far as the person trusts it."""
+    async def decide_trust(self, cwd: Path) -> Trust:
+        """Whether the project in ``cwd``, with what is in it now, may be read.
+
+        To be called before every reading: files can appear at any time.
+        """
+        if self.parts.trust is not None:
+            return self.parts.trust.within(cwd)
+        settings = self.parts.settings or own_settings(self.host, self.options)
+        return await decide_trust(
+            cwd,
+            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
+            home=self.host.home,
+            bus=self.bus,
+            flag=self.options.approve,
+            default=settings.values.default_project_trust,
+            ask=self.parts.ask_trust,
+            answers=self._answers,
+        )
+
+    async def open_workspace(self, cwd: Path, trust: Trust) -> Workspace:
+        """What is in a folder, as far as ``trust`` allows it."""
         return await open_workspace(
             cwd,
             self.host,
             self.options,
-            self.bus,
+            trust,
             session=self._for_session(),
-            ask_trust=self.parts.ask_trust,
             settings=self.parts.settings,
         )
+
+    async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
+        """What is in a folder for the next session: ``now`` if that allows neither more nor less.
+
+        Background commands run on in a workspace that stays.
+        """
+        if cwd != now.cwd or not trust.allows_as_much_as(now.trust, cwd):
+            return await self.open_workspace(cwd, trust)
+        return replace(now, trust=trust)
+
+    def tell_skipped(self) -> None:
+        """Report the files that were not read because they are not trusted, each one once.
+
+        To be called when the session is shown: what is reported before is cleared with the old one.
+        """
+        here = self._here
+        skipped = skipped_files(here.cwd, self.host, self.options, here.trust)
+        new = [str(path) for path in skipped if path not in self._skipped]
+        self._skipped = skipped
+        if new:
+            self.host.report(
+                f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
+            )
 
     def shelf(self, cwd: Path) -> Shelf:
         """Where the sessions of a folder are kept."""
@@ -130,7 +183,7 @@ class Ground:
         directory = None
         if self.parts.persistent:
             directory = self._session_directory(cwd)
-        options = self.workspace.settings.section(("blobs",), BlobOptions)
+        options = self._here.settings.section(("blobs",), BlobOptions)
         return Shelf(
             directory=directory,
             cwd=str(cwd),
@@ -223,11 +276,14 @@ class Ground:
             self.log.close()
             raise
         await self.workspace.close()
-        self.workspace = await self.open_workspace(home)
+        self.workspace = await self._first_workspace(home)
+
+    async def _first_workspace(self, cwd: Path) -> Workspace:
+        return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
     def _session_directory(self, cwd: Path) -> Path:
         custom = self.parts.session_dir
-        if custom is None and (listed := self.workspace.values.session_dir):
+        if custom is None and (listed := self._here.values.session_dir):
             custom = cwd / expand_home(listed)
         return session_directory(self.host.agent_dir, str(cwd), custom=custom)
 

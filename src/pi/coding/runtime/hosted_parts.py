@@ -33,6 +33,7 @@ from pi.coding.session.log import SessionLog
 from pi.coding.session.messages import CustomMessage, SessionMessage
 from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.settings.settings import Settings
+from pi.coding.trust.trust import needs_trust
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.exchange import Services
@@ -59,8 +60,12 @@ class HostedPlace:
 
     @property
     def trusted(self) -> bool:
-        """Whether the project is trusted."""
-        return self._core.workspace.trust.trusted
+        """Whether the project is trusted, or has nothing now that would need trust."""
+        workspace, host = self._core.workspace, self._core.host
+        if workspace.trust.source == "nothing to trust":
+            # Not what was so when it was decided: files may have come since.
+            return not needs_trust(workspace.cwd, home=host.home)
+        return workspace.trust.trusted
 
     @property
     def where(self) -> Where:

@@ -17,7 +17,7 @@ from pi.coding.runtime.model_selection import LastResort
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session
 from pi.coding.settings.settings import Settings
-from pi.coding.trust.trust import AskPerson
+from pi.coding.trust.trust import AskPerson, Trust
 
 if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.extension_host.host import ExtensionHost
@@ -48,6 +48,8 @@ class Parts(Record):
     stays_if_gone: bool = False
     """Whether a session whose folder is gone goes on in the one that was given."""
     ask_trust: AskPerson | None = None
+    trust: Trust | None = None
+    """What was decided for the session that this one works for; nobody is asked again."""
     bus: Bus | None = None
     parent: ExtensionHost | None = None
     """The extensions of the session that this one works for."""

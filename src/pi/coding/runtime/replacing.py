@@ -29,6 +29,7 @@ from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_replica, new_session, open_session
+from pi.coding.trust.trust import Trust
 
 Reason: TypeAlias = Literal["new", "resume", "fork"]
 
@@ -47,15 +48,20 @@ class Replacing:
         *,
         shelf: Callable[[Path], Shelf],
         quiet: Callable[[], Awaitable[None]],
-        open_workspace: Callable[[Path], Awaitable[Workspace]],
+        decide_trust: Callable[[Path], Awaitable[Trust]],
+        workspace_under: Callable[[Trust, Path, Workspace], Awaitable[Workspace]],
         note_choices: Callable[[], Awaitable[None]],
+        begun: Callable[[], None],
     ) -> None:
         self._core = core
         self._shelf = shelf
         self._quiet = quiet
         """Aborts and waits for everything that the session does."""
-        self._open_workspace = open_workspace
+        self._decide_trust = decide_trust
+        self._workspace_under = workspace_under
         self._note_choices = note_choices
+        self._begun = begun
+        """Called once the next session is there."""
         self._choices: tuple[Model, ThinkingLevel, bool]
         """Who answered here before a session from elsewhere was shown."""
 
@@ -179,13 +185,18 @@ class Replacing:
         core = self._core
         await self._quiet()
         previous = core.log.file if core.log.is_saved else None
-        await core.bus.tell(SessionEnding(reason=reason, target_session_file=log.file))
         cwd = Path(log.header.cwd)
-        if elsewhere is None and cwd != core.workspace.cwd and cwd.is_dir():
-            workspace = await self._open_workspace(cwd)
-            await core.workspace.close()
-            core.workspace = workspace
-            core.toolbox.move_to(workspace)
+        if elsewhere is not None or not cwd.is_dir():
+            cwd = core.workspace.cwd
+        try:
+            # Also where the directory stays: extensions are loaded again, and there may be some
+            # by now that nobody was asked about. While those that may decide are still loaded.
+            trust = await self._decide_trust(cwd)
+            await core.bus.tell(SessionEnding(reason=reason, target_session_file=log.file))
+            await self._work_in(await self._workspace_under(trust, cwd, core.workspace))
+        except BaseException:
+            log.close()
+            raise
         core.log.close()
         core.converse_in(SessionConversation(log))
         core.agent.reset(core.conversation)
@@ -193,6 +204,14 @@ class Replacing:
         await self._follow(elsewhere)
         await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
         await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
+        self._begun()
+
+    async def _work_in(self, workspace: Workspace) -> None:
+        core, before = self._core, self._core.workspace
+        core.workspace = workspace
+        if workspace.shell is not before.shell:  # opened anew
+            await before.close()
+            core.toolbox.move_to(workspace)
 
     async def _follow(self, elsewhere: Elsewhere | None) -> None:
         """Go on with the choices of the log, or with those of whoever runs the session."""

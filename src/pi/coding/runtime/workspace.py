@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
-from pi.coding.bus import Bus
 from pi.coding.compaction.options import check_tokens
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
@@ -37,8 +36,7 @@ from pi.coding.shell.user_commands import UserCommands
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
 from pi.coding.trust.gated import CONTEXT_FILES, gated_in
-from pi.coding.trust.store import TrustStore
-from pi.coding.trust.trust import AskPerson, Trust, decide_trust
+from pi.coding.trust.trust import Trust
 
 if TYPE_CHECKING:  # most people have no packages
     from pi.coding.packages.discovery import Package
@@ -104,24 +102,14 @@ async def open_workspace(
     cwd: Path,
     host: Host,
     options: SessionOptions,
-    bus: Bus,
+    trust: Trust,
     *,
     session: ForSession,
-    ask_trust: AskPerson | None = None,
     settings: Settings | None = None,
 ) -> Workspace:
-    """Decide about trust, then read what trust allows. Nothing of the project comes before."""
+    """Read what ``trust`` allows, which must have been decided just now."""
     discovered = settings is None
-    settings = settings or _own_settings(host, options)
-    trust = await decide_trust(
-        cwd,
-        TrustStore(host.agent_dir / "trust.json", clock=host.clock),
-        home=host.home,
-        bus=bus,
-        flag=options.approve,
-        default=settings.values.default_project_trust,
-        ask=ask_trust,
-    )
+    settings = settings or own_settings(host, options)
     environment = host.environment
     if trust.trusted:
         environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
@@ -164,7 +152,8 @@ async def open_workspace(
     )
 
 
-def _own_settings(host: Host, options: SessionOptions) -> Settings:
+def own_settings(host: Host, options: SessionOptions) -> Settings:
+    """The settings without those of any project."""
     own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
     settings = Settings(own, overrides=options.settings)
     settings.load()
@@ -220,7 +209,7 @@ def _discover(
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
 ) -> tuple[tuple[Package, ...], Resources]:
-    """Look everywhere, and tell what is wrong; ``skills`` and ``prompts`` come behind packages."""
+    """Look everywhere and report what is wrong; ``skills`` and ``prompts`` come behind packages."""
     here = _packages_here(cwd, host, settings, options)
     packages, warnings = ((), ()) if here is None else here.found()
     where = replace(
@@ -230,7 +219,8 @@ def _discover(
     )
     found = discover(options.resources, where)
     resources = replace(found, warnings=warnings + found.warnings)
-    _tell_notices(cwd, host, trust, resources)
+    for warning in resources.warnings:
+        host.report(f"Warning: {warning}")
     return packages, resources
 
 
@@ -326,14 +316,13 @@ def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
     return next((environ[name] for name in names if environ.get(name)), "")
 
 
-def _tell_notices(cwd: Path, host: Host, trust: Trust, resources: Resources) -> None:
-    for warning in resources.warnings:
-        host.report(f"Warning: {warning}")
-    skipped = list(resources.context.skipped)
-    if not trust.trusted:
-        gated = gated_in(cwd, home=host.home)
-        skipped += (str(path) for path in gated if path.name not in CONTEXT_FILES)
-    if skipped:
-        host.report(
-            f"Not trusted, so not read: {', '.join(skipped)}. Use --approve to allow it once."
-        )
+def skipped_files(cwd: Path, host: Host, options: SessionOptions, trust: Trust) -> tuple[Path, ...]:
+    """The files of a project that are not read because it is not trusted."""
+    gated = gated_in(cwd, home=host.home)
+    context = [path for path in gated if path.name in CONTEXT_FILES]
+    others = [path for path in gated if path not in context and not trust.trusted]
+    if not options.resources.context_files:
+        return tuple(others)
+    # Each counts by its own directory, and the user's own is read in any case.
+    closed = (path for path in context if not trust.trusts(path.parent))
+    return (*(path for path in closed if path.parent != host.agent_dir), *others)

@@ -53,9 +53,11 @@ AskPerson: TypeAlias = Callable[[Path], Awaitable[Choice | None]]
 
 
 class Trust(Record):
-    """The decision for one run."""
+    """What was decided about one project. It holds until the project is read again."""
 
     trusted: bool
+    """Whether anything of the project may be read. Where there is nothing to trust, nobody was
+    asked, and a file that appears later must not be read unasked: so it is False there, too."""
     source: Source
     decisions: dict[str, bool] = field(default_factory=dict)
     """Canonical directories and what was decided about them, in this run or before."""
@@ -69,6 +71,21 @@ class Trust(Record):
         known = nearest(self.decisions, directory)
         return self.by_default if known is None else known
 
+    def within(self, directory: Path) -> Trust:
+        """The same decisions, for another directory as the project."""
+        return replace(self, trusted=self.trusts(directory))
+
+    def allows_as_much_as(self, other: Trust, cwd: Path) -> bool:
+        """Whether both allow the same for the project in ``cwd`` and the directories above."""
+        if self.trusted != other.trusted:
+            return False
+        return all(self.trusts(each) == other.trusts(each) for each in (cwd, *cwd.parents))
+
+
+def needs_trust(cwd: Path, *, home: Path) -> bool:
+    """Whether the project has anything now that only a trusted one may bring along."""
+    return bool(gated_in(Path(canonical(cwd)), home=Path(canonical(home))))
+
 
 async def decide_trust(
     cwd: Path,
@@ -79,44 +96,71 @@ async def decide_trust(
     flag: bool | None = None,
     default: Wish = "ask",
     ask: AskPerson | None = None,
+    answers: dict[str, bool] | None = None,
 ) -> Trust:
-    """Flag, extensions, what is stored, the person's default, the person: the first one counts."""
+    """Flag, extensions, what is stored, the user's default, the user: the first one counts.
+
+    To be called again before every reading of the project. ``answers`` are those that the user
+    gave for this run only, by canonical directory; a new one is added to them.
+    """
     if flag is not None:
         return Trust(trusted=flag, source="flag")
-    decided = await _decide(cwd, store, home=home, bus=bus, default=default, ask=ask)
+    answers = {} if answers is None else answers
+    decided = await _decide(cwd, store, answers, home=home, bus=bus, default=default, ask=ask)
     return replace(decided, by_default=decided.trusted and default == "always")
 
 
 async def _decide(
-    cwd: Path, store: TrustStore, *, home: Path, bus: Bus, default: Wish, ask: AskPerson | None
+    cwd: Path,
+    store: TrustStore,
+    answers: dict[str, bool],
+    *,
+    home: Path,
+    bus: Bus,
+    default: Wish,
+    ask: AskPerson | None,
 ) -> Trust:
     stored = store.decisions()
+    # Nobody is asked about what is stored, so a stored decision is newer than an answer.
+    for directory in [each for each in answers if nearest(stored, Path(each)) is not None]:
+        del answers[directory]
+    known = stored | answers
     answer = (await bus.ask(ProjectTrust(cwd=str(cwd)))).answer
     if answer.trusted != "undecided":
         trusted = answer.trusted == "yes"
         if answer.remember:
             store.decide({cwd: trusted})
-        return _decided(cwd, "extension", stored, trusted=trusted)
-    if (known := nearest(stored, cwd)) is not None:
-        return Trust(trusted=known, source="stored", decisions=stored)
-    if not gated_in(Path(canonical(cwd)), home=Path(canonical(home))):
-        return _decided(cwd, "nothing to trust", stored, trusted=True)
-    if default != "ask":
-        return _decided(cwd, "settings", stored, trusted=default == "always")
-    chosen = None if ask is None else await ask(cwd)
-    return _chosen(cwd, chosen, store, stored)
+        return _decided(cwd, "extension", known, trusted=trusted)
+    if (before := nearest(known, cwd)) is not None:
+        by: Source = "person" if nearest(stored, cwd) is None else "stored"
+        return Trust(trusted=before, source=by, decisions=known)
+    if default == "always":
+        return _decided(cwd, "settings", known, trusted=True)
+    if not needs_trust(cwd, home=home):
+        return Trust(trusted=False, source="nothing to trust", decisions=known)
+    if default == "never":
+        return _decided(cwd, "settings", known, trusted=False)
+    return _chosen(cwd, None if ask is None else await ask(cwd), store, answers, known)
 
 
-def _chosen(cwd: Path, chosen: Choice | None, store: TrustStore, stored: dict[str, bool]) -> Trust:
+def _chosen(
+    cwd: Path,
+    chosen: Choice | None,
+    store: TrustStore,
+    answers: dict[str, bool],
+    known: dict[str, bool],
+) -> Trust:
     if chosen is None:
-        return _decided(cwd, "nobody asked", stored, trusted=False)
+        return _decided(cwd, "nobody asked", known, trusted=False)
     if chosen.remember:
         # Deciding about the folder above makes a decision about this one superfluous.
         changes: dict[Path, bool | None] = {cwd: None}
         store.decide(changes | {chosen.directory: chosen.trusted})
-    return _decided(chosen.directory, "person", stored, trusted=chosen.trusted)
+    else:
+        answers[canonical(chosen.directory)] = chosen.trusted
+    return _decided(chosen.directory, "person", known, trusted=chosen.trusted)
 
 
-def _decided(directory: Path, by: Source, stored: dict[str, bool], *, trusted: bool) -> Trust:
-    decisions = stored | {canonical(directory): trusted}
+def _decided(directory: Path, by: Source, known: dict[str, bool], *, trusted: bool) -> Trust:
+    decisions = known | {canonical(directory): trusted}
     return Trust(trusted=trusted, source=by, decisions=decisions)

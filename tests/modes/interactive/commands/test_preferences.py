@@ -39,7 +39,7 @@ async def test_trust_is_decided_for_the_next_time(tmp_path: Path) -> None:
         await on.run("/trust", "down", "enter")
         stored = json.loads((on.stage.agent_dir / "trust.json").read_text())
         assert stored == {str(on.stage.home): True}
-        assert on.told.endswith("is trusted from the next start on.")
+        assert on.told.endswith("is trusted from the next session or /reload on.")
 
 
 async def test_keys_are_shown(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ async def changelog(ui: Ui, arguments: str) -> None:
 
 
 async def trust(ui: Ui, arguments: str) -> None:
-    """Decide about this folder, for the next time."""
+    """Decide about this folder; it counts when the project is read again."""
     here = ui.port.facts.cwd
     choice = await ask_lasting_trust(ui, here)
     if choice is None:
@@ -82,7 +82,7 @@ async def trust(ui: Ui, arguments: str) -> None:
     store = TrustStore(ui.host.agent_dir / "trust.json", clock=ui.clock)
     store.decide(changes | {choice.directory: choice.trusted})
     decided = "trusted" if choice.trusted else "not trusted"
-    ui.notify(f"{choice.directory} is {decided} from the next start on.")
+    ui.notify(f"{choice.directory} is {decided} from the next session or /reload on.")
 
 
 async def reload(ui: Ui, arguments: str) -> None:

@@ -1,0 +1,223 @@
+"""Trust over time: pi starts in an empty folder, and then everything that needs trust appears.
+
+Whatever reads the project again must have it decided first. The audit hook of Python sees every
+file that is opened, every folder that is listed, every import and every program that is started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from bench.terminal import Terminal, terminal
+from pi.coding.trust.gated import CONTEXT_FILES, OTHER_AGENTS
+from tests.files import put
+from tests.stories.desk import AUDITED, Desk
+from tests.stories.hostile import INJECTION
+from tests.stories.loopback_model import loopback_model
+
+PATIENCE = 60.0
+ESCAPE = b"\x1b"
+PAUSE = 0.9
+"""Seconds without a key after which a question takes them: see ``typing_pause.py``."""
+MAY_BE_READ = {".git/HEAD", ".git/reftable/tables.list"}
+GATED_NAMES = {".pi", ".env", ".clinerules", *OTHER_AGENTS, *CONTEXT_FILES}
+OWN_EXTENSION = """
+def extension(pi):
+    @pi.command("again")
+    async def again(arguments, ctx):
+        await ctx.reload()
+
+    @pi.command("look")
+    async def look(arguments, ctx):
+        for kind in ("rules", "skills", "prompts"):
+            ctx.resources.load(kind)
+"""
+
+
+class Client:
+    """Another program that has pi work in the project, over RPC."""
+
+    def __init__(self, desk: Desk, *flags: str) -> None:
+        words = [sys.executable, str(AUDITED), str(desk.log), "cli", "--mode", "rpc"]
+        self._child = subprocess.Popen(
+            [*words, "--model", "mine/m", *flags],
+            cwd=desk.project.cwd,
+            env=desk.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.stderr = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._child as child:
+            if kind is not None:
+                child.kill()
+            _, self.stderr = child.communicate(timeout=PATIENCE)
+        assert kind is not None or child.returncode == 0, self.stderr
+
+    def ask(self, command: str, **fields: Any) -> Any:
+        """What pi answers to a command; it must succeed."""
+        self._send({"type": command, "id": command, **fields})
+        answer = self._await(lambda line: line.get("type") == "response")
+        assert answer["success"], answer
+        return answer.get("data")
+
+    def say(self, text: str) -> None:
+        """Prompt, and wait until the agent is done."""
+        self._send({"type": "prompt", "message": text})
+        self._await(lambda line: line.get("type") == "agent_settled")
+
+    def _send(self, request: dict[str, Any]) -> None:
+        assert self._child.stdin is not None
+        self._child.stdin.write(json.dumps(request) + "\n")
+        self._child.stdin.flush()
+
+    def _await(self, wanted: Any) -> dict[str, Any]:
+        assert self._child.stdout is not None
+        for line in self._child.stdout:
+            found: dict[str, Any] = json.loads(line)
+            if wanted(found):
+                return found
+        raise AssertionError("pi has ended")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with loopback_model() as model:
+        yield Desk(tmp_path, model, empty=True)
+
+
+def touched(desk: Desk) -> set[str]:
+    """What of the project was opened, listed, imported or started that needs trust first."""
+    outcome = desk.audited()
+    listed = {name for name in outcome.listed if GATED_NAMES & set(Path(name).parts)}
+    return (outcome.opened - MAY_BE_READ) | listed | {*outcome.imported, *outcome.started}
+
+
+def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
+    """Clone, fork, resume, reload if the user has an extension for that, and begin anew."""
+    first = client.ask("get_state")["sessionFile"]
+    client.ask("clone")
+    [message] = client.ask("get_fork_messages")["messages"]
+    client.ask("fork", entryId=message["entryId"])
+    client.ask("switch_session", sessionPath=first)
+    if extended:
+        client.ask("prompt", message="/again")
+        client.ask("prompt", message="/look")
+    client.ask("new_session")
+
+
+@pytest.mark.trap(282)
+@pytest.mark.parametrize("extended", [False, True], ids=["alone", "with an extension"])
+def test_over_rpc_nothing_that_came_later_is_read_or_run(desk: Desk, extended: bool) -> None:
+    if extended:
+        put(desk.agent_dir / "extensions/mine.py", OWN_EXTENSION)
+    with Client(desk) as client:
+        client.say("hello")
+        desk.project.arrive()
+        replace_session_in_every_way(client, extended=extended)
+        client.say("/evil")
+    notices = [line for line in client.stderr.splitlines() if "Not trusted" in line]
+
+    assert touched(desk) == set()
+    assert desk.loot == []
+    assert [INJECTION in request for request in desk.model.requests] == [False, False]
+    assert str(desk.project.cwd / ".pi/extensions") in notices[0]
+
+
+def test_what_comes_still_later_is_named_as_well(desk: Desk) -> None:
+    put(desk.project.cwd / "AGENTS.md", INJECTION)
+    with Client(desk) as client:
+        client.say("hello")
+        extension = desk.project.cwd / ".pi/extensions/late.py"
+        put(extension, "")
+        client.ask("new_session")
+        client.ask("new_session")
+    notices = [line for line in client.stderr.splitlines() if "Not trusted" in line]
+
+    assert ["AGENTS.md" in line for line in notices] == [True, False]
+    assert [str(extension.parent) in line for line in notices] == [False, True]
+
+
+@pytest.mark.parametrize("how", ["flag", "stored"])
+def test_a_decision_that_there_was_holds_for_what_comes_later(desk: Desk, how: str) -> None:
+    if how == "stored":
+        trust = json.dumps({str(desk.project.cwd): True})
+        (desk.agent_dir / "trust.json").write_text(trust)
+    with Client(desk, *(["--approve"] if how == "flag" else [])) as client:
+        client.say("hello")
+        put(desk.project.cwd / ".pi/extensions/late.py", f"open({str(desk.home / 'ran')!r}, 'w')")
+        client.ask("new_session")
+
+    assert (desk.home / "ran").exists()
+    assert "Not trusted" not in client.stderr
+
+
+class Screen:
+    """A user at a terminal, who looks at the log whenever pi asks."""
+
+    def __init__(self, desk: Desk, seen: Terminal) -> None:
+        self._desk = desk
+        self.terminal = seen
+
+    def press(self, keys: bytes, *, until: bytes) -> None:
+        """Press keys, and wait for what comes of it."""
+        self.terminal.send(keys)
+        self.terminal.wait_for(until, within=PATIENCE)
+
+    def is_asked(self, keys: bytes) -> None:
+        """Have pi do something that needs the project: it must ask, and wait for the answer."""
+        self.press(keys, until=rb"Do not trust \(this session only\)")
+        assert touched(self._desk) == set()
+
+    def answer(self, keys: bytes, *, until: bytes) -> None:
+        """Choose after a pause: keys in the middle of typing are not taken for an answer."""
+        self.terminal.watch(PAUSE)
+        self.press(keys, until=until)
+
+
+@pytest.mark.trap(282)
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> None:
+    audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]
+    environ = {**desk.environ, "TERM": "xterm-256color"}
+    with terminal(audited, cwd=desk.project.cwd, env=environ) as seen:
+        screen = Screen(desk, seen)
+        seen.wait_for(rb"/help for commands", within=PATIENCE)
+        screen.press(b"hello\r", until=rb"All is well\.")
+        desk.project.arrive()
+        screen.is_asked(b"/new\r")
+        screen.answer(ESCAPE, until=rb"New session started")
+        screen.is_asked(b"/reload\r")  # nobody has answered yet
+        screen.answer(ESCAPE, until=rb"[Rr]eloaded")
+        screen.press(b"/resume\r", until=rb"hello")
+        screen.is_asked(b"\r")
+        assert desk.loot == []
+        screen.answer(b"\r", until=rb"All is well\.")  # trust, and the session is shown
+        screen.press(b"/evil\r", until=rb"All is well\.")
+        screen.press(b"/quit\r", until=rb"To resume")
+        ended = seen.finish(within=PATIENCE)
+
+    assert ended.exit_code == 0
+    assert [INJECTION in request for request in desk.model.requests] == [False, True]
+    assert any(name.startswith("pi_extension_evil") for name in desk.loot)
+    assert json.loads((desk.agent_dir / "trust.json").read_text()) == {str(desk.project.cwd): True}
