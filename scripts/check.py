@@ -1,7 +1,10 @@
 """Everything that CI runs, for ``./test``.
 
-``./test`` runs all of it, ``./test --quick`` leaves the slow tests out, and any other argument
-goes to pytest, which then runs alone (``./test -k name``).
+``./test``           static checks and all tests, with small samples of long properties
+``./test --quick``   a sample in under a minute: what the change touches, and one test of each kind
+``./test --full``    the whole volume of properties, and the suite on every installed Python;
+                     needs what ``scripts/oracles`` installs
+Any other argument goes to pytest, which then runs alone (``./test -k name``).
 """
 
 from __future__ import annotations
@@ -12,24 +15,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts import pythons, sample  # noqa: E402 (a script has no package to import from)
+
 TRAPS = range(1, 296)
 TRAP_MARK = re.compile(r"mark\.trap\(([\d,\s]+)\)")
-QUICK = ("-m", "not slow", "--hypothesis-profile=quick")
-"""What ``--quick`` leaves out: slow tests, and most examples of each property."""
 WORKERS = ("-n", str(os.cpu_count() or 1))
-SECOND_CHANCES = 5
+UNSTEADY = ROOT / "tests" / "unsteady.txt"
+MOST_RETRIES = 5
 """How many failures may be the machine's; more are the change's."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One static check: a name for the person and a command below ``.venv/bin``."""
+    """One static check: a name and a command below ``.venv/bin``."""
 
     name: str
     command: tuple[str, ...]
@@ -38,8 +44,8 @@ class Stage:
 STAGES = (
     Stage("format", ("ruff", "format", "--check", "--quiet", ".")),
     Stage("lint", ("ruff", "check", "--quiet", ".")),
-    Stage("types", ("mypy",)),
     Stage("contracts", ("lint-imports",)),
+    Stage("types", ("mypy",)),
 )
 
 
@@ -51,72 +57,138 @@ class Tally:
     failed: int = 0
     skipped: int = 0
 
+    def add(self, other: Tally) -> None:
+        """Count the results of another run too."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
 
 def main() -> int:
     """Run what the arguments ask for; 0 when nothing failed."""
     started = time.monotonic()
-    arguments = sys.argv[1:]
-    quick = "--quick" in arguments
-    selection = [word for word in arguments if word != "--quick"]
     tally = Tally()
-    if not selection:
-        run_stages(tally)
-    run_pytest(tally, [*(QUICK if quick else ()), *selection])
-    if not selection:
-        report_traps()
+    match sys.argv[1:]:
+        case []:
+            run_all(tally)
+        case ["--quick"]:
+            run_quick(tally)
+        case ["--full"]:
+            run_full(tally)
+        case ["--tests"]:
+            tally.add(run_suite([]))
+        case arguments:
+            tally.add(pytest_counts(arguments))
     print(f"took {time.monotonic() - started:.0f} s")
     # The last line has the form that CI counts.
     print(f"test: {tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed or not tally.passed else 0
 
 
-def run_stages(tally: Tally) -> None:
-    """Run the static checks side by side and show the output of those that fail."""
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        for stage, (finished, seconds) in zip(STAGES, pool.map(run_stage, STAGES), strict=True):
-            if finished.returncode == 0:
-                tally.passed += 1
-                print(f"{stage.name}: ok ({seconds:.1f} s)", flush=True)
-            else:
-                tally.failed += 1
-                print(f"{stage.name}: FAILED\n{finished.stdout}", flush=True)
+def run_all(tally: Tally) -> None:
+    """Static checks beside the tests: most tests wait for processes now and then."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        checks = pool.submit(run_stages, STAGES)
+        tally.add(run_suite([]))
+        tally.add(checks.result())
+    report_traps()
 
 
-def run_stage(stage: Stage) -> tuple[subprocess.CompletedProcess[str], float]:
-    """The finished check with its output, and how long it took."""
-    started = time.monotonic()
-    finished = subprocess.run(
-        [ROOT / ".venv" / "bin" / stage.command[0], *stage.command[1:]],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    return finished, time.monotonic() - started
+def run_quick(tally: Tally) -> None:
+    """The checks that are fast, and a sample of the tests."""
+    stages = STAGES if (ROOT / ".mypy_cache").is_dir() else STAGES[:-1]
+    if len(stages) < len(STAGES):
+        print("types: left out, the first check takes a minute; ./test has it", flush=True)
+    chosen = sample.choose(ROOT)
+    print(f"sample: {len(chosen.touched)} files for the change, {len(chosen.others)} others")
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        checks: Future[Tally] = pool.submit(run_stages, stages)
+        options = ("--hypothesis-profile=quick", *WORKERS, "-m", "not slow")
+        one_each = (f"--one-each={path}" for path in chosen.others)
+        tally.add(pytest_counts([*options, *one_each, *chosen.touched, *chosen.others]))
+        tally.add(checks.result())
 
 
-def run_pytest(tally: Tally, arguments: list[str]) -> None:
-    """Run the tests on all cores, showing their output as it comes, and count the results.
+def run_full(tally: Tally) -> None:
+    """All checks, all examples of properties, then the other Pythons under bad conditions."""
+    tally.add(run_stages(STAGES))
+    tally.add(run_suite(["--hypothesis-profile=full", "--full"]))
+    for python in pythons.prepared(ROOT):
+        print(f"python {python.version}: {python.checkout}", flush=True)
+        code, output = pythons.run_suite(ROOT, python)
+        found = re.findall(r"^test: (\d+) passed, (\d+) failed, (\d+) skipped$", output, re.M)
+        counts = Tally(*map(int, found[-1])) if found else Tally(failed=1)
+        if code or counts.failed:
+            print(output)
+            counts.failed = counts.failed or 1
+        print(f"python {python.version}: {counts.passed} passed, {counts.failed} failed")
+        tally.add(counts)
+    for missing in pythons.unprepared(ROOT):
+        print(f"python {missing}: FAILED: no environment; run scripts/oracles")
+        tally.failed += 1
+    report_traps()
 
-    A few failures of a whole run get a second one, alone: a test that passes then is named as
-    unsteady, because a busy machine should not refuse a change, and nobody should forget it.
+
+def run_stages(stages: tuple[Stage, ...]) -> Tally:
+    """Run static checks and show the output of those that fail."""
+    tally = Tally()
+    for stage in stages:
+        started = time.monotonic()
+        finished = subprocess.run(
+            [ROOT / ".venv" / "bin" / stage.command[0], *stage.command[1:]],
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if finished.returncode == 0:
+            tally.passed += 1
+            print(f"{stage.name}: ok ({time.monotonic() - started:.1f} s)", flush=True)
+        else:
+            tally.failed += 1
+            print(f"{stage.name}: FAILED\n{finished.stdout}", flush=True)
+    return tally
+
+
+def run_suite(options: list[str]) -> Tally:
+    """Run all tests on all cores.
+
+    A failure counts, unless the test is marked ``timing`` and passes alone. Such a test is
+    unsteady: its name goes into ``tests/unsteady.txt``, and the next time it is a failure.
     """
-    # One core per worker; a handful of chosen tests starts faster without workers.
-    chosen = bool(arguments) and arguments[0] != "-m"
-    counts = pytest_counts([*([] if chosen else WORKERS), *arguments])
-    if not chosen and 0 < counts.failed <= SECOND_CHANCES:
-        again = pytest_counts(["--last-failed", "--last-failed-no-failures=none", *arguments])
-        print(f"tests: {again.passed} of {counts.failed} failures are unsteady: they passed alone")
-        counts.passed += counts.failed - again.failed
-        counts.failed = again.failed
-    tally.passed += counts.passed
-    tally.failed += counts.failed
-    tally.skipped += counts.skipped
+    with tempfile.TemporaryDirectory() as directory:
+        failures = Path(directory) / "failures.txt"
+        counts = pytest_counts([*WORKERS, f"--failures={failures}", *options])
+        lines = failures.read_text().splitlines() if failures.is_file() else []
+    failed = dict(line.split("\t", 1)[::-1] for line in lines)
+    retried = [test for test, kind in failed.items() if kind == "timing"]
+    if retried and len(failed) <= MOST_RETRIES:
+        again = pytest_counts(retried)
+        steady_failures = again.failed + len(failed) - len(retried)
+        if again.failed == 0:
+            steady_failures += note_unsteady(retried, UNSTEADY)
+        counts.passed += counts.failed - steady_failures
+        counts.failed = steady_failures
+    return counts
+
+
+def note_unsteady(tests: list[str], names: Path) -> int:
+    """Add names to the list of unsteady tests; returns how many were on it already."""
+    text = names.read_text()
+    known = {line for line in text.splitlines() if not line.startswith("#")}
+    for test in tests:
+        if test in known:
+            print(f"tests: FAILED: {test} is unsteady again; make it steady or remove it")
+        else:
+            print(f"tests: {test} failed, then passed alone; commit its name in {names.name}")
+            with names.open("a") as file:
+                file.write(f"{test}\n")
+    return sum(test in known for test in tests)
 
 
 def pytest_counts(arguments: list[str]) -> Tally:
-    """What came of one run of pytest; one that broke down counts as a failure."""
+    """The results of one run of pytest; one that broke down counts as a failure."""
     counts = Tally()
     with tempfile.TemporaryDirectory() as directory:
         results = Path(directory) / "results.xml"
@@ -143,7 +215,7 @@ def count_results(results: Path, tally: Tally) -> bool:
 
 
 def report_traps() -> None:
-    """Say which lines of the trap list no test claims to show yet."""
+    """Print which lines of the trap list no test is marked with yet."""
     marked: set[int] = set()
     for test in (ROOT / "tests").rglob("test_*.py"):
         for numbers in TRAP_MARK.findall(test.read_text(encoding="utf-8")):

@@ -16,13 +16,52 @@ from hypothesis import settings
 
 from tests.bounded import LoopWatchdog
 
-settings.register_profile("pi", deadline=None, print_blob=True)
-settings.register_profile("quick", deadline=None, print_blob=True, max_examples=15)
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=10)
+settings.register_profile("pi", deadline=None, print_blob=True, max_examples=40)
+settings.register_profile("full", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("pi")
 
 DISCARDED = ipaddress.ip_network("100::/64")
 """Where nobody is, and what is sent there is dropped (RFC 6666)."""
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of ``scripts/check.py``."""
+    parser.addoption("--full", action="store_true", help="run tests marked full, too")
+    parser.addoption("--failures", help="write the tests that failed into this file")
+    parser.addoption("--one-each", action="append", default=[], help="run one test of this file")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is only for ``./test --full``, and all but one test of sampled files."""
+    sampled, seen = {ROOT / path for path in config.getoption("--one-each")}, set()
+    kept, left_out = [], []
+    for item in items:
+        is_full = item.get_closest_marker("full") is not None
+        repeats = item.path in sampled and item.path in seen
+        if (is_full and not config.getoption("--full")) or repeats:
+            left_out.append(item)
+        else:
+            kept.append(item)
+            if item.get_closest_marker("slow") is None:
+                seen.add(item.path)
+    items[:] = kept
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Write a line for every test that failed: how it is marked, a tab, its name."""
+    if not (path := config.getoption("--failures")):
+        return
+    failed = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
+    lines = {
+        f"{'timing' if 'timing' in report.keywords else 'plain'}\t{report.nodeid}"
+        for report in failed
+        if hasattr(report, "keywords")
+    }
+    Path(path).write_text("".join(f"{line}\n" for line in sorted(lines)))
 
 
 @pytest.fixture(autouse=True)

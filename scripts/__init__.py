@@ -1,0 +1,1 @@
+"""What ./pi, ./test and releases run."""
