@@ -58,7 +58,7 @@ from pi.ai.providers.provider import Provider
 from pi.ai.request import Call, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.processes import Child
+from pi.base.processes import Child, start_detached
 from pi.base.records import UNSET, Meta, Record, field, replace
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
 from pi.coding.compaction.branches import Notes, TreeDecision
@@ -352,6 +352,7 @@ __all__ = [
     "replace",
     "sanitise",
     "sanitise_keeping_style",
+    "start_detached",
     "tool",
     "usage_of",
 ]

@@ -6,6 +6,7 @@ descendants that ignore SIGTERM, have moved to another session or have lost thei
 """
 
 from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn
+from pi.base.processes.detached import start_detached
 from pi.base.processes.environment import MARKER, allow_listed, desktop_environment, without
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "desktop_environment",
     "run",
     "spawn",
+    "start_detached",
     "without",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.timebox.adapters.claude_code import NO_COST, command_in, main
+from pi.batteries.timebox.adapters.claude_code import NO_COST, command_in, main, run_detached
 from pi.batteries.timebox.core.timebox import EXPIRED, USAGE
 
 START = 1_700_000_000_000
@@ -271,3 +271,11 @@ def test_the_hook_is_a_program(tmp_path: Path) -> None:
 
     assert answer["decision"] == "block"
     assert pipe.read_text() == "done\n"  # the command waits for a reader, alone
+
+
+def test_a_command_that_cannot_be_started_is_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_detached("echo a\0b")
+
+    assert capsys.readouterr().err.startswith("timebox: Cannot start 'echo a\\x00b': ")

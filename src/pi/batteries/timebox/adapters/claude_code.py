@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -196,16 +195,15 @@ def _folder() -> Path:
     return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "timebox"
 
 
-def _run_detached(command: str) -> None:
+def run_detached(command: str) -> None:
     """Give ``command`` to the shell, which outlives this process."""
-    subprocess.Popen(
-        command,
-        shell=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    # Not at the top: every prompt of Claude Code starts a hook, and few hooks start a command.
+    from pi.extension import PiError, start_detached
+
+    try:
+        start_detached(command, env=os.environ)
+    except PiError as problem:
+        sys.stderr.write(f"timebox: {problem.explain()}\n")
 
 
 if __name__ == "__main__":
@@ -217,6 +215,6 @@ if __name__ == "__main__":
             errors=sys.stderr,
             folder=_folder(),
             now_ms=time.time_ns() // 1_000_000,
-            run=_run_detached,
+            run=run_detached,
         )
     )

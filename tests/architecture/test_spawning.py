@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ALLOWED: dict[str, str] = {}
+"""Modules outside ``base/processes`` that start a program themselves, each with the reason."""
+
+MODULES = {"subprocess", "multiprocessing", "pty", "webbrowser", "_posixsubprocess"}
+OF_OS = ("exec", "spawn", "posix_spawn", "fork", "system", "popen", "startfile")
+OTHERS = {
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+    "subprocess_shell",
+    "ProcessPoolExecutor",
+}
+
+
+def spawning(tree: ast.AST) -> Iterator[str]:
+    """The names in a module by which it can start a program."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names if each.name.split(".")[0] in MODULES)
+            case ast.ImportFrom(module="os", names=names):
+                yield from (each.name for each in names if each.name.startswith(OF_OS))
+            case ast.ImportFrom(module=str(module), names=names):
+                imported = {module, *(f"{module}.{each.name}" for each in names)}
+                yield from (
+                    name
+                    for name in sorted(imported)
+                    if name.split(".")[0] in MODULES
+                    or name == "asyncio.subprocess"
+                    or name.rpartition(".")[2] in OTHERS
+                )
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name.startswith(OF_OS):
+                yield f"os.{name}"
+            case ast.Attribute(value=ast.Name(id="asyncio"), attr="subprocess"):
+                yield "asyncio.subprocess"
+            case ast.Attribute(attr=name) if name in OTHERS:
+                yield name
+            case _:
+                pass
+
+
+def test_only_base_processes_starts_programs(root: Path) -> None:
+    source = root / "src/pi"
+    found = {
+        path.relative_to(source).as_posix(): names
+        for path in sorted(source.rglob("*.py"))
+        if not path.is_relative_to(source / "base/processes")
+        and (names := list(spawning(ast.parse(path.read_bytes()))))
+    }
+
+    assert {path: names for path, names in found.items() if path not in ALLOWED} == {}
+    assert set(ALLOWED) <= set(found), "an exception that is no longer needed"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import subprocess",
+        "import os, subprocess as s",
+        "def f():\n    from subprocess import run",
+        "import multiprocessing.pool",
+        "from asyncio import subprocess",
+        "from asyncio import create_subprocess_exec",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "from os import execvp",
+        "import os\nos.execvp('x', [])",
+        "import os\nos.spawnlp(0, 'x')",
+        "import os\nos.posix_spawnp('x', [], {})",
+        "import os\nos.fork()",
+        "import os\nos.system('x')",
+        "import asyncio\nasyncio.create_subprocess_shell('x')",
+        "import asyncio\nasyncio.subprocess",
+        "loop.subprocess_exec(x)",
+    ],
+)
+def test_every_way_to_start_a_program_is_known(code: str) -> None:
+    assert list(spawning(ast.parse(code)))
+
+
+def test_what_starts_nothing_is_not_mistaken_for_it() -> None:
+    code = "import os\nfrom asyncio import run\nos.path\nos.environ\nself.spawn(x)\nexec('x')"
+
+    assert not list(spawning(ast.parse(code)))
