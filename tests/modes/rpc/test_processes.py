@@ -119,6 +119,19 @@ async def test_a_thousand_commands_back_to_back_are_answered_in_order(tmp_path: 
         assert await peer.ended() == 0
 
 
+async def test_a_prompt_piped_in_is_answered_although_the_input_has_ended(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls_bash("echo from the tool"), says("done")) as peer:
+        await peer.send({"id": 1, "type": "prompt", "message": "go"})
+        peer.hang_up()
+        told = await peer.until(type="agent_settled")
+
+        kinds = [record["type"] for record in told]
+        assert (kinds[0], kinds.count("tool_execution_end")) == ("response", 1)
+        ends = [record["message"] for record in told if record["type"] == "message_end"]
+        assert (ends[-1]["stopReason"], ends[-1]["content"][0]["text"]) == ("stop", "done")
+        assert (await peer.exit_code(), peer.errors) == (0, "")
+
+
 async def test_closing_the_input_in_the_middle_of_an_answer_ends_with_0(tmp_path: Path) -> None:
     async with talking(tmp_path, says("half an", hangs=True)) as peer:
         await peer.send({"id": 1, "type": "prompt", "message": "go"})

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 
+from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.events import BeforeSwitch, Input, InputAnswer, SwitchDecision, UserBash
 from pi.modes.rpc.server import RpcServer
@@ -269,6 +270,54 @@ async def test_what_runs_when_the_input_ends_is_ended(tmp_path: Path) -> None:
     assert 2 not in [record.get("id") for record in talk.records]
     await session.close()
     assert not session.facts.state().is_streaming
+
+
+async def test_prompts_without_an_answer_are_completed_at_the_end_of_the_input(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, says("one"), says("two"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send(
+            {"id": 1, "type": "prompt", "message": "first"},
+            {"id": 2, "type": "prompt", "message": "second", "streamingBehavior": "followUp"},
+        )
+
+    assert session.facts.last_answer() == "two"
+    assert talk.kinds[-1] == "agent_settled"
+    await session.close()
+
+
+async def test_a_streaming_answer_is_aborted_at_the_end_of_the_input_also_with_a_prompt_behind_it(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, calls("bash", command="sleep 60"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"id": 1, "type": "prompt", "message": "go"})
+        await until(lambda: "tool_execution_start" in stage.order)
+        talk.send({"id": 2, "type": "prompt", "message": "more", "streamingBehavior": "followUp"})
+
+    assert [record["id"] for record in talk.records if "id" in record] == [1, 2]
+    assert not session.facts.state().is_streaming
+    await session.close()
+
+
+async def test_an_answer_that_fails_before_its_first_word_is_retried_after_the_end_of_the_input(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, ProviderUnavailable("busy"), says("at last"))
+    session = await stage.open()
+    async with conversation(session) as talk:
+        talk.send({"id": 1, "type": "prompt", "message": "go"})
+        await until(lambda: stage.clock.sleeping > 0)
+        talk.input.put_nowait(b"")
+        await until(talk.input.empty)
+        await stage.clock.advance(60)
+
+    assert session.facts.last_answer() == "at last"
+    assert talk.kinds[-1] == "agent_settled"
+    await session.close()
 
 
 async def test_an_answer_to_a_question_that_nobody_asked_is_no_command(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ COMMANDS: dict[str, Handler] = {}
 LONG = frozenset({"prompt", "abort_and_prompt", "abort", "bash", "compact"})
 """Commands that last until a model or a program has come to its end."""
 
+PROMPTING = frozenset({"prompt", "abort_and_prompt"})
+"""Commands that begin a run."""
+
 REPLACING = frozenset({"new_session", "switch_session", "fork", "clone"})
 """Commands that go on in another session: one is through before the next begins."""
 

@@ -8,6 +8,8 @@ import os
 from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any
 
+from pi.agent.events import MessageStart
+from pi.ai.messages import AssistantMessage
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.base.ids import uuid7
@@ -16,7 +18,7 @@ from pi.base.records import UNSET
 from pi.base.tasks import TaskScope
 from pi.modes.output import Output
 from pi.modes.records import event_line
-from pi.modes.rpc.commands import COMMANDS, LONG, REPLACING
+from pi.modes.rpc.commands import COMMANDS, LONG, PROMPTING, REPLACING
 from pi.modes.rpc.extension_ui import RpcUI
 from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
 
@@ -39,22 +41,27 @@ class RpcServer:
         self._output = output
         self._ui = RpcUI(self._tell, _new_id)
         self._replacing = asyncio.Lock()
+        self._unanswered: dict[asyncio.Task[None], bool] = {}
+        """Prompts whose answer has not begun to stream; the value is whether one was accepted."""
         port.extensions.attach(self._ui, "rpc")
 
     async def run(self, chunks: AsyncIterator[bytes]) -> None:
         """Until no more input comes, or an extension ends the program.
 
         Commands run side by side, and begin in the order they came.
-        What was asked before the end of the input is still answered; a run, a command of the
-        shell or a compaction that is under way then is ended.
+        What was asked before the end of the input is still answered. A prompt whose answer has
+        not begun then is completed, so that ``echo '{"type":"prompt",…}' | pi --mode rpc`` works;
+        an answer that is streaming, a shell command and a compaction are aborted.
         """
-        end = self._port.subscribe(self._tell)
+        end = self._port.subscribe(self._on_event)
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
                 leaving = short.create_task(self._port.extensions.shutdown_wanted())
                 reading = short.create_task(self._read(chunks, long, short))
                 await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 self._ui.close()  # a command that waits for an answer would wait for ever
+                if not leaving.done():
+                    await self._complete_unanswered(leaving)
                 reading.cancel()
                 leaving.cancel()
         finally:
@@ -70,6 +77,12 @@ class RpcServer:
                 await self._output.drained()
         await asyncio.sleep(0)  # also what came last has begun, or was refused
 
+    async def _complete_unanswered(self, leaving: asyncio.Task[None]) -> None:
+        """Wait for the prompts whose answer has not begun, unless the program is to end."""
+        prompts = asyncio.gather(*self._unanswered, return_exceptions=True)
+        # A shell command beside them is not waited for: it is aborted when they are done.
+        await asyncio.wait({prompts, leaving}, return_when=asyncio.FIRST_COMPLETED)
+
     def _begin(self, line: bytes | BadLine, long: TaskScope, short: asyncio.TaskGroup) -> None:
         request = parse_request(line)
         if isinstance(request, bytes):
@@ -77,7 +90,10 @@ class RpcServer:
         elif request.command == "extension_ui_response":
             self._ui.answer(request.fields)
         elif request.command in LONG:
-            long.start(self._carry_out(request), name=f"rpc {request.command}")
+            task = long.start(self._carry_out(request), name=f"rpc {request.command}")
+            if request.command in PROMPTING:
+                self._unanswered[task] = False
+                task.add_done_callback(lambda done: self._unanswered.pop(done, None))
         else:
             short.create_task(self._carry_out(request), name=f"rpc {request.command}")
 
@@ -115,6 +131,8 @@ class RpcServer:
         def accepted() -> None:
             nonlocal answered
             answered = True
+            if (task := asyncio.current_task()) in self._unanswered:
+                self._unanswered[task] = True
             self._answer(request)
 
         streaming = request.optional_text("streamingBehavior")
@@ -147,10 +165,22 @@ class RpcServer:
     def _answer(self, request: Request, *, data: Any = UNSET, error: str | None = None) -> None:
         self._output.write(answer_line(request.id, request.command, data=data, error=error))
 
+    def _on_event(self, event: Any) -> Awaitable[None] | None:
+        if isinstance(event, MessageStart) and _is_streaming(event.message):
+            self._unanswered = {
+                task: False for task, accepted in self._unanswered.items() if not accepted
+            }
+        return self._tell(event)
+
     def _tell(self, event: Any) -> Awaitable[None] | None:
         """Write an event; what is given back lasts until a slow reader has caught up."""
         self._output.write(event_line(event, self._port.since_session_ms()))
         return self._output.drained() if self._output.is_behind else None
+
+
+def _is_streaming(message: Any) -> bool:
+    """Whether an answer begins, and not one that failed before its first word."""
+    return isinstance(message, AssistantMessage) and message.stop_reason == "pending"
 
 
 def _new_id() -> str:
