@@ -47,6 +47,16 @@ def test_those_that_share_a_name_are_numbered_and_the_nearest_one_has_the_name()
     assert [each[0].owner.path for each in found if each] == ["/0.py", "/1.py", "/0.py"]
 
 
+def test_bundled_commands_are_listed_and_numbered_after_all_others() -> None:
+    commands = registered(("timebox", "bundled"), ("hi", "user"), ("timebox", "explicit"))
+
+    assert [(name, each.owner.path) for name, each in commands.listed()] == [
+        ("hi", "/1.py"),
+        ("timebox:1", "/2.py"),
+        ("timebox:2", "/0.py"),
+    ]
+
+
 @pytest.mark.trap(268)
 def test_built_in_commands_win() -> None:
     commands = registered(("model", "explicit"), ("hi", "user"))

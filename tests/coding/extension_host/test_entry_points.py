@@ -32,6 +32,13 @@ def test_extensions_of_distributions_are_found(tmp_path: Path) -> None:
         ("todo", "bundled", "pi.batteries.todo:extension"),
         ("weather", "package", "weather_kit:extension"),
     ]
+    bundled = next(each for each in found if each.rank == "bundled")
+    assert msgspec.to_builtins(bundled.source) == {
+        "path": "<inline:todo>",
+        "source": "inline",
+        "scope": "temporary",
+        "origin": "top-level",
+    }
 
 
 def test_what_was_found_is_kept_until_a_folder_changes(tmp_path: Path) -> None:

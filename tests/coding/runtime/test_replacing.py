@@ -44,6 +44,32 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     await session.close()
 
 
+@pytest.mark.trap(217)
+@pytest.mark.parametrize(
+    ("settings", "level"),
+    [
+        ("{}", "medium"),
+        ('{"defaultThinkingLevel": "high"}', "high"),
+        ('{"modelThinkingLevels": {"faux/faux": "low"}}', "low"),
+    ],
+)
+async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_settings(
+    settings: str, level: str, tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/settings.json", settings)
+    header = b'{"type":"session","version":3,"id":"o","timestamp":"","cwd":"/"}\n'
+    model = b'{"type":"model_change","id":"a","parentId":null,"provider":"faux","modelId":"faux"}\n'
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(header + model)
+    session = await stage.open(thinking="off")
+    await session.sessions.switch(other)
+
+    assert session.models.thinking_level == level
+    assert other.read_bytes() == header + model
+    await session.close()
+
+
 @pytest.mark.trap(215)
 async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), says("c"))

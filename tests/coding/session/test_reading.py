@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pi.ai.messages import AssistantMessage, Cost, Usage
 from pi.base.files import FileProblem
-from pi.coding.session.entries import MessageEntry, UnknownEntry
+from pi.coding.session.entries import Compaction, MessageEntry, UnknownEntry
 from pi.coding.session.errors import NotASession
 from pi.coding.session.reading import (
     Outline,
@@ -195,3 +195,22 @@ def test_a_damaged_line_is_an_entry_that_can_be_decoded_or_none(
 
     if known is not None:
         assert decode_entry(damaged, known).id == known.id
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "toolResult", "custom", "system"])
+def test_a_message_whose_content_is_null_is_a_message_without_content(role: str) -> None:
+    needed = {"toolCallId": "c", "toolName": "read", "customType": "x"}
+    data = {"type": "message", "id": "a", "message": {"role": role, "content": None, **needed}}
+    entry = decode_entry(json.dumps(data).encode(), Outline(type="message", id="a"))
+
+    assert isinstance(entry, MessageEntry)
+    assert msgspec.to_builtins(entry.message)["content"] in ((), [])
+
+
+def test_a_compaction_whose_content_is_null_shows_its_summary() -> None:
+    data = {"type": "compaction", "id": "a", "summary": "s", "content": None}
+    line = json.dumps(data | {"firstKeptEntryId": "x", "tokensBefore": 1}).encode()
+    entry = decode_entry(line, Outline(type="compaction", id="a"))
+
+    assert isinstance(entry, Compaction)
+    assert entry.content is msgspec.UNSET

@@ -12,6 +12,7 @@ import pytest
 from bench.measure import resident_memory
 from pi.base.records import Record
 from tests.base.processes.children import exists
+from tests.modes.golden.recording import Json
 from tests.modes.rpc.peer import calls_bash, says, talking
 
 MB = 1_000_000
@@ -275,6 +276,50 @@ async def test_switches_hold_for_the_session_and_leave_the_settings_alone(tmp_pa
         assert (state["steeringMode"], state["followUpMode"]) == ("all", "all")
         assert state["autoCompactionEnabled"] is False
         assert not (peer.lab.agent_dir / "settings.json").exists()
+
+
+async def test_a_file_of_another_program_is_resumed_counted_and_listed_as_a_whole(
+    tmp_path: Path,
+) -> None:
+    text = [{"type": "text", "text": "said"}]
+    rows: list[tuple[str, str | None, Json]] = [
+        ("a", None, {"role": "user", "content": "first"}),
+        ("b", "a", {"role": "assistant", "content": text, "provider": "mock", "model": "mock-r"}),
+        ("c", "b", {"role": "user", "content": "left"}),
+        ("d", "b", {"role": "user", "content": None}),
+        ("e", "d", {"role": "bashExecution", "command": "true", "output": ""}),
+    ]
+    time = "2026-01-01T00:00:00.000Z"
+    lines: list[Json] = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": time, "cwd": "/tmp"},
+        *(
+            {"type": "message", "id": id, "parentId": parent, "timestamp": time, "message": message}
+            for id, parent, message in rows
+        ),
+        {"type": "custom_message", "customType": "x", "content": "?", "id": "f", "parentId": "e"},
+    ]
+    file = tmp_path / "other.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    before = file.read_bytes()
+    async with talking(tmp_path, arguments=("--session", str(file))) as peer:
+        state = (await peer.answer(STATE))["data"]
+        stats = (await peer.answer({"id": 1, "type": "get_session_stats"}))["data"]
+        said = (await peer.answer({"id": 2, "type": "get_fork_messages"}))["data"]["messages"]
+        shown = (await peer.answer({"id": 3, "type": "get_messages"}))["data"]["messages"]
+
+        assert (state["model"]["id"], state["thinkingLevel"]) == ("mock-r", "medium")
+        names = ("userMessages", "assistantMessages", "toolResults", "totalMessages")
+        assert [stats[name] for name in names] == [3, 1, 0, 5]
+        assert [(each["entryId"], each["text"]) for each in said] == [
+            ("a", "first"),
+            ("c", "left"),
+            ("d", ""),
+        ]
+        assert [each["role"] for each in shown] == [
+            *("user", "assistant", "user", "bashExecution", "custom")
+        ]
+        assert await peer.ended() == 0
+    assert file.read_bytes() == before
 
 
 # Looking at processes -----------------------------------------------------------------------------

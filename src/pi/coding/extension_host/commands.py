@@ -82,7 +82,7 @@ class Commands(Generic[C]):
         return self._rows.add(command, owner)
 
     def listed(self) -> list[tuple[str, C]]:
-        """Every command with the name that it can be called by."""
+        """Every command with the name that it can be called by; bundled ones come last."""
         return list(self._named())
 
     def find(self, text: str) -> tuple[C, str] | None:
@@ -103,6 +103,7 @@ class Commands(Generic[C]):
 
     def _named(self) -> Iterator[tuple[str, C]]:
         rows = [row for row in self._rows if row.value.name not in BUILT_IN]
+        rows.sort(key=lambda row: row.owner.rank == "bundled")  # stable: others keep their order
         names = [row.value.name for row in rows]
         for place, row in enumerate(rows):
             name = row.value.name

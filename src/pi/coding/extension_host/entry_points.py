@@ -65,9 +65,12 @@ def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candi
 
 def _candidate(entry: Entry) -> Candidate:
     bundled = entry.value.startswith(BUNDLED)
-    source = SourceInfo(
-        path=f"<{entry.value}>", source=entry.distribution or "inline", origin="package"
-    )
+    if bundled:  # part of the program, not of a package that the user has installed
+        source = SourceInfo(path=f"<inline:{entry.name}>", source="inline", scope="temporary")
+    else:
+        source = SourceInfo(
+            path=f"<{entry.value}>", source=entry.distribution or "inline", origin="package"
+        )
     return Candidate(
         name=entry.name,
         rank="bundled" if bundled else "package",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from pi.ai.messages import AssistantMessage, Usage
-from pi.coding.session.context import message_of
-from pi.coding.session.entries import Entry
+from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.numbers import usage_of
 
@@ -16,7 +14,7 @@ class Counted(NamedTuple):
     """One entry."""
 
     message: type | None
-    """The kind of message that it is, if it is one."""
+    """The kind of message that it is, if it is a ``message`` entry."""
     tool_calls: int
     usage: Usage | None
 
@@ -34,13 +32,8 @@ class EntryCounts:
             self._counted.append(_counted(self.log.at(place)))
         return self._counted
 
-    def branch(self) -> Iterable[Counted]:
-        """Of what leads to the leaf."""
-        counted = self.all()
-        return (counted[place] for place in self.log.tree.path(self.log.leaf))
-
 
 def _counted(entry: Entry) -> Counted:
-    message = message_of(entry)
+    message = entry.message if isinstance(entry, MessageEntry) else None
     calls = len(message.tool_calls) if isinstance(message, AssistantMessage) else 0
     return Counted(type(message) if message is not None else None, calls, usage_of(entry))

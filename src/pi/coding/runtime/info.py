@@ -115,10 +115,12 @@ class SessionFacts:
         return self._core.log.leaf_id
 
     def fork_points(self) -> list[ForkPoint]:
-        """What the person said on this branch, oldest first."""
+        """What the user said on all branches, in the order of the file."""
+        log = self._core.log
+        said = (log.at(at) for at, known in enumerate(log.tree.outlines) if known.type == "message")
         return [
             ForkPoint(entry_id=entry.id, text=spoken_text(entry) or "")
-            for entry in self._core.log.branch()
+            for entry in said
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
         ]
 

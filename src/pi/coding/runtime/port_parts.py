@@ -319,7 +319,7 @@ class FactsPort(Protocol):
         ...
 
     def fork_points(self) -> list[ForkPoint]:
-        """What the person said on this branch."""
+        """What the user said on all branches, in the order of the file."""
         ...
 
     def last_answer(self) -> str | None:

@@ -230,7 +230,10 @@ class Replacing:
         core, known = self._core, chosen_model(self._core.log)
         if known is None:
             return
-        level = chosen_thinking_level(core.log)
+        level, values = chosen_thinking_level(core.log), core.workspace.values
+        if level is None:
+            named = f"{known.provider}/{known.model_id}"
+            level = values.model_thinking_levels.get(named, values.default_thinking_level)
         wishes = Wishes(
             session=(known.provider, known.model_id),
             session_thinking=level,  # type: ignore[arg-type]

@@ -15,19 +15,19 @@ from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
 
 
 def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
-    """Counts of the branch, and what the whole file has cost, compacted parts included."""
-    branch = [counted for counted in counts.branch() if counted.message is not None]
-    kinds = Counter(counted.message for counted in branch)
-    usages = [counted.usage for counted in counts.all() if counted.usage is not None]
+    """Counts and cost of the whole file: every branch, and what was compacted away."""
+    counted = counts.all()
+    kinds = Counter(each.message for each in counted if each.message is not None)
+    usages = [each.usage for each in counted if each.usage is not None]
     file = core.log.file
     return SessionStats(
         session_file=UNSET if file is None else str(file),
         session_id=core.log.header.id,
         user_messages=kinds[UserMessage],
         assistant_messages=kinds[AssistantMessage],
-        tool_calls=sum(counted.tool_calls for counted in branch),
+        tool_calls=sum(each.tool_calls for each in counted),
         tool_results=kinds[ToolResultMessage],
-        total_messages=len(branch),
+        total_messages=kinds.total(),
         tokens=_totals(usages),
         cost=sum(usage.cost.total for usage in usages),
         context_usage=context_usage(core) or UNSET,

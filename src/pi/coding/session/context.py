@@ -75,7 +75,7 @@ def build_session_context(log: SessionLog) -> SessionContext:
     return SessionContext(
         messages=tuple(shown_messages(log)),
         model=chosen_model(log),
-        thinking_level=chosen_thinking_level(log),
+        thinking_level=chosen_thinking_level(log) or "off",
     )
 
 
@@ -119,12 +119,16 @@ def chosen_model(log: SessionLog) -> ModelChoice | None:
     return None
 
 
-def chosen_thinking_level(log: SessionLog) -> str:
-    """The thinking level that was chosen last on the path."""
+def chosen_thinking_level(log: SessionLog) -> str | None:
+    """The thinking level that was chosen last on the path; ``None`` if none was.
+
+    Files of other programs, and of old versions, name none: whoever resumes them uses the level
+    of the settings.
+    """
     for entry in _latest(log, "thinking_level_change"):
         if isinstance(entry, ThinkingLevelChange):
             return entry.thinking_level
-    return "off"
+    return None
 
 
 def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:

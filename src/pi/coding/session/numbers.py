@@ -26,7 +26,7 @@ class ContextUsage(Record):
 
 
 class SessionStats(Record):
-    """Counts of the branch, and what the whole session has cost, compacted parts included."""
+    """Counts and cost of the whole file: every branch, and what was compacted away."""
 
     session_file: str | UnsetType = UNSET
     session_id: str

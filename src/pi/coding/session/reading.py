@@ -224,12 +224,16 @@ def _time(data: Json) -> str:
 def _without_nulls(data: Json) -> Json:
     """``data`` without fields that say nothing: some writers say null for absent or not a number.
 
-    Only where fields are known: null means something in tool arguments and in sections.
+    Only where fields are known: null means something in tool arguments and in sections. A content
+    of null becomes an empty one, because messages without the field are not valid.
     """
-    return {
+    kept = {
         key: _without_nulls(value)
         if isinstance(value, dict) and key in ("message", "usage", "cost")
         else value
         for key, value in data.items()
         if value is not None or key == "replacement"
     }
+    if data.get("content", ...) is None and ("role" in data or "customType" in data):
+        kept["content"] = []
+    return kept

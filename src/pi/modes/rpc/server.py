@@ -81,7 +81,8 @@ class RpcServer:
         """Wait for the prompts whose answer has not begun, unless the program is to end."""
         prompts = asyncio.gather(*self._unanswered, return_exceptions=True)
         # A shell command beside them is not waited for: it is aborted when they are done.
-        await asyncio.wait({prompts, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        waiting: set[asyncio.Future[Any]] = {prompts, leaving}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
 
     def _begin(self, line: bytes | BadLine, long: TaskScope, short: asyncio.TaskGroup) -> None:
         request = parse_request(line)
