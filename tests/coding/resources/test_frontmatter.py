@@ -44,3 +44,45 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     for path, why in ((tmp_path / "none", "No such file"), (binary, "UTF-8"), (large, "larger")):
         with pytest.raises(BadResource, match=why):
             read_text(path)
+
+
+@pytest.mark.parametrize("depth", [4, 9, 40])
+def test_aliases_that_multiply_are_refused_before_they_are_expanded(depth: int) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for level in range(1, depth):
+        lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
+
+    with pytest.raises(BadResource, match="aliases, which may expand to more than 4 MiB"):
+        parse_document("---\n{}\n---\n".format("\n".join(lines)))
+
+
+def test_nested_anchors_that_double_are_refused() -> None:
+    levels = range(30)
+    text = (
+        "".join(f"&a{n} [" for n in levels) + "x" + "".join(f"], *a{n}" for n in reversed(levels))
+    )
+
+    with pytest.raises(BadResource, match="30 YAML aliases"):
+        parse_document(f"---\na: [{text}]\n---\n")
+
+
+def test_a_few_aliases_emphasis_and_globs_are_no_problem() -> None:
+    text = "---\na: &a [1]\nb: *a\nc: {d: *a}\ne: use *this* & *that* for *.py *.ts\nf: '*a'\n---\n"
+
+    assert parse_document(text).meta["c"] == {"d": [1]}
+    many = " ".join(["*so*"] * 100)
+    assert parse_document(f"---\na: &x y\ndescription: go {many}\n---\n").meta["a"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("front", "words"),
+    [
+        ("- " * 30_000 + "a", "nests more than 20 lists on one line"),
+        ("? " * 30_000, "nests more than 20 lists on one line"),
+        ("a: " + "[" * 30_000, "recursion limit"),
+        ("a: " + "x" * 70_000, "larger than 65536 characters"),
+    ],
+)
+def test_yaml_that_would_take_the_stack_or_much_time_is_refused(front: str, words: str) -> None:
+    with pytest.raises(BadResource, match=words):
+        parse_document(f"---\n{front}\n---\n")

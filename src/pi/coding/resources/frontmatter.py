@@ -10,6 +10,15 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 
 _FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
+LARGEST_FRONT_MATTER = 64 * 1024
+"""Characters of YAML."""
+LARGEST_EXPANDED = 4 * 1024 * 1024
+"""Characters to which aliases may expand it; the parser itself copies without a bound."""
+MOST_INDICATORS = 20
+"""Nested ``-`` or ``?`` on one line: the parser recurses for each and crashes at some thousands."""
+_ANCHORS = r"(?<![^\s,\[{:])&([^\s,\[\]{}]+)"
+_ALIASES = r"(?<![^\s,\[{:])\*([^\s,\[\]{}]+)"
+_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MOST_INDICATORS + 1}}}"
 LARGEST = 1_000_000
 """Bytes; whatever is larger is no text that somebody wrote for a prompt."""
 
@@ -31,6 +40,7 @@ def parse_document(text: str) -> Document:
     front, body = split_front_matter(text)
     if front is None:
         return Document(meta={}, body=body, has_meta=False)
+    _check_bounds(front)
     # Here, not above: most starts meet no front matter.
     from yaml12 import parse_yaml
 
@@ -42,6 +52,22 @@ def parse_document(text: str) -> Document:
         raise BadResource("the front matter is not a list of names and values")
     named = {str(name): value for name, value in meta.items()}
     return Document(meta=named, body=body.strip(), has_meta=True)
+
+
+def _check_bounds(front: str) -> None:
+    """Refuse YAML that is small and takes gigabytes or the whole stack, before it is parsed."""
+    if len(front) > LARGEST_FRONT_MATTER:
+        raise BadResource(f"the front matter is larger than {LARGEST_FRONT_MATTER} characters")
+    if re.search(_NESTED, front):
+        raise BadResource(f"the front matter nests more than {MOST_INDICATORS} lists on one line")
+    # At worst each alias doubles everything before it. Emphasis (*so*) and globs are no aliases.
+    anchors = {name.rstrip(":") for name in re.findall(_ANCHORS, front)}
+    aliases = sum(name.rstrip(":") in anchors for name in re.findall(_ALIASES, front))
+    if len(front) << aliases > LARGEST_EXPANDED:
+        raise BadResource(
+            f"the front matter has {aliases} YAML aliases, which may expand to more than "
+            f"{LARGEST_EXPANDED >> 20} MiB; write the values out"
+        )
 
 
 def split_front_matter(text: str) -> tuple[str | None, str]:
