@@ -1,7 +1,7 @@
 """What everything stands on: values, errors, clock, files, processes.
 
-Ten modules, and no more: this folder must not become a drawer. Knows nothing of models, agents
-or screens; imports the standard library and msgspec.
+A fixed list of modules, held by a test: this folder must not become a drawer. Knows nothing of
+models, agents or screens; imports the standard library and msgspec.
 """
 
 import logging

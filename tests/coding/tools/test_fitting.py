@@ -9,6 +9,7 @@ import pytest
 from PIL import Image as Pillow
 
 from pi.ai.messages import Image, Text
+from pi.base.pictures import TooManyPixels
 from pi.coding.tools.fitting import fitted
 from pi.coding.tools.images import DAMAGED, OMITTED, TOO_MANY_PIXELS, ImageLimits
 
@@ -79,7 +80,9 @@ def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
     data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IEND", b"")
     bomb = Image(data=base64.b64encode(data).decode(), mime_type="image/png")
 
-    assert fitted((bomb,), LIMITS) == (Text(text=TOO_MANY_PIXELS.format(50_000, 50_000)),)
+    assert fitted((bomb,), LIMITS) == (
+        Text(text=TOO_MANY_PIXELS.format(TooManyPixels((50_000, 50_000)))),
+    )
 
 
 def test_nothing_is_changed_for_who_wants_pictures_as_they_are() -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import base64
 import io
 import random
+import threading
 from typing import Any
 
 import pytest
 from PIL import Image as Pillow
 
+from pi.base import pictures
 from pi.coding.tools import images
 from pi.coding.tools.image_types import BMP, GIF, JPEG, PNG
 from pi.coding.tools.images import DAMAGED, OMITTED, ImageLimits, Prepared, prepare_image
@@ -131,9 +133,59 @@ def test_a_damaged_file_is_left_out(cut: int) -> None:
 
 
 def test_a_picture_that_would_fill_the_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "MOST_PIXELS", 1000)
+    monkeypatch.setattr(pictures, "MOST_PIXELS", 1000)
 
     prepared = prepare_image(encoded(Pillow.new("1", (100, 100)), "PNG"), PNG, LIMITS)
 
-    note = "[Image omitted: 100x100 pixels are too many to unpack.]"
+    note = "[Image omitted: 100x100 pixels exceed the limit of 1,000 pixels.]"
     assert prepared == Prepared(mime="image/png", notes=(note,))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_large_picture_is_turned_as_a_small_one(
+    monkeypatch: pytest.MonkeyPatch, orientation: int
+) -> None:
+    picture = Pillow.new("RGB", (400, 200), "white")
+    picture.paste("red", (0, 0, 200, 100))
+    exif = Pillow.Exif()
+    exif[0x0112] = orientation
+    data = encoded(picture, "PNG", exif=exif)
+    limits = ImageLimits(max_width=50, max_height=50)
+
+    plain = prepare_image(data, PNG, limits)
+    monkeypatch.setattr(pictures, "LARGE", 1000)
+    reduced = prepare_image(data, PNG, limits)
+
+    assert reduced.notes == plain.notes
+    assert shown(reduced).size == shown(plain).size
+    for corner in ((2, 2), (2, 20), (20, 2), (20, 20)):
+        assert shown(reduced).convert("RGB").getpixel(corner) == shown(plain).convert(
+            "RGB"
+        ).getpixel(corner)
+
+
+def test_a_picture_for_which_there_is_no_memory_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(images, "shrunk", fail)
+
+    prepared = prepare_image(encoded(Pillow.new("RGB", (3000, 10)), "PNG"), PNG, LIMITS)
+
+    note = "[Image omitted: there is not enough memory to decode 3000x10 pixels.]"
+    assert prepared == Prepared(mime="image/png", notes=(note,))
+
+
+def test_a_second_picture_waits_until_the_first_is_decoded() -> None:
+    data = encoded(noise(50, 40), "JPEG")
+    done: list[Prepared] = []
+    with pictures.ONE_AT_A_TIME:
+        other = threading.Thread(target=lambda: done.append(prepare_image(data, JPEG, LIMITS)))
+        other.start()
+        other.join(0.05)
+        assert done == []
+    other.join()
+
+    assert done[0].image is not None

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pi.base import pictures
 from pi.tui.images import sixel
 from pi.tui.images.sizes import Size
 from tests.tui.images.pictures import make_picture
@@ -27,3 +28,10 @@ def test_a_picture_is_scaled() -> None:
 def test_what_is_no_picture_raises() -> None:
     with pytest.raises(OSError, match="cannot identify image file"):
         sixel.encode(b"no picture", Size(1, 1))
+
+
+def test_a_picture_with_too_many_pixels_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "MOST_PIXELS", 1000)
+
+    with pytest.raises(OSError, match="40x40 pixels exceed the limit"):
+        sixel.encode(make_picture("PNG", 40, 40), Size(8, 8))

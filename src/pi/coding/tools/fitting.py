@@ -6,8 +6,9 @@ import base64
 from collections.abc import Iterator, Sequence
 
 from pi.ai.messages import Image, Text
+from pi.base.pictures import UNREADABLE, open_picture
 from pi.coding.tools.image_types import ImageType, image_type
-from pi.coding.tools.images import DAMAGED, UNREADABLE, ImageLimits, opened, prepare_image
+from pi.coding.tools.images import DAMAGED, ImageLimits, prepare_image
 
 
 def fitted(
@@ -54,7 +55,7 @@ def _bytes(picture: Image) -> bytes:
 def _is_small(data: bytes, kind: ImageType, limits: ImageLimits) -> bool:
     """Whether a picture can go as it is, as far as its first bytes say."""
     try:
-        width, height = opened(data).size
+        width, height = open_picture(data).size
     except UNREADABLE:
         return False
     return kind.for_models and width <= limits.max_width and height <= limits.max_height

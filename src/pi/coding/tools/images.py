@@ -8,24 +8,26 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pi.ai.messages import Image
+from pi.base.pictures import ONE_AT_A_TIME, UNREADABLE, TooManyPixels, open_picture, shrunk
 from pi.base.records import Record
 from pi.coding.tools.image_types import ImageType
 
 if TYPE_CHECKING:
     from PIL import Image as Pillow
 
-MOST_PIXELS = 178_000_000
-"""A picture with more is not unpacked: it would take gigabytes."""
 OMITTED = "[Image omitted: could not be resized below the inline image size limit.]"
-TOO_MANY_PIXELS = "[Image omitted: {}x{} pixels are too many to unpack.]"
+TOO_MANY_PIXELS = "[Image omitted: {}.]"
+NO_MEMORY = "[Image omitted: there is not enough memory to decode {}x{} pixels.]"
 DAMAGED = "[Image omitted: the file is damaged or of a kind that cannot be decoded.]"
 SMALLER = (1.0, 0.75, 0.5, 0.35, 0.25)
 """Steps to which a picture shrinks until it fits."""
 QUALITIES = (80, 60, 40)
-UNREADABLE = (OSError, SyntaxError, ValueError, EOFError)
-"""What Pillow raises for bytes that are no picture, or a damaged one."""
+ORIENTATION = 0x0112
+"""The EXIF tag that says how a picture is turned."""
 UPRIGHT = (None, 0, 1)
-"""Values of the EXIF orientation that need no turning."""
+"""Its values that need no turning."""
+ON_ITS_SIDE = (5, 6, 7, 8)
+"""Its values that swap width and height."""
 
 
 class ImageLimits(Record):
@@ -49,31 +51,26 @@ class Prepared(Record):
 
 
 def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared:
-    """Make a picture fit ``limits``. Blocks: call it in a thread.
+    """Make a picture fit ``limits``. Blocks, and waits for others: call it in a thread.
 
     One that fits already and stands upright keeps its bytes.
     """
+    size = (0, 0)
     try:
-        picture = opened(data)
-        if picture.width * picture.height > MOST_PIXELS:
-            note = TOO_MANY_PIXELS.format(picture.width, picture.height)
-            return Prepared(mime=kind.mime, notes=(note,))
-        turned = picture.getexif().get(0x0112) not in UPRIGHT
-        if not turned and kind.for_models and _fits(picture, data, limits):
-            picture.load()  # a damaged file would make every later request fail
-            return Prepared(mime=kind.mime, image=_image(data, kind.mime))
-        return _converted(picture, kind, limits)
+        picture = open_picture(data)
+        size = picture.size
+        with ONE_AT_A_TIME:
+            turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
+            if not turned and kind.for_models and _fits(picture, data, limits):
+                picture.load()  # a damaged file would make every later request fail
+                return Prepared(mime=kind.mime, image=_image(data, kind.mime))
+            return _converted(picture, kind, limits)
+    except TooManyPixels as problem:
+        return Prepared(mime=kind.mime, notes=(TOO_MANY_PIXELS.format(problem),))
+    except MemoryError:
+        return Prepared(mime=kind.mime, notes=(NO_MEMORY.format(*size),))
     except UNREADABLE:
         return Prepared(mime=kind.mime, notes=(DAMAGED,))
-
-
-def opened(data: bytes) -> Pillow.Image:
-    """A picture of which only the head is read, which says its size; else ``UNREADABLE``."""
-    # Pillow takes 20 ms to import, and most sessions never see a picture.
-    from PIL import Image as Pillow
-
-    Pillow.MAX_IMAGE_PIXELS = None  # who unpacks it looks at the size, and nobody sees a warning
-    return Pillow.open(io.BytesIO(data))
 
 
 def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
@@ -86,14 +83,21 @@ def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
 def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> Prepared:
     from PIL import ImageOps
 
+    orientation = picture.getexif().get(ORIENTATION)
+    on_its_side = orientation in ON_ITS_SIDE
+    original = picture.size[::-1] if on_its_side else picture.size
+    size = _bounded(original, limits) if limits.resize else original
+    smaller = shrunk(picture, size[::-1] if on_its_side else size)
+    if smaller is not picture:
+        picture = smaller
+        picture.getexif()[ORIENTATION] = orientation or 1
     upright = ImageOps.exif_transpose(picture)
-    size = _bounded(upright.size, limits) if limits.resize else upright.size
     for step in SMALLER if limits.resize else SMALLER[:1]:
         shown = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
         smaller = upright if shown == upright.size else _resized(upright, shown)
         best = min(_encodings(smaller, limits), key=lambda each: len(each[1]))
         if not limits.resize or _base64_size(len(best[1])) <= limits.max_bytes:
-            notes = (*_conversion(kind, best[0]), *_scale(upright.size, shown))
+            notes = (*_conversion(kind, best[0]), *_scale(original, shown))
             return Prepared(mime=best[0], image=_image(best[1], best[0]), notes=notes)
     return Prepared(mime=kind.mime, notes=(OMITTED,))
 

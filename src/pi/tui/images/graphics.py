@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from io import BytesIO
 
+from pi.base.pictures import ONE_AT_A_TIME, open_picture
 from pi.base.records import Record
 from pi.tui.capabilities import ImageProtocol
 from pi.tui.images import iterm, kitty, sixel
@@ -40,13 +42,8 @@ def as_png(shown: Picture) -> Picture:
     """
     if shown.mime == "image/png":
         return shown
-    # Pillow takes 20 ms to load, and few sessions show a picture.
-    from io import BytesIO
-
-    from PIL import Image
-
     output = BytesIO()
-    with Image.open(BytesIO(shown.data)) as opened:
+    with ONE_AT_A_TIME, open_picture(shown.data) as opened:
         opened.save(output, "PNG")
     return picture(output.getvalue(), name=shown.name)
 

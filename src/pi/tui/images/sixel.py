@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from pi.base.pictures import ONE_AT_A_TIME, open_picture, shrunk
 from pi.tui.images.sizes import Size
 
 if TYPE_CHECKING:
@@ -21,11 +21,8 @@ def encode(data: bytes, size: Size) -> str:
 
     Raises ``OSError`` if the picture cannot be read.
     """
-    # Pillow takes 20 ms to load, and few sessions show a picture.
-    from PIL import Image
-
-    with Image.open(BytesIO(data)) as picture:
-        flat = picture.convert("RGB").resize(size).quantize(_COLOURS)
+    with ONE_AT_A_TIME, open_picture(data) as picture:
+        flat = shrunk(picture, size).convert("RGB").resize(size).quantize(_COLOURS)
     bands = [_encode_band(flat, top) for top in range(0, size.height, _BAND)]
     raster = f'"1;1;{size.width};{size.height}'
     return f"\x1bP0;1;0q{raster}{_palette(flat)}{'-'.join(bands)}\x1b\\"
