@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import json
 import re
 
 import pytest
@@ -7,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.terminal_text import (
+    SanitisedStream,
     StreamSanitiser,
     _clean,
+    escape_controls,
     one_line,
     sanitise,
     sanitise_keeping_style,
@@ -228,3 +232,35 @@ def test_whatever_python_calls_printable_is_safe() -> None:
     printable = "".join(filter(str.isprintable, map(chr, range(0x110000))))
 
     assert _clean().fullmatch(printable)
+
+
+@given(texts.filter(lambda text: not re.search("[\ud800-\udfff]", text)))
+def test_json_says_the_same_when_its_controls_are_escaped(text: str) -> None:
+    shown = escape_controls(json.dumps(text, ensure_ascii=False))
+
+    assert json.loads(shown) == text
+    assert not COMMANDS.search(shown)
+
+
+@given(st.lists(texts, max_size=5))
+def test_nothing_that_is_written_to_a_sanitised_stream_commands_a_terminal(
+    pieces: list[str],
+) -> None:
+    behind = io.StringIO()
+    stream = SanitisedStream(behind)
+
+    written = [stream.write(piece) for piece in pieces]
+    stream.writelines(pieces)
+
+    assert written == [len(piece) for piece in pieces]
+    assert behind.getvalue() == "".join(map(sanitise, [*pieces, *pieces]))
+    assert not COMMANDS.search(behind.getvalue())
+
+
+def test_a_sanitised_stream_is_the_stream_in_all_else() -> None:
+    behind = io.StringIO()
+
+    assert SanitisedStream(behind).getvalue() == ""
+    assert SanitisedStream(behind).unsanitised is behind
+    with pytest.raises(io.UnsupportedOperation):
+        SanitisedStream(behind).fileno()

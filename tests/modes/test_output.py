@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 from io import FileIO
 from pathlib import Path
 
@@ -78,6 +79,17 @@ async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -
 
         assert reader.output.waiting in (0, len(b"nor this"))
         assert reader.output.failure is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
+async def test_a_terminal_gets_controls_as_escapes() -> None:
+    ours, theirs = os.openpty()
+    with FileIO(ours, "r") as reading, FileIO(theirs, "w"):
+        output = Output(theirs)
+        output.write('{"a": "\x9b2J\u202e\x7f"}\n'.encode())
+        await asyncio.wait_for(output.close(), 30)
+
+        assert reading.read(100) == b'{"a": "\\u009b2J\\u202e\\u007f"}\r\n'
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")

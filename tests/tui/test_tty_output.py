@@ -135,3 +135,13 @@ def test_files_and_pipes_are_not_redirected() -> None:
     stray = StrayOutput()
 
     assert stray.release() == ""
+
+
+def test_what_others_printed_does_not_command_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda fd: fd == 1)
+    stray = StrayOutput()
+    os.write(1, b"a\x1b]0;x\x07b\xc2\x9b2Jc")
+
+    assert stray.release() == "abc"

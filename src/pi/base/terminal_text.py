@@ -8,7 +8,12 @@ LF; LF and tab stay. A clean text comes back as it is after a single regex match
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 _SAFE = r"\t\n -~\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff"
 """Everything but C0, C1, DEL, bidi overrides and isolates, and surrogates."""
@@ -72,6 +77,41 @@ def sanitise_keeping_style(text: str) -> str:
 def one_line(text: str) -> str:
     """``text`` for a title, a name or a status: sanitised, on one line, with single spaces."""
     return " ".join(sanitise(text).split())
+
+
+def escape_controls(json: str) -> str:
+    """JSON with every unsafe character as a ``\\u`` escape: the same value, harmless to show.
+
+    JSON itself escapes C0 only; DEL, C1 and the bidi overrides may stand in a string as they are.
+    """
+    if _is_clean(json):
+        return json
+    return re.sub(f"[^{_SAFE}]", lambda found: f"\\u{ord(found[0]):04x}", json)
+
+
+class SanitisedStream:
+    """A text stream that sanitises what is written; everything else is delegated to the stream.
+
+    The program replaces ``sys.stdout`` and ``sys.stderr`` with it, so that messages, tracebacks and
+    the output of libraries and extensions are sanitised without any of the callers knowing.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unsanitised = stream
+        """For callers that write their own controls, or a value that must stay exact."""
+
+    def write(self, text: str) -> int:
+        """Write what is harmless of ``text``; a sequence cut in two loses both of its controls."""
+        self.unsanitised.write(sanitise(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write one after another."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unsanitised, name)
 
 
 class StreamSanitiser:

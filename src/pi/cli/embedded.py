@@ -12,7 +12,7 @@ from pi.ai.local.pulling import missing_bytes, pull
 from pi.ai.models.model import Model
 from pi.ai.providers.local import SMALL_MODEL
 from pi.base.errors import PiError
-from pi.cli.standard_streams import complain
+from pi.cli.standard_streams import complain, rewrite_line
 from pi.coding.runtime.host import Host, flag
 
 
@@ -65,5 +65,7 @@ class ProgressLine:
         share = done / total if total else 0.0
         bar = "█" * round(share * 20)
         text = f"{what:8} {bar:20} {share:4.0%} of {total / 1e6:.0f} MB"
-        sys.stderr.write(f"\r{text}" if live else f"{text}\n")
-        sys.stderr.flush()
+        if live:
+            rewrite_line(text)
+        else:
+            complain(text)

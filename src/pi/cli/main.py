@@ -21,7 +21,11 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     it comes from.
     """
     if arguments is not None:
-        return _main(list(arguments), environ)
+        streams = sys.stdout, sys.stderr
+        try:
+            return _main(list(arguments), environ)
+        finally:
+            sys.stdout, sys.stderr = streams  # they belong to the caller
     code = _main(sys.argv[1:], environ)
     _leave_hanging_threads(code)
     return code
@@ -42,9 +46,7 @@ def _main(words: list[str], environ: Mapping[str, str]) -> int:
     except Exception as problem:
         if environ.get("PI_DEBUG"):
             raise
-        from pi.base.terminal_text import sanitise  # names of files can hold anything
-
-        sys.stderr.write(sanitise(_told(problem, environ)))
+        sys.stderr.write(_told(problem, environ))
         return 1
 
 
@@ -52,6 +54,7 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
     if words[:1] in (["-v"], ["--version"]):
         sys.stdout.write(f"{__version__}\n")
         return 0
+    _sanitise_standard_streams()
     gc.disable()  # what modules leave behind is no garbage: looking for some is a tenth of a start
     try:
         from pi.cli.quick_imports import quick_imports  # all this costs more than --version
@@ -115,6 +118,14 @@ def _have_standard_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no bug
+
+
+def _sanitise_standard_streams() -> None:
+    """Let nothing that is printed command the terminal: names of files can hold anything."""
+    from pi.base.terminal_text import SanitisedStream  # --version does not pay for it
+
+    setattr(sys, "stdout", SanitisedStream(sys.stdout))  # noqa: B010 - it is no TextIO to mypy
+    setattr(sys, "stderr", SanitisedStream(sys.stderr))  # noqa: B010
 
 
 def _leave_hanging_threads(code: int) -> None:

@@ -6,14 +6,40 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from pi.base.terminal_text import sanitise
+from pi.base.json_lines import encode_line
+from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def complain(text: str) -> None:
     """Say something to the person, beside the output; nothing in it can command a terminal."""
     sys.stderr.write(f"{sanitise(text)}\n")
     sys.stderr.flush()
+
+
+def print_json(value: object) -> None:
+    """Print a line of JSON for programs; a terminal that shows it obeys nothing in it."""
+    sys.stdout.write(escape_controls(encode_line(value).decode()))
+
+
+def print_exactly(text: str) -> None:
+    """Print a value that a program reads, such as a key; only a terminal gets it sanitised."""
+    stream = sys.stdout if sys.stdout.isatty() else _unsanitised(sys.stdout)
+    stream.write(f"{text}\n")
+
+
+def rewrite_line(text: str) -> None:
+    """Show a text in place of the line on which standard error's terminal is."""
+    _unsanitised(sys.stderr).write(f"\r{sanitise(text)}")
+    sys.stderr.flush()
+
+
+def _unsanitised(stream: TextIO) -> TextIO:
+    return stream.unsanitised if isinstance(stream, SanitisedStream) else stream
 
 
 @contextmanager

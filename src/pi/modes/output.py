@@ -13,6 +13,8 @@ import select
 import threading
 from queue import SimpleQueue
 
+from pi.base.terminal_text import escape_controls
+
 MOST_WAITING = 4_000_000
 """Bytes that may wait for a slow reader before whoever writes has to wait too."""
 PATIENCE = 3.0
@@ -28,6 +30,8 @@ class Output:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._loop = asyncio.get_running_loop()
+        self.is_terminal = os.isatty(fd)
+        """Whether what is written is shown to a person, who did not write it."""
         self._turn: list[bytes] = []
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._room = asyncio.Event()
@@ -44,15 +48,15 @@ class Output:
         self._thread.start()
 
     def write(self, data: bytes) -> None:
-        """Have ``data`` written after everything before it."""
+        """Have ``data`` written after everything before it.
+
+        JSON may hold C1 controls as they are: a terminal gets them as escapes, programs every byte.
+        """
+        if self.is_terminal:
+            data = escape_controls(data.decode("utf-8", "replace")).encode()
         if not self._turn:
             self._loop.call_soon(self._hand_over)
         self._turn.append(data)
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether what is written is shown to a person, who did not write it."""
-        return os.isatty(self._fd)
 
     @property
     def is_behind(self) -> bool:

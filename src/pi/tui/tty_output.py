@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from pi.base.terminal_text import sanitise
+
 LARGEST_STRAY = 64_000
 """Bytes of what others printed that are shown afterwards."""
 
@@ -121,7 +123,7 @@ class StrayOutput:
                 os.dup2(self._kept.fileno(), fd)
 
     def release(self) -> str:
-        """Let everybody print again; returns what was kept."""
+        """Let everybody print again; returns what was kept, without what terminals obey."""
         _flush_standard_streams()
         for fd, original in self._originals.items():
             os.dup2(original, fd)
@@ -130,7 +132,7 @@ class StrayOutput:
         self._kept.seek(0)
         text = self._kept.read(LARGEST_STRAY).decode("utf-8", "replace")
         self._kept.close()
-        return text
+        return sanitise(text)
 
 
 def _flush_standard_streams() -> None:

@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.json_lines import encode_line
 from pi.cli.arguments import Arguments, BadArguments
 from pi.cli.commands import find_command
 from pi.cli.credentials import Check, Credentials, NoTarget
-from pi.cli.standard_streams import complain
+from pi.cli.standard_streams import complain, print_exactly, print_json
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -58,7 +57,7 @@ async def _check(arguments: Arguments, named: str | None, credentials: Credentia
         tell_source=arguments.switch("credentials"),
     )
     if arguments.switch("json"):
-        sys.stdout.write(encode_line(check).decode())
+        print_json(check)
     else:
         sys.stdout.write(f"{check.status}\n")
         if note := _note(check, why):
@@ -90,7 +89,7 @@ async def _print_secret(
             f"The credentials of {provider} are not {what}.",
             hint=f"Try `pi auth {other}`." if access.api_key else "",
         )
-    sys.stdout.write(f"{access.api_key}\n")
+    print_exactly(access.api_key)
     return 0
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import expand_home
-from pi.base.json_lines import encode_line
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments, BadArguments
 from pi.cli.configured import session_dir_here
 from pi.cli.exporting import write_export
-from pi.cli.standard_streams import complain
+from pi.cli.standard_streams import complain, print_json
 from pi.coding.runtime.host import Host
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
 from pi.coding.session.errors import NoMatchingSession
@@ -90,8 +89,7 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
         sessions = search_sessions(search, sessions)
     if arguments.switch("json"):
         for session in sessions:
-            line = encode_line(_shown(session, excerpts.get(session.path)))
-            sys.stdout.write(line.decode())
+            print_json(_shown(session, excerpts.get(session.path)))
     elif sessions:
         sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
     else:
