@@ -6,6 +6,8 @@ from functools import partial
 import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.images.kitty import place
+from pi.tui.images.sizes import Cells
 from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite, window_diff
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered
@@ -98,7 +100,7 @@ def test_a_burst_that_scrolls_more_than_was_painted_writes_everything() -> None:
 
 
 def test_pictures_are_not_moved_along() -> None:
-    picture = "\x1b_Ga=p,i=1\x1b\\"
+    picture = place(1, Cells(1, 1))
 
     written = emitted(window_diff, ["a", picture], ["a", "b", picture], row=1)
 

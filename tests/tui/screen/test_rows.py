@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.images.kitty import place
+from pi.tui.images.sizes import Cells
 from pi.tui.screen.rows import (
     Caret,
     Change,
+    ForeignSequence,
     LineTooWide,
     RowPrinter,
     find_caret,
@@ -59,7 +62,22 @@ def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
 
 
 def test_a_picture_is_not_erased_behind_itself() -> None:
-    assert PRINTER.whole("\x1b_Ga=p,i=1\x1b\\").startswith("\x1b[2K\x1b_G")
+    assert PRINTER.whole(place(1, Cells(1, 1))).startswith("\x1b[2K\x1b_G")
+
+
+def test_what_a_terminal_would_obey_is_removed_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    row = "a\x1b]0;x\x07\x1b[2Jb"
+    printer = RowPrinter(10)
+
+    with caplog.at_level(logging.WARNING):
+        assert printer.whole(row, fresh=True) == "ab\x1b[0m\x1b]8;;\x07"
+        assert printer.unbroken(row) == "\x1b[?7hab\x1b[0m\x1b]8;;\x07\x1b[?7l"
+        assert printer.change(row, f"{row}c") == Change(2, "c")
+    assert "obey" in caplog.text
+    with pytest.raises(ForeignSequence, match="obey"):
+        PRINTER.whole(row)
 
 
 @pytest.mark.trap(151)

@@ -7,6 +7,8 @@ from functools import lru_cache
 from random import Random
 
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.images.kitty import place
+from pi.tui.images.sizes import Cells
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 
@@ -19,7 +21,7 @@ TEXTS = (
     "\x1b]8;;https://example.com\x07hyperlink\x1b]8;;\x07 text",
     "a long paragraph " + "that has to be wrapped because it does not fit " * 3,
     "\x1b[48;5;4mbackground\x1b[0m",
-    "\x1b_Ga=p,i=7,q=2,c=4,r=1\x1b\\picture",
+    f"{place(7, Cells(4, 1))}picture",
     "",
 )
 

@@ -71,6 +71,15 @@ def test_a_line_woven_again_shows_the_same(line: str) -> None:
     assert state_after(woven).opening() == ""
 
 
+@pytest.mark.parametrize("url", ["file:///etc", "javascript:x", "vscode://open", "/etc", ""])
+def test_only_the_web_and_mail_are_linked(url: str) -> None:
+    assert link(url, "text") == "text"
+
+
+def test_an_address_cannot_end_its_sequence() -> None:
+    assert link("http://a/\x1b\\ \x07b", "x") == ("\x1b]8;;http://a/%1B\\%20%07b\x07x\x1b]8;;\x07")
+
+
 def test_the_address_of_a_link_is_ascii() -> None:
     assert (
         link("http://a.b/é?c=日", "x") == "\x1b]8;;http://a.b/%C3%A9?c=%E6%97%A5\x07x\x1b]8;;\x07"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
+from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
 from pi.coding.trust.trust import Choice
 from pi.modes.interactive.completion import suggestions
@@ -141,7 +142,7 @@ class SessionView:
         look, dim = self._regions.transcript.look, self._frame.theme.paint("dim")
         if self._start.verbose:
             return NoticeBlock(look, "\n".join(lines))
-        return LinesBlock(look, [dim(line) for line in lines])
+        return LinesBlock(look, [dim(sanitise(line)) for line in lines])
 
     # Beginning ------------------------------------------------------------------------------------
 

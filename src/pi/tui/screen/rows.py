@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pi.tui.component import CURSOR_MARKER
+from pi.tui.screen.permitted import permitted
 from pi.tui.text.ansi import SEQUENCE, StyleState, strip_sequences
 from pi.tui.text.slicing import slice_columns
 from pi.tui.text.width import (
@@ -54,6 +55,10 @@ class LineTooWide(Exception):
     """A component returned a row that does not fit; only strict screens raise it."""
 
 
+class ForeignSequence(Exception):
+    """A component returned a row with a forbidden sequence; only strict screens raise it."""
+
+
 class Change(NamedTuple):
     """What must be written, and from which column on, to turn one row into another."""
 
@@ -74,9 +79,11 @@ class RowPrinter:
     What stood there is erased first if a row may be of another width on the terminal: what is left
     of it would be seen, or grow together with a flag. Erasing afterwards would take the last cell.
 
-    A row that is too wide is cut and logged, or raises ``LineTooWide`` if ``strict``. With
-    ``erases_first`` nothing is erased behind a row: cells that were written once and then erased
-    still count for tmux when it wraps its rows, unless the whole row was erased.
+    Only sequences that are ``permitted`` are written, whatever components return. A row that is too
+    wide is cut. Both are logged, or raise ``ForeignSequence`` and ``LineTooWide`` if ``strict``.
+
+    With ``erases_first`` nothing is erased behind a row: cells that were written once and then
+    erased still count for tmux when it wraps its rows, unless the whole row was erased.
     """
 
     def __init__(self, width: int, *, strict: bool = False, erases_first: bool = False) -> None:
@@ -103,6 +110,7 @@ class RowPrinter:
         """
         if not has_certain_width(row):
             return self.whole(row, fresh=True)
+        row = self._permitted(row)
         return f"{WRAP_ON}{row}{END_OF_STYLES}{WRAP_OFF}"
 
     def lines(self, row: str) -> int:
@@ -112,6 +120,7 @@ class RowPrinter:
     def change(self, old: str, new: str) -> Change:
         """The least to write over ``old`` so that ``new`` stands there."""
         new, columns = self._fitted(new)
+        old = permitted(old)  # as it was written
         start, state = _where_they_part(old, new)
         is_shorter = columns < min(visible_width(old), self._width)
         if start == 0 or is_image(old) or is_image(new) or (is_shorter and self._erases_first):
@@ -130,6 +139,7 @@ class RowPrinter:
             if self._strict and "\t" not in row:
                 raise LineTooWide(f"a row holds a line break, which is two rows: {row!r}")
             row = expand_tabs(row).replace("\r", "").replace("\n", " ")
+        row = self._permitted(row)
         columns = visible_width(row)
         if columns <= self._width:
             return row, columns
@@ -138,6 +148,15 @@ class RowPrinter:
             raise LineTooWide(message)
         log.warning("cut: %s", message)
         return slice_columns(row, 0, self._width), self._width
+
+    def _permitted(self, row: str) -> str:
+        kept = permitted(row)
+        if kept is not row and kept != row:
+            message = f"a row holds what a terminal would obey: {row!r}"
+            if self._strict:
+                raise ForeignSequence(message)
+            log.warning("removed: %s", message)
+        return kept
 
 
 def has_certain_width(row: str) -> bool:

@@ -22,6 +22,8 @@ _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 _LINK = r"\x1b\]8;([^;]*);([^\x07\x1b]*)"
 
 LINK_END = "\x1b]8;;\x07"
+LINKED_SCHEMES = ("http:", "https:", "mailto:")
+"""What links may lead to. Others open files or start programs with one click."""
 
 
 def has_sequences(text: str) -> bool:
@@ -35,14 +37,25 @@ def strip_sequences(text: str) -> str:
 
 
 def link(url: str, text: str) -> str:
-    """The text as a hyperlink (OSC 8). The url must be free of control characters."""
-    if not url.isascii():  # terminals need not take anything else
-        url = "".join(char if char.isascii() else _percent(char) for char in url)
+    """The text as a hyperlink (OSC 8), or as it is if the url must not be one."""
+    if not is_linkable(url):
+        return text
+    if not _is_plain_url(url):  # terminals need not take anything else
+        url = "".join(char if _is_plain_url(char) else _percent(char) for char in url)
     return f"\x1b]8;;{url}\x07{text}{LINK_END}"
 
 
+def is_linkable(url: str) -> bool:
+    """Whether a click may open it."""
+    return url.lower().startswith(LINKED_SCHEMES)
+
+
+def _is_plain_url(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text
+
+
 def _percent(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode())
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
 
 
 _ATTRIBUTES = {

@@ -43,6 +43,14 @@ def test_every_kind_of_text_is_painted(node: Inline, shown: str) -> None:
     assert draw_inline([node], Look(theme=MARKED)) == shown
 
 
+def test_what_must_not_be_clicked_is_written_out() -> None:
+    look = Look(theme=MARKED, has_hyperlinks=True)
+    nodes = (Link(url="file:///etc/passwd", children=(Plain(text="here"),)),)
+
+    assert "file:///etc/passwd" in draw_inline(nodes, look)
+    assert "\x1b]8" not in draw_inline(nodes, look)
+
+
 def test_a_terminal_with_hyperlinks_gets_them() -> None:
     look = Look(theme=MARKED, has_hyperlinks=True)
 

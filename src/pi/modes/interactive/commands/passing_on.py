@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pi.base.errors import PiError
+from pi.base.terminal_text import sanitise
 from pi.coding.export.text import NOTHING_TO_DUMP
 from pi.modes.interactive.dialogs.browser import open_outside
 from pi.modes.interactive.dialogs.waiting import wait_for
@@ -15,7 +16,7 @@ _PAGES = (".html", ".htm")
 async def export(ui: Ui, arguments: str) -> None:
     """Write the session to a file; a page is opened, too."""
     path = await ui.port.exports.write(arguments or None)
-    ui.say(Text(f"Session exported to {path}", pad_y=0))
+    ui.say(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
     if path.suffix.lower() in _PAGES:
         await open_outside(str(path), ui.host)
 
@@ -31,7 +32,7 @@ async def share(ui: Ui, arguments: str) -> None:
     lines = [shared.message]
     lines += [f"Share URL: {shared.url}"] if shared.url else []
     lines += [f"Gist: {shared.gist_url}"] if shared.gist_url else []
-    ui.say(Text("\n".join(lines), pad_y=0))
+    ui.say(Text(sanitise("\n".join(lines)), pad_y=0))
     if shared.url:
         await open_outside(shared.url, ui.host)
 

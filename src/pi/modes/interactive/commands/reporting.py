@@ -16,6 +16,7 @@ from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
 from pi.base.json_lines import encode_line
+from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
@@ -41,7 +42,7 @@ async def bug(ui: Ui, arguments: str) -> None:
     if with_session is None:
         return
     path = await _report(ui, words, with_session=with_session)
-    ui.say(Text(f"The report is in {path}\nNothing was sent.", pad_y=0))
+    ui.say(Text(f"The report is in {sanitise(str(path))}\nNothing was sent.", pad_y=0))
 
 
 async def debug(ui: Ui, arguments: str) -> None:

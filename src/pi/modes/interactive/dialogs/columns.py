@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pi.base.terminal_text import one_line
 from pi.tui.style import Paint
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import visible_width
@@ -25,7 +26,10 @@ def spread(left: str, right: str, width: int) -> str:
 
 def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
     """All tabs in their order; where they do not fit, those before the open one go first."""
-    labels = [f"[{tab}]" if tab == open_tab else tab for tab in tabs]
+    names = map(one_line, tabs)
+    labels = [
+        f"[{name}]" if tab == open_tab else name for tab, name in zip(tabs, names, strict=True)
+    ]
     end = tabs.index(open_tab) + 1
     first = 0
     while first < end - 1 and visible_width(_before(first) + _GAP.join(labels[first:end])) > width:

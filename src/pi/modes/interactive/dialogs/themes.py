@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.records import Record
+from pi.base.terminal_text import one_line
 from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
@@ -29,7 +30,7 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
     offered = [FOLLOW, *(PickedTheme(name=name) for name in ui.themes.names)]
 
     def draw(theme: PickedTheme, width: int, *, selected: bool) -> str:
-        text = _called(theme) + ("  (now)" if theme.name == before else "")
+        text = one_line(_called(theme)) + ("  (now)" if theme.name == before else "")
         return ui.theme.paint("accent")(text) if selected else text
 
     def build(done: Callable[[PickedTheme | None], None]) -> Component:

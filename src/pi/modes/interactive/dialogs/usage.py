@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pi.ai.messages import AssistantMessage, Usage
 from pi.base.records import Record
+from pi.base.terminal_text import one_line
 from pi.coding.export.totals import Spent, Totals, add_up, dollars
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.numbers import ContextUsage
@@ -87,7 +88,8 @@ class UsageView:
         """A model and what it took; where there is no room for both, the name is cut."""
         told = f"{row.requests}× · {tokens(_all_tokens(row))} · {dollars(row)}"
         room = max(width - visible_width(told) - 3, _LEAST_NAME)
-        return f"{truncate_to_width(row.what, room, '…')}  {self._theme.paint('muted')(told)}"
+        name = truncate_to_width(one_line(row.what), room, "…")
+        return f"{name}  {self._theme.paint('muted')(told)}"
 
 
 class ChartsView:

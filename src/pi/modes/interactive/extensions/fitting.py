@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.drawing import Drawable
 from pi.tui.component import CURSOR_MARKER, Area, wants_key_release
-from pi.tui.screen.rows import is_image
-from pi.tui.text.ansi import SEQUENCE, has_sequences
+from pi.tui.screen.permitted import permitted
 from pi.tui.text.slicing import truncate_to_width
 from pi.tui.text.width import expand_tabs, visible_width
 
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
 
 Failed: TypeAlias = Callable[[Exception], None]
 """Told that a component cannot be drawn, or cannot take a key."""
-
-_DRAWS = re.compile(rf"\x1b\[[0-9;:]*m|\x1b\]8;.*(?:\x07|\x1b\\)|{CURSOR_MARKER}")
-"""Sequences that belong into a row: styles, links that end, the cursor."""
 
 
 class Fitted:
@@ -127,6 +122,4 @@ def fitting(lines: Iterable[str], width: int) -> list[str]:
 
 
 def _harmless(row: str) -> str:
-    if not has_sequences(row) or is_image(row):
-        return row
-    return SEQUENCE.sub(lambda found: found[0] if _DRAWS.fullmatch(found[0]) else "", row)
+    return CURSOR_MARKER.join(map(permitted, row.split(CURSOR_MARKER)))

@@ -152,18 +152,19 @@ def _place(facts: FooterFacts, width: int) -> str:
     if facts.session_name:
         rest += f" • {one_line(facts.session_name)}"
     room = max(width - visible_width(rest), width // 3, 2)
-    left_out = visible_width(facts.cwd) - room
+    folder = one_line(facts.cwd)
+    left_out = visible_width(folder) - room
     if left_out <= 0:
-        return facts.cwd + rest
-    return "…" + slice_columns(facts.cwd, left_out + 1, room - 1) + rest
+        return folder + rest
+    return "…" + slice_columns(folder, left_out + 1, room - 1) + rest
 
 
 def _model(facts: FooterFacts, *, with_provider: bool = True) -> str:
     if not facts.model:
-        return facts.note
+        return one_line(facts.note)
     level = f" • {facts.level}" if facts.level else ""
     provider = f"({facts.provider}) " if with_provider else ""
-    return f"{provider}{facts.model}{level}"
+    return one_line(f"{provider}{facts.model}{level}")  # a server may call its models anything
 
 
 def _spread(left: str, right: str, width: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from pi.base.records import UnsetType
-from pi.base.terminal_text import one_line, sanitise_keeping_style
+from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
 from pi.coding.session.messages import BashExecution
 from pi.coding.shell.user_commands import BashResult
 from pi.modes.interactive.transcript.block import Block, clipped, hanging
@@ -40,7 +40,7 @@ class NoticeBlock(Block):
     def __init__(self, look: Look, text: str, level: Level = "info") -> None:
         super().__init__(look)
         text = readable(text) if level == "error" else text
-        self._text = sanitise_keeping_style(text).strip()
+        self._text = sanitise(text).strip()
         self._level: Level = level
 
     def draw(self, width: int) -> list[str]:

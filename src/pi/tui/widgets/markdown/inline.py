@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pi.tui.text.ansi import link
+from pi.tui.text.ansi import is_linkable, link
 from pi.tui.widgets.markdown.look import Look
 from pi.tui.widgets.markdown.nodes import Code, Inline, Link, Marked, Picture, Plain
 
@@ -42,7 +42,7 @@ def _draw(node: Inline, look: Look) -> str:
 def _draw_link(node: Link, look: Look) -> str:
     theme = look.theme
     text = theme.link(theme.underline(draw_inline(node.children, look)))
-    if look.has_hyperlinks and node.url:
+    if look.has_hyperlinks and is_linkable(node.url):
         return link(node.url, text)
     if not node.url or plain_text(node.children) == node.url.removeprefix("mailto:"):
         return text

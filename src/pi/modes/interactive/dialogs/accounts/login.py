@@ -8,6 +8,7 @@ from typing import Literal
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line
 from pi.coding.runtime.accounts import Account
 from pi.modes.interactive.dialogs.accounts.conversation import LoginConversation
 from pi.modes.interactive.dialogs.browser import open_outside
@@ -80,7 +81,7 @@ async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) ->
     accounts = sorted(offered, key=lambda each: each.provider.login is None)
 
     def draw(account: Account, width: int, *, selected: bool) -> str:
-        name = account.provider.name
+        name = one_line(account.provider.name)
         text = ui.theme.paint("accent")(name) if selected else name
         return spread(text, ui.theme.paint("dim")(state_of(account)), width)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pi.ai.models.model import Model
 from pi.base.records import Record
+from pi.base.terminal_text import one_line
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.columns import GAP, spread, tab_row
 from pi.modes.interactive.dialogs.models.discovering import discover
@@ -101,7 +102,7 @@ class ModelChoice:
         return [tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)]
 
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
-        name = full_name(model)
+        name = one_line(full_name(model))  # a server may call its models anything
         text = self._theme.paint("accent")(name) if selected else name
         facts = _facts(self._known, model, width - visible_width(name) - GAP)
         return spread(text, self._theme.paint("dim")(facts), width)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.scope import Scope
@@ -109,4 +110,5 @@ class ScopeChoice:
 
     def _draw(self, name: str, width: int, *, selected: bool) -> str:
         box = self._theme.paint("success")("[x]") if self._scope.is_on(name) else "[ ]"
-        return f"{box} {self._theme.paint('accent')(name) if selected else name}"
+        shown = one_line(name)
+        return f"{box} {self._theme.paint('accent')(shown) if selected else shown}"

@@ -1,0 +1,205 @@
+"""One hostile string as every name that is shown: no terminal obeys anything in it.
+
+The screen of these plays is strict: a row that a component should have sanitised raises. What
+cannot be told apart there, a style of a stranger, is looked for in what the terminal was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import pytest
+
+from pi.ai.messages import Text, Thinking
+from pi.ai.providers.faux import FAUX_MODEL, Reply, call
+from pi.base.records import replace
+from pi.coding.trust.trust import Choice
+from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.dialogs.trust import ask_trust
+from pi.modes.interactive.ui import Ui
+from pi.testing import ScriptedProvider, says
+from tests.modes.interactive.commands.playhouse import Playhouse
+from tests.stories.taint import HOSTILE, LOOT, offences
+
+CTRL_C, ESCAPE, DOWN, TAB = "\x03", "\x1b", "\x1b[B", "\t"
+PASTED = f"\x1b[200~{HOSTILE.replace(chr(27), '').replace(LOOT, '')}\x1b[201~"
+"""What a terminal lets through of a paste that has escapes in it."""
+UNSTYLED = HOSTILE.replace("\x1b[5;31m", "").replace("\x9b5m", "")
+"""For the rows of extensions, which may have styles of their own."""
+SHORT = f"evil\x1b[5;31m\x1b]0;{LOOT}\x07"
+"""For a folder around the others: the folder of their sessions is called after all of them."""
+LEAVES = ("quit", "share")
+"""A command that ends the play, and one that asks GitHub."""
+REPLACES = ("new", "clone", "reload", "resume", "fork", "import", "compact")
+"""Commands after which another session or screen is shown; they come last."""
+
+EXTENSION = f"""
+from pi.extension import *
+
+NAME, ROW = {HOSTILE!r}, {UNSTYLED!r}
+
+def extension(pi):
+    @pi.on("session_start")
+    async def started(event, ctx):
+        ctx.ui.set_status(NAME, ROW)
+        ctx.ui.set_title(NAME)
+        ctx.ui.set_widget(NAME, [ROW])
+        ctx.ui.notify(NAME)
+        ctx.ui.notify(NAME, "error")
+
+    @pi.command("ask", description=NAME)
+    async def ask(args, ctx):
+        await ctx.ui.select(NAME, [Option(label=NAME, description=NAME), NAME])
+        await ctx.ui.confirm(NAME, NAME)
+        await ctx.ui.input(NAME, NAME)
+        await ctx.ui.editor(NAME, NAME)
+        raise ValueError(NAME)
+"""
+
+WORDS = (
+    f"# {HOSTILE}\n[{HOSTILE}](<{HOSTILE}>) [a](file:///etc) ![{HOSTILE}](javascript:x)"
+    f" `{HOSTILE}`\n\n```{HOSTILE}\n{HOSTILE}\n```\n| {HOSTILE} |\n|---|\n| {HOSTILE} |\n"
+)
+
+
+class HostilePlay(Playhouse):
+    """An application in which everything that can have a name is called ``HOSTILE``."""
+
+    def __init__(self, tmp_path: Path, *steps: Reply, **options: Any) -> None:
+        super().__init__(tmp_path / SHORT, **options)
+        stage = self.stage
+        stage.cwd = stage.home / HOSTILE
+        self.write(stage.cwd / ".git/HEAD", f"ref: refs/heads/{HOSTILE}\n")
+        self.write(stage.cwd / f"{HOSTILE}.txt", HOSTILE)
+        self.write(stage.cwd / "AGENTS.md", HOSTILE)
+        head = json.dumps({"name": HOSTILE, "description": HOSTILE, "argument-hint": HOSTILE})
+        resource = f"---\n{head}\n---\n{HOSTILE}"
+        self.write(stage.agent_dir / f"skills/{HOSTILE}/SKILL.md", resource)
+        self.write(stage.agent_dir / f"prompts/{HOSTILE}.md", resource)
+        self.write(stage.agent_dir / f"themes/{HOSTILE}.json", '{"name": "x"}')
+        self.write(stage.agent_dir / f"extensions/{HOSTILE}.py", EXTENSION)
+        settings = {"defaultProvider": HOSTILE, "defaultModel": HOSTILE, "shellPath": HOSTILE}
+        self.write(stage.agent_dir / "settings.json", json.dumps(settings))
+        model = replace(FAUX_MODEL, id=HOSTILE, name=HOSTILE, provider=HOSTILE)
+        row = replace(stage.provider.row, id=HOSTILE, name=HOSTILE, default_model=HOSTILE)
+        stage.provider = ScriptedProvider(*steps, row=row, models=(model,))
+        stage.registry.models.register(stage.provider)
+        self.options["model"] = f"{HOSTILE}/{HOSTILE}"
+        self.lines = (HOSTILE,)
+        self.command = HOSTILE
+        self.begin = self._begin
+
+    @staticmethod
+    def write(path: Path, text: str) -> None:
+        """A file, with the folders that it is in."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    async def _begin(self) -> None:
+        assert self.session is not None
+        await self.session.start()
+
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[HostilePlay]:
+        """The application; afterwards the terminal was not made to do anything."""
+        async with super().playing():
+            yield self
+        assert "nasty" in self.tape
+        assert offences(self.written) == []
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, each when all is painted; timers of suggestions are not waited for."""
+        for key in keys:
+            self.type(key)
+            for _ in range(5):
+                await asyncio.sleep(0.002)
+            await self.until(lambda: self.app._frame.tui.is_painted)
+
+    def hostile_session(self) -> Path:
+        """A copy of the session, with a name and a label that no pi would have written."""
+        assert self.session is not None
+        file = self.session.facts.file
+        assert file is not None
+        entries = [json.loads(line) for line in file.read_text().splitlines()]
+        last = entries[-1]
+        for number, more in enumerate(
+            (
+                {"type": "session_info", "name": HOSTILE},
+                {"type": "label", "targetId": last["id"], "label": HOSTILE},
+            )
+        ):
+            common = {"id": f"evil000{number}", "parentId": last["id"]}
+            entries.append({**more, **common, "timestamp": last["timestamp"]})
+            last = entries[-1]
+        entries[0]["id"] = "0190aaaa-0000-7000-8000-000000000000"
+        copy = file.with_name("2020-01-01T00-00-00-000Z_0190aaaa-0000-7000-8000-000000000000.jsonl")
+        copy.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+        return copy
+
+
+@pytest.mark.trap(101)
+@pytest.mark.parametrize("mode", ["regular", "fullscreen"])
+async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
+    tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)
+    usual = {"path": HOSTILE, "pattern": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
+    asked = [call(tool, **usual) for tool in tools]
+    asked.append(call("bash", command=f"printf '%s' {quote(HOSTILE)}; exit 1"))
+    play = HostilePlay(
+        tmp_path,
+        Reply(blocks=(Thinking(thinking=HOSTILE), Text(text=WORDS), *asked)),
+        says(WORDS),
+        Reply(blocks=(Text(text=WORDS),), error=HOSTILE),
+        environ={"PI_HYPERLINKS": "1"},
+    )
+    play.write(play.stage.agent_dir / "settings.json", json.dumps({"tuiMode": mode}))
+    async with play.playing():
+        for said in ("go on", PASTED, f"!printf '%s' {PASTED}", f"@{PASTED}"):
+            play.send(said)
+            await play.rests()
+        await play.press("\x0f", "\x14", "@", "e", ESCAPE, "/", "e", CTRL_C)
+
+
+async def test_the_question_of_trust(tmp_path: Path) -> None:
+    play, answers = HostilePlay(tmp_path), list[Choice | None]()
+
+    async def ask(ui: Ui) -> None:
+        answers.append(await ask_trust(ui, play.stage.cwd))
+
+    play.welcome = ask
+    async with play.playing():
+        await play.sees("Trust project folder?")
+        await play.sees("nasty")
+        await play.press(DOWN, CTRL_C)
+        await play.until(lambda: bool(answers))
+
+
+async def test_every_command_and_its_dialog(tmp_path: Path) -> None:
+    play = HostilePlay(tmp_path, *[says(HOSTILE)] * 20)
+    names = [row.name for row in BUILT_IN if row.name not in (*LEAVES, *REPLACES)]
+    async with play.playing():
+        play.send("go on")
+        await play.rests()
+        assert play.session is not None
+        await play.session.sessions.switch(play.hostile_session())
+        await play.quiet()
+        for name in (*names, *REPLACES):
+            for arguments in ("", f" {PASTED}"):
+                # Escape closes the suggestions, and later the dialog.
+                await play.press(f"/{name}{arguments}", ESCAPE, "\r", f"{DOWN}{TAB}e", CTRL_C)
+            await play.rests()
+
+
+async def test_the_dialogs_of_extensions(tmp_path: Path) -> None:
+    play = HostilePlay(tmp_path)
+    async with play.playing():
+        play.send("/ask")
+        for _ in range(4):
+            await play.sees("cancel")
+            await play.press(ESCAPE)
+        await play.sees("command:ask: evil")
