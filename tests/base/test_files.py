@@ -239,4 +239,6 @@ def test_an_unknown_users_home_is_a_clear_error() -> None:
         "Cannot use the path ~no-such-user/sessions: there is no home directory for"
         " ~no-such-user. Write the whole path."
     )
+    with pytest.raises(FileProblem, match="it holds a zero byte"):
+        expand_home("a\0b")
     assert expand_home("~no-such-user", strict=False) == Path("~no-such-user")

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,24 +62,35 @@ def test_nothing_that_is_told_commands_the_terminal(tmp_path: Path, capsys: Capt
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_bug_is_one_line_unless_one_asks_for_more(capsys: Captured) -> None:
-    bad = {"HOME": "\0"}
+class Broken(dict[str, str]):
+    """An environment that fails in the middle of a command."""
 
-    assert main(["models"], bad) == 1
+    def get(self, name: str, default: Any = None) -> Any:
+        if name == "PI_CODING_AGENT_SESSION_DIR":
+            raise ValueError("this is a bug")
+        return super().get(name, default)
+
+
+def test_a_bug_is_one_line_unless_one_asks_for_more(tmp_path: Path, capsys: Captured) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()  # no log can be written below it
+    bad = {"PI_CODING_AGENT_DIR": str(blocked / "agent")}
+
+    assert main(["sessions"], Broken(bad)) == 1
     assert capsys.readouterr().err == (
-        "Error: ValueError('embedded null byte')\nPI_DEBUG=1 shows where it comes from.\n"
+        "Error: ValueError('this is a bug')\nPI_DEBUG=1 shows where it comes from.\n"
     )
-    with pytest.raises(ValueError, match="null byte"):
-        main(["models"], {**bad, "PI_DEBUG": "1"})
+    with pytest.raises(ValueError, match="this is a bug"):
+        main(["sessions"], Broken(bad, PI_DEBUG="1"))
 
 
 def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> None:
     agent_dir = tmp_path / "agent"
-    environ = {"PI_CODING_AGENT_DIR": str(agent_dir)}
-    assert main(["sessions", "--session-dir", "\0"], environ) == 1
+    environ = Broken({"PI_CODING_AGENT_DIR": str(agent_dir)})
+    assert main(["sessions"], environ) == 1
 
     assert f"\nIt is in {agent_dir / 'pi.log'}; PI_DEBUG=1 shows" in capsys.readouterr().err
-    assert "embedded null byte" in (agent_dir / "pi.log").read_text()
+    assert "ValueError: this is a bug" in (agent_dir / "pi.log").read_text()
 
 
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:

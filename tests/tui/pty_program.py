@@ -41,7 +41,8 @@ class PtyProgram:
             for fd in (0, 1, 2):
                 os.dup2(slave, fd)
             try:
-                environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+                environment = {**os.environ, "TERM": "xterm-256color", "PYTHON_COLORS": "0"}
+                environment |= env or {}
                 os.execve(command[0], command, environment)
             finally:
                 os._exit(127)

@@ -67,6 +67,8 @@ def expand_home(path: str | Path, *, strict: bool = True) -> Path:
     If there is no such user, ``FileProblem``, or without ``strict`` the path as it is: for what
     may be missing, or may be no path at all.
     """
+    if strict and "\0" in str(path):
+        raise FileProblem(f"Cannot use the path {str(path)!r}: it holds a zero byte.")
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
