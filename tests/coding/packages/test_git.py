@@ -90,9 +90,11 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
 
 
 @pytest.mark.trap(276)
+@pytest.mark.parametrize("name", ["agent", 'a:"b'])
 async def test_an_update_never_goes_back(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, programs: Programs, tmp_path: Path, name: str
 ) -> None:
+    shelf = Shelf(scope="user", base=tmp_path / name)
     repository.commit("a.txt")
     newest = repository.commit("b.txt")
     checkout = Checkout(repository.source, shelf, programs)

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.packages.errors import InstallFailed, PackageProblem
+from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
@@ -198,16 +200,19 @@ async def test_neither_a_source_archive_nor_the_configuration_of_pip_is_built(
     assert not trap.has_run
 
 
+@pytest.mark.parametrize("name", ["site", "a:b"])
 async def test_the_configuration_of_a_repository_above_starts_nothing(
-    make_store: MakeStore, trap: Trap, tmp_path: Path
+    programs: Programs, trap: Trap, tmp_path: Path, name: str
 ) -> None:
-    site = Repository(tmp_path / "site")
+    site = Repository(tmp_path / name)
+    shelf = Shelf(scope="project", base=site.folder / ".pi")
+    store = PackageStore(shelf, programs, lock=tmp_path / ".lock", clock=SystemClock())
     site.git("config", "core.gitProxy", str(trap.program))
     site.git("config", "core.fsmonitor", str(trap.program))
     site.git("config", "core.sshCommand", str(trap.program))
 
     with pytest.raises(InstallFailed, match="git ls-remote failed"):
-        await make_store("project").install("git://127.0.0.1:1/o/r", site.folder)
+        await store.install("git://127.0.0.1:1/o/r", site.folder)
 
     assert not trap.has_run
 

@@ -40,7 +40,8 @@ async def test_git_asks_nobody_and_runs_no_hooks(spied: Programs, tmp_path: Path
         "SSH_AUTH_SOCK=/agent",
         "AI_AGENT=pi",
     } <= set(said)
-    assert not [line for line in said if line.startswith(("SECRET", "GIT_DIR", "PYTHONPATH"))]
+    assert not [line for line in said if line.startswith(("SECRET", "PYTHONPATH"))]
+    assert f"GIT_DIR={tmp_path}/.git" in said
 
 
 @pytest.mark.parametrize(

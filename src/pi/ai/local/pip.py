@@ -22,7 +22,7 @@ Counted: TypeAlias = Callable[[int, int], None]
 
 _PROGRESS = re.compile(rb"^Progress (\d+) of (\d+)")
 _LINK = re.compile(rb"Found link (\S+)#sha256=([0-9a-f]{64})(?=\s|$)")
-_KEPT_LINES = 20
+_KEPT_LINES = 200
 
 
 class PullFailed(PiError):

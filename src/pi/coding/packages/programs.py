@@ -108,10 +108,11 @@ class Programs(Record):
     async def _git(self, words: Sequence[str], cwd: Path, objects: Path | None = None) -> Finished:
         more = UNATTENDED | {"GIT_SSH_COMMAND": _SSH} | self._own(r"SSH_AUTH_SOCK")
         # The configuration of a repository above, which nobody trusts yet, could name programs
-        # (credential.helper, core.gitProxy); so could a remote that lazily serves objects.
-        more |= {"GIT_CEILING_DIRECTORIES": str(cwd.parent), "GIT_NO_LAZY_FETCH": "1"}
+        # (credential.helper, core.gitProxy); so could a remote that lazily serves objects. Not
+        # GIT_CEILING_DIRECTORIES: it is without effect where a folder has a colon in its name.
+        more |= {"GIT_DIR": str(cwd / ".git"), "GIT_NO_LAZY_FETCH": "1"}
         if objects is not None:
-            more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(objects)
+            more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(objects)
         return await self._run(["git", *_GIT_SAFE, *words], cwd, more)
 
     def _own(self, names: str) -> dict[str, str]:
@@ -133,7 +134,7 @@ class Programs(Record):
 
 
 def _quoted(path: Path) -> str:
-    """A path for NODE_OPTIONS, which splits at spaces."""
+    """A path for NODE_OPTIONS, which splits at spaces, and for git, which splits at colons."""
     return '"{}"'.format(str(path).replace("\\", "\\\\").replace('"', '\\"'))
 
 
