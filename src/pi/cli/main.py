@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from pi import __version__
 
+_MOST_NAMED = 500
+"""Characters of the list of programs that go on."""
+
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
     """Run the program and return its exit code.
@@ -27,6 +30,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
         finally:
             sys.stdout, sys.stderr = streams  # they belong to the caller
     code = _main(sys.argv[1:], environ)
+    _list_what_goes_on()
     _leave_hanging_threads(code)
     return code
 
@@ -126,6 +130,19 @@ def _sanitise_standard_streams() -> None:
 
     setattr(sys, "stdout", SanitisedStream(sys.stdout))  # noqa: B010 - it is no TextIO to mypy
     setattr(sys, "stderr", SanitisedStream(sys.stderr))  # noqa: B010
+
+
+def _list_what_goes_on() -> None:
+    """Name the programs that outlive us because an extension wanted it; all others have ended."""
+    if "pi.base.processes.child" not in sys.modules:
+        return  # there were none
+    from pi.base.processes.child import left_running
+    from pi.base.terminal_text import one_line
+
+    if left := left_running():
+        text = one_line(", ".join(left))
+        shown = text if len(text) <= _MOST_NAMED else f"{text[: _MOST_NAMED - 1]}…"
+        sys.stderr.write(f"Still running, detached by extensions: {shown}\n")
 
 
 def _leave_hanging_threads(code: int) -> None:

@@ -107,7 +107,13 @@ def runner(env: Mapping[str, str], cwd: Path) -> Run:
 async def _run(env: Mapping[str, str], cwd: Path, command: Sequence[str], data: bytes) -> bool:
     try:
         end = await run_process(
-            command, cwd=cwd, env=env, timeout=_SECONDS, max_output=1024, input=data
+            command,
+            cwd=cwd,
+            env=env,
+            timeout=_SECONDS,
+            max_output=1024,
+            input=data,
+            detached=True,  # xclip and wl-copy serve the text from the background, also after us
         )
     except SpawnFailed:
         return False

@@ -6,7 +6,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ needs_posix_shell = pytest.mark.skipif(
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 HERE = Path("/")
+PATIENCE = 60.0
+"""Seconds after which what does not come will never come."""
 
 
 def bash(script: str, **options: Any) -> Coroutine[Any, Any, Child]:
@@ -50,3 +53,11 @@ async def passing_of(seconds: float) -> None:
     passed = asyncio.Event()
     asyncio.get_running_loop().call_later(seconds, passed.set)
     await passed.wait()
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from pi.base.processes import MARKER, Exit, spawn
-from pi.base.processes.tree import from_ps, processes
+from pi.base.processes.tree import Running, descendants, from_ps, processes, signal_all
 from tests.base.processes.children import (
     ENV,
     HERE,
+    PATIENCE,
     alive,
     bash,
+    eventually,
     needs_posix_shell,
 )
 
@@ -37,9 +39,10 @@ TREES = {
 
 
 @pytest.mark.trap(95)
+@pytest.mark.parametrize("detached", [False, True], ids=["supervised", "detached"])
 @pytest.mark.parametrize("tree", TREES)
-async def test_terminating_ends_every_kind_of_descendant(tree: str) -> None:
-    async with await bash(TREES[tree]) as child:
+async def test_terminating_ends_every_kind_of_descendant(tree: str, detached: bool) -> None:
+    async with await bash(TREES[tree], detached=detached) as child:
         pids = [child.pid, *map(int, (await child.output.readline()).split())]
         assert all(map(alive, pids))
 
@@ -141,7 +144,44 @@ async def test_ending_spares_processes_of_others() -> None:
         assert alive(other.pid)
 
 
-# Running to the end
+# The table
+
+
+def running(pid: int, parent: int, *, group: int = 0, started: str = "1") -> Running:
+    return Running(pid, parent, group, group, started=started, stopped=False, marked=False)
+
+
+def test_descendants_come_after_their_parents_and_others_not_at_all() -> None:
+    table = {
+        each.pid: each for each in (running(4, 9), running(9, 2), running(2, 1), running(3, 1))
+    }
+
+    assert [each.pid for each in descendants(table, [2])] == [9, 4]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ps has no start times")
+async def test_a_signal_does_not_reach_another_process_with_the_same_id() -> None:
+    async with await bash("echo $$; exec sleep 300") as child:
+        await child.output.readline()
+        listed = processes()[child.pid]
+        former = running(child.pid, listed.parent, started="1")
+
+        signal_all([former], signal.SIGKILL)
+        assert alive(child.pid)
+        signal_all([listed], signal.SIGKILL)
+        assert await child.wait() == Exit(signal=signal.SIGKILL)
+
+
+async def test_a_program_that_was_stopped_can_clean_up() -> None:
+    script = (
+        "trap 'echo cleaned; exit 7' TERM; echo ready; kill -STOP $$; while :; do sleep 1; done"
+    )
+    async with await bash(script) as child:
+        await child.output.readline()
+        eventually(lambda: processes()[child.pid].stopped)
+        await child.terminate(grace=PATIENCE)
+
+        assert (await child.wait(), await child.output.read()) == (Exit(exit_code=7), b"cleaned\n")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ps has nothing to agree with")
@@ -156,7 +196,8 @@ async def test_ps_and_proc_tell_the_same_of_a_tree() -> None:
         entries = (table[child.pid], table[int(background)])
         return [(entry.parent, entry.group, entry.marked) for entry in entries]
 
-    expected = [(os.getpid(), child.pid, True), (child.pid, child.pid, True)]
+    reaper = by_proc[child.pid].parent
+    expected = [(reaper, child.pid, True), (child.pid, child.pid, True)]
     assert (shape(by_proc), shape(by_ps)) == (expected, expected)
     assert not by_proc[os.getpid()].marked
     assert not by_ps[os.getpid()].marked

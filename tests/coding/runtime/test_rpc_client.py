@@ -109,7 +109,8 @@ async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path
     async with client(tmp_path, says("half an", hangs=True)) as session:
         await session.prompt("hi")
         idle = asyncio.create_task(session.wait_for_idle())
-        await session.send({"type": "bash", "command": "kill -9 $PPID"})
+        pi = "$(ps -o ppid= -p $(ps -o ppid= -p $PPID))"  # above reaper and supervisor
+        await session.send({"type": "bash", "command": f"kill -9 {pi}"})
 
         with pytest.raises(RpcServerDied, match="by signal 9"):
             await idle

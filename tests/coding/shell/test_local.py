@@ -3,14 +3,15 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pi.base.processes import SpawnFailed
+from pi.base.processes import Child, SpawnFailed
 from pi.coding.shell.local import Ended, LocalShell, ShellOptions
 from pi.coding.shell.spill import SpillFolder
 from pi.testing import FakeClock
-from tests.base.processes.children import needs_posix_shell
+from tests.base.processes.children import needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room
 from tests.coding.tools.places import make_shell
 
@@ -133,6 +134,34 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
         assert not running.done()
         go.touch()
         assert await running == (Ended(exit_code=0), "begun\nend\n")
+
+
+async def test_an_abort_during_the_start_keeps_what_the_command_has_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, said, aborted = Room(tmp_path), tmp_path / "said", asyncio.Event()
+    start = LocalShell._start
+
+    async def slowly(self: LocalShell, *how: Any) -> Child:
+        child = await start(self, *how)
+        await aborted.wait()
+        return child
+
+    monkeypatch.setattr(LocalShell, "_start", slowly)
+    output = room.shell.new_output()
+    running = asyncio.create_task(
+        room.shell.run(f"echo part; touch {said}; sleep 600", output=output)
+    )
+    async with asyncio.timeout(30):
+        while not said.exists():
+            await passing_of(0.01)
+    running.cancel()
+    await asyncio.sleep(0)
+    aborted.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert (output.written().tail.content, room.left()) == ("part\n", [])
 
 
 async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.base.processes import Child
 from pi.coding.shell.local import Ended
 from tests.base.processes.children import alive, needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room, empty_room
@@ -103,6 +104,87 @@ async def test_a_call_returns_although_a_background_process_lives_which_ends_wit
         await processes_run(room, 1)
 
         assert (end, text.splitlines()[-1]) == (Ended(exit_code=0), "done")
+
+
+NAMELESS = "(setsid env -i bash -c 'echo $$ > {note}; exec sleep 600' &)"
+"""A daemon of which neither parent, nor session, nor variables lead to its command."""
+
+
+async def noted(note: Path) -> int:
+    """The process id that a daemon has written down."""
+    async with asyncio.timeout(PATIENCE):
+        while not (note.exists() and note.read_text()):
+            await passing_of(0.01)
+    return int(note.read_text())
+
+
+@pytest.mark.trap(95)
+async def test_a_nameless_daemon_ends_with_the_timeout_of_its_command(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        note = tmp_path / "pid"
+        for timeout in (0.5, 2.0, 8.0):  # the first may be too short to begin
+            end, _ = await room.run(f"{NAMELESS.format(note=note)}; sleep 600", timeout=timeout)
+            assert end.timed_out
+            if note.exists():
+                break
+
+        assert not alive(await noted(note))
+
+
+@pytest.mark.trap(95)
+async def test_a_nameless_daemon_ends_with_the_abort_of_its_command(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        note = tmp_path / "pid"
+        running = asyncio.create_task(room.run(f"{NAMELESS.format(note=note)}; sleep 600"))
+        daemon = await noted(note)
+        assert alive(daemon)
+
+        running.cancel()
+        await asyncio.wait({running})
+
+        assert not alive(daemon)
+
+
+@pytest.mark.trap(95)
+async def test_a_nameless_daemon_that_its_command_left_ends_with_the_shell(tmp_path: Path) -> None:
+    async with empty_room(tmp_path) as room:
+        note = tmp_path / "pid"
+        await room.run(NAMELESS.format(note=note))
+        daemon = await noted(note)
+        assert alive(daemon)
+
+        await room.shell.close()
+
+        assert not alive(daemon)
+
+
+async def test_closing_asks_only_for_commands_of_which_something_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminated: list[int] = []
+    terminate = Child.terminate
+
+    async def counted(self: Child, **how: float) -> None:
+        terminated.append(self.pid)
+        await terminate(self, **how)
+
+    monkeypatch.setattr(Child, "terminate", counted)
+    async with empty_room(tmp_path) as room:
+        for _ in range(20):
+            await room.run("true")
+        await room.run("sleep 600 >/dev/null 2>&1 &")
+        for _ in range(20):
+            await room.run("true")
+        async with asyncio.timeout(PATIENCE):
+            while sum(not each.is_gone for each in room.shell._started) > 1:
+                await passing_of(0.01)
+        remembered = len(room.shell._started)
+        [left] = room.left()
+
+        await room.shell.close()
+
+        assert (len(terminated), alive(left)) == (1, False)
+        assert remembered <= 5  # those that ended while the last ones were started
 
 
 @pytest.mark.trap(96)

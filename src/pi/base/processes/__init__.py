@@ -2,7 +2,8 @@
 
 A child gets exactly the environment it is given, a session of its own, no file descriptors but
 its three streams, and nothing to read unless asked for. Ending it ends its whole tree, also
-descendants that ignore SIGTERM, have moved to another session or have lost their parent.
+descendants that ignore SIGTERM, have moved to another session or have lost their parent. It ends
+with pi at the latest, however pi ends; ``supervisor.py`` says how.
 """
 
 from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn

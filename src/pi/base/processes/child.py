@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal, Protocol
 
 from pi.base.errors import PiError
+from pi.base.processes.direct import DirectProcess
 from pi.base.processes.environment import MARKER
-from pi.base.processes.tree import Tree
 from pi.base.records import Record
+
+log = logging.getLogger(__name__)
 
 MOST_WAITING = 1024 * 1024
 """Bytes that wait for a slow reader before the child has to wait too; no pipe holds more."""
@@ -30,6 +31,35 @@ GRACE = 2.0
 
 class SpawnFailed(PiError):
     """A program could not be started."""
+
+
+class Process(Protocol):
+    """A program below the supervisor, or a plain child of ours (``direct.py``)."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+
+    @property
+    def pid(self) -> int:
+        """Its id."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, -n by signal n; ``None`` while it runs."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is left of it and of what it has started."""
+
+    def watch(self, on_exit: Callable[[], None]) -> None:
+        """Call ``on_exit`` when the program itself has ended."""
+
+    async def ask_to_end(self, grace: float) -> None:
+        """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
+
+    def kill(self) -> None:
+        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
 
 
 class Exit(Record):
@@ -62,30 +92,30 @@ async def spawn(
     stdin: Literal["null", "pipe"] = "null",
     output: Literal["pipe", "null"] = "pipe",
     errors: Literal["merged", "separate"] = "merged",
+    detached: bool = False,
 ) -> Child:
     """Start a program; ``async with`` the child, so that nothing is left behind.
 
-    What it writes to its standard error comes with its ``output``, or separately. A program that
-    is to go on without us must not have our pipes: they end with us.
+    What it writes to its standard error comes with its ``output``, or separately. It ends with pi
+    at the latest, with all that it has started, even if pi is killed; a ``detached`` one goes on.
+    That must not have our pipes, which end with us.
     """
     name = os.urandom(8).hex()
     lineage = f"{env[MARKER]}.{name}" if MARKER in env else name
+    start = _start_detached if detached else _start_supervised
     try:
-        # Not asyncio's own: that takes 40 % more CPU, and before Python 3.12 a thread per child.
-        process = _popen()(
+        process = await start(
             command,
             cwd=cwd,
             env={**env, MARKER: lineage},
-            stdin=subprocess.PIPE if stdin == "pipe" else subprocess.DEVNULL,
-            stdout=subprocess.PIPE if output == "pipe" else subprocess.DEVNULL,
-            stderr=subprocess.PIPE if errors == "separate" else subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            marker=name,
+            stdin=stdin == "pipe",
+            output=output == "pipe",
+            errors=errors == "separate",
         )
     except (OSError, ValueError) as error:  # ValueError: a zero byte in a word or variable
         raise _spawn_failed(command[0], cwd, error) from error
-    child = Child(process, Tree(process, name))
+    child = Child(process)
     try:
         await child._connect()
     except BaseException as error:
@@ -94,12 +124,35 @@ async def spawn(
     return child
 
 
-def _popen() -> type[subprocess.Popen[bytes]]:
-    if sys.platform == "win32":
-        from asyncio import windows_utils  # whose pipes can be read without blocking
+_detached: list[tuple[str, DirectProcess]] = []
+"""Commands that go on without us."""
 
-        return windows_utils.Popen
-    return subprocess.Popen
+
+async def _start_detached(command: Sequence[str], **how: Any) -> Process:
+    process = DirectProcess(command, **how)
+    _detached[:] = [each for each in _detached if each[1].is_running]
+    _detached.append((" ".join(command), process))
+    return process
+
+
+def left_running() -> list[str]:
+    """The detached programs that still run, each with its process id."""
+    return [f"{command} (pid {each.pid})" for command, each in _detached if each.is_running]
+
+
+async def _start_supervised(command: Sequence[str], **how: Any) -> Process:
+    if sys.platform == "win32":
+        return DirectProcess(command, **how)
+    from pi.base.processes import supervised  # Windows cannot load it
+
+    for _ in range(2):
+        try:
+            return await supervised.start_supervised(command, **how)
+        except supervised.SupervisorLost as problem:
+            supervised.SUPERVISOR.drop()
+            reason = problem
+    log.warning("programs run without a supervisor, which cannot be started: %s", reason)
+    return DirectProcess(command, **how)
 
 
 async def run(
@@ -110,15 +163,19 @@ async def run(
     timeout: float | None,
     max_output: int,
     input: bytes | None = None,
+    detached: bool = False,
 ) -> Finished:
     """Run a short program to its end and keep the first ``max_output`` bytes of each stream.
 
     After ``timeout`` seconds its tree is killed; what it had written by then is in the result.
+    What it leaves in the background ends with pi, unless it is ``detached``.
     """
     stdin: Literal["null", "pipe"] = "null" if input is None else "pipe"
     timed_out = False
     async with (
-        await spawn(command, cwd=cwd, env=env, stdin=stdin, errors="separate") as child,
+        await spawn(
+            command, cwd=cwd, env=env, stdin=stdin, errors="separate", detached=detached
+        ) as child,
         asyncio.TaskGroup() as tasks,
     ):
         if input is not None:
@@ -165,21 +222,25 @@ class Child:
     terminates its tree; background processes of a program that has ended live on, unheard.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], tree: Tree) -> None:
+    def __init__(self, process: Process) -> None:
         self.pid = process.pid
         self._process = process
-        self._tree = tree
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._pidfd: int | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listeners = _Listener(process.stdout), _Listener(process.stderr)
         self.output, self.errors = (listener.reader for listener in self._listeners)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the program and everything that it has started have ended."""
+        return self._process.is_gone
 
     async def wait(self) -> Exit:
         """Wait until the program itself has ended; its background processes may go on."""
         await self._ended.wait()
         code = self._process.returncode
+        assert code is not None
         return Exit(exit_code=code) if code >= 0 else Exit(signal=-code)
 
     async def write(self, data: bytes) -> None:
@@ -201,12 +262,9 @@ class Child:
         They get SIGTERM and, after ``grace`` seconds or when we are cancelled, SIGKILL.
         """
         try:
-            await self._tree.ask_to_end(grace)
+            await self._process.ask_to_end(grace)
         finally:
-            self._tree.kill()
-            with suppress(subprocess.TimeoutExpired):  # stuck in the kernel
-                self._process.wait(timeout=1)
-                self._on_exit()
+            self._process.kill()
 
     async def __aenter__(self) -> Child:
         return self
@@ -226,29 +284,11 @@ class Child:
             self._writer = asyncio.StreamWriter(*end, reader=None, loop=self._loop)
         for listener in self._listeners:
             await listener.connect()
-        self._watch_exit()
-
-    def _watch_exit(self) -> None:
-        """Have ``_on_exit`` called, without a thread where the system can."""
-        try:
-            self._pidfd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):  # not on Linux; an old kernel, a strict sandbox
-            threading.Thread(target=self._wait_in_thread, daemon=True).start()
-        else:
-            self._loop.add_reader(self._pidfd, self._on_exit)
-
-    def _wait_in_thread(self) -> None:
-        self._process.wait()
-        with suppress(RuntimeError):  # the loop was closed meanwhile
-            self._loop.call_soon_threadsafe(self._on_exit)
+        self._process.watch(self._on_exit)
 
     def _on_exit(self) -> None:
         if self._ended.is_set():
             return
-        self._process.wait()
-        if self._pidfd is not None:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
         self._abandon_input()
         for listener in self._listeners:
             listener.expect_the_end()

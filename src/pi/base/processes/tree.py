@@ -1,118 +1,184 @@
-"""A process with all its descendants: found again, asked to end, killed."""
+"""The system's table of processes: who descends from whom, and a signal that hits no stranger.
+
+Also loaded by the supervisor (``supervisor.py``), which has no site-packages and should start in
+milliseconds: only the standard library, and of that only what is cheap to import.
+"""
 
 from __future__ import annotations
 
-import asyncio
+# ruff: noqa: SIM105
+import _signal as signal  # type: ignore[import-not-found]  # signal loads enum: see supervisor.py
 import os
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Collection
-from contextlib import suppress
-from pathlib import Path
 
-from pi.base.records import Record
-
-KILL_ROUNDS = 20
+TYPE_CHECKING = False  # importing typing would take a third of the supervisor's start
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-class Running(Record, kw_only=False):
-    """One line of the system's table of processes."""
+class Running:
+    """One line of the table."""
 
-    pid: int
-    parent: int
-    group: int
-    """Session on Linux, process group elsewhere."""
-    started: str
-    """Tells apart two processes that have had the same id."""
-    marked: bool
+    __slots__ = ("group", "marked", "parent", "pid", "session", "started", "stopped")
+
+    def __init__(
+        self,
+        pid: int,
+        parent: int,
+        group: int,
+        session: int,
+        *,
+        started: str,
+        stopped: bool,
+        marked: bool,
+    ) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.group = group
+        self.session = session
+        """Equal to ``group`` where the system does not show it."""
+        self.started = started
+        """Distinguishes two processes that have had the same id."""
+        self.stopped = stopped
+        self.marked = marked
+        """Whether its environment contains the name that was looked for."""
 
 
 class Tree:
-    """A child and its descendants, found again although parents die and sessions change."""
+    """A program and its descendants, for when nothing has adopted those that lost their parent.
 
-    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
-        self._process = process
-        self._name = name
+    Descendants are found by their parents, by the session or group of the program, by a marker in
+    their environment, and by having been seen before. One that has changed its session, cleared
+    its environment and lost its parent before the first look is not found: only a child subreaper
+    (see ``supervisor.py``) finds that.
+    """
+
+    def __init__(self, root: int, marker: str) -> None:
+        self.root = root
+        self.is_reaped = False
+        """Set by the owner: then another process may have the id of the program."""
+        self._marker = marker
         self._known: set[tuple[int, str]] = set()
 
-    async def ask_to_end(self, grace: float) -> None:
-        """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
-        if sys.platform == "win32":
-            return  # where a program cannot be asked
-        self._send(signal.SIGTERM, self._members())
-        deadline = time.monotonic() + grace
-        pause = 0.005
-        while self._members() and time.monotonic() < deadline:
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 0.2)
-
-    def kill(self) -> None:
-        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
-        if sys.platform == "win32":
-            with suppress(OSError, subprocess.TimeoutExpired):  # it may be missing
-                tool = ["taskkill", "/T", "/F", "/PID", str(self._process.pid)]
-                subprocess.run(tool, capture_output=True, timeout=5)
-            self._process.kill()
-            return
-        for _ in range(KILL_ROUNDS):
-            members = self._members()
-            self._send(signal.SIGKILL, members)
-            if not members:
-                return
-            time.sleep(0.001)
-
-    def _send(self, number: int, members: Collection[int]) -> None:
-        root = self._process.pid
-        ours = self._process.returncode is None  # its id is taken until it is reaped
-        if ours:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(root, number)
-        for pid in sorted(members):  # shells first, or they tell what became of their children
-            with suppress(ProcessLookupError, PermissionError):
-                if not ours or os.getpgid(pid) != root:
-                    os.kill(pid, number)
-
-    def _members(self) -> set[int]:
-        table = processes(self._name)
-        root = self._process.pid
-        # Once ours is reaped, a process with its id is a stranger, and so is that one's group.
-        group_is_ours = self._process.returncode is None or root not in table
-        found = {
-            entry.pid
-            for entry in table.values()
-            if entry.marked
-            or (entry.pid, entry.started) in self._known
-            or (group_is_ours and entry.group == root)
-        }
-        while more := {e.pid for e in table.values() if e.parent in found} - found:
-            found |= more
-        self._known |= {(pid, table[pid].started) for pid in found}
-        return found
+    def members(self) -> list[Running]:
+        """Those that are alive, parents before their children."""
+        table = processes(self._marker)
+        owns_group = not self.is_reaped or self.root not in table
+        found = [
+            each
+            for each in table.values()
+            if each.marked
+            or (each.pid, each.started) in self._known
+            or (owns_group and self.root in (each.group, each.session))
+        ]
+        members = {each.pid: each for each in found}
+        members |= {each.pid: each for each in descendants(table, members)}
+        self._known |= {(each.pid, each.started) for each in members.values()}
+        return sorted(members.values(), key=lambda each: each.pid)
 
 
-def processes(name: str) -> dict[int, Running]:
-    """All living processes by id; marked are those that descend from the child ``name``."""
-    if not Path("/proc/self/stat").exists():
-        return from_ps(name)
+def descendants(table: dict[int, Running], roots: Iterable[int]) -> list[Running]:
+    """Everything below ``roots``, parents before their children."""
+    children: dict[int, list[Running]] = {}
+    for each in table.values():
+        children.setdefault(each.parent, []).append(each)
+    below: list[Running] = []
+    seen = set(roots)
+    level = list(seen)
+    while level:
+        found = [each for pid in level for each in children.get(pid, ()) if each.pid not in seen]
+        seen.update(each.pid for each in found)
+        below += found
+        level = [each.pid for each in found]
+    return below
+
+
+def signal_all(members: Iterable[Running], number: int, *, group: int | None = None) -> None:
+    """Send a signal to processes of the table, to ``group`` (an unreaped leader's) in one go.
+
+    The group comes first, so that a shell ends before it can report what became of its children.
+    Stopped processes are continued after SIGTERM: they would never see it otherwise.
+    """
+    if group is not None:
+        try:
+            os.killpg(group, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+    for each in members:
+        if each.group != group:
+            send(each, number)
+        if each.stopped and number == signal.SIGTERM:
+            send(each, signal.SIGCONT)
+
+
+def send(process: Running, number: int) -> None:
+    """Signal a process, unless its id belongs to another one by now."""
+    try:
+        _send(process, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _send(process: Running, number: int) -> None:
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):  # not on Linux; an old kernel, a sandbox
+        if _is_same(process):
+            os.kill(process.pid, number)
+        return
+    try:  # the handle pins the id: what is checked now is what is signalled
+        if _is_same(process):
+            signal.pidfd_send_signal(handle, number)
+    finally:
+        os.close(handle)
+
+
+def _is_same(process: Running) -> bool:
+    if not _has_proc():
+        return True  # the table of ``ps`` is a moment old, and asking again takes as long
+    now = _from_proc(str(process.pid), b"")
+    return now is not None and now.started == process.started
+
+
+def processes(marker: str = "") -> dict[int, Running]:
+    """All living processes by id; with a ``marker``, those that have it are marked."""
+    if not _has_proc():
+        return from_ps(marker)
+    name = marker.encode()
     with os.scandir("/proc") as entries:
         running = [_from_proc(entry.name, name) for entry in entries if entry.name.isdigit()]
     return {entry.pid: entry for entry in running if entry}
 
 
-def _from_proc(pid: str, name: str) -> Running | None:
+def _has_proc() -> bool:
+    return os.path.exists("/proc/self/stat")  # noqa: PTH110 - pathlib costs the supervisor 5 ms
+
+
+def _from_proc(pid: str, marker: bytes) -> Running | None:
     try:
-        state, parent, _, session, *more = _read_proc(pid, "stat").rpartition(b")")[2].split()
+        fields = _read_proc(pid, "stat").rpartition(b")")[2].split()
     except OSError:
         return None  # it has just ended
+    state, parent, group, session, *more = fields
     if state in b"ZX":
         return None
-    try:
-        marked = name.encode() in _read_proc(pid, "environ")
-    except OSError:
-        marked = False  # somebody else's
-    return Running(int(pid), int(parent), int(session), more[15].decode(), marked)
+    marked = False
+    if marker:
+        try:
+            marked = marker in _read_proc(pid, "environ")
+        except OSError:
+            pass  # another user's
+    return Running(
+        int(pid),
+        int(parent),
+        int(group),
+        int(session),
+        started=more[15].decode(),
+        stopped=state in b"Tt",
+        marked=marked,
+    )
 
 
 def _read_proc(pid: str, what: str) -> bytes:
@@ -121,8 +187,10 @@ def _read_proc(pid: str, what: str) -> bytes:
         return file.read()
 
 
-def from_ps(name: str) -> dict[int, Running]:
+def from_ps(marker: str = "") -> dict[int, Running]:
     """The same from the ``ps`` command, for systems without ``/proc``."""
+    import subprocess  # slow to load, and Linux does not need it
+
     flags = "-AEww" if sys.platform == "darwin" else "axeww"  # both show the environment
     command = ["ps", flags, "-o", "pid=,ppid=,pgid=,stat=,lstart=,command="]
     try:
@@ -132,10 +200,19 @@ def from_ps(name: str) -> dict[int, Running]:
         return {}  # then the process group alone is killed
     table: dict[int, Running] = {}
     for line in answer.stdout.split(b"\n"):
-        with suppress(ValueError):  # a line of somebody's environment
+        try:
             pid, parent, group, state, *started, rest = line.decode(errors="replace").split(None, 9)
-            if not state.startswith("Z"):
-                table[int(pid)] = Running(
-                    int(pid), int(parent), int(group), " ".join(started), name in rest
-                )
+            each = Running(
+                int(pid),
+                int(parent),
+                int(group),
+                int(group),
+                started=" ".join(started),
+                stopped=state.startswith("T"),
+                marked=bool(marker) and marker in rest,
+            )
+        except ValueError:
+            continue  # a line of a multi-line variable
+        if not state.startswith("Z"):
+            table[each.pid] = each
     return table

@@ -91,7 +91,7 @@ class Processes:
         """Start a program to talk to, which ends with ``scope``; or a ``detached`` one to leave."""
         place, environment = self._cwd(cwd), self._environment(env)
         if detached:
-            return await spawn(argv, cwd=place, env=environment, output="null")
+            return await spawn(argv, cwd=place, env=environment, output="null", detached=True)
         child = await spawn(argv, cwd=place, env=environment, stdin="pipe", errors="separate")
         (scope or self._scope).on_close(lambda: child.__aexit__(None))
         return child

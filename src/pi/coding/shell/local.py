@@ -1,13 +1,12 @@
 """This machine's shell: the one place where commands of people and models run.
 
 Every command has its own session and process tree. It ends with that tree on timeout, abort and
-``close``; a background process that it leaves behind lives until ``close``.
+``close``; a background process that it leaves behind lives until ``close``, or until pi is killed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -72,7 +71,6 @@ class LocalShell:
         self._options = options
         self._spills = spills
         self._platform = platform
-        self._lineage = os.urandom(8).hex()
         self._started: list[Child] = []
 
     def new_output(self, *, harmless: bool = False) -> Output:
@@ -102,10 +100,14 @@ class LocalShell:
         when ``on_text`` raises. ``NoShell`` or ``SpawnFailed`` if it cannot be started.
         """
         timed_out = False
-        child = await self._start(command, cwd, env, terminal)
+        starting = asyncio.create_task(self._start(command, cwd, env, terminal))
+        abort = await _finished(starting)
+        child = starting.result()
         try:
             async with child:
                 try:
+                    if abort is not None:
+                        raise abort
                     async with asyncio.timeout(timeout):
                         end = await _listen(child, output, on_text)
                 except TimeoutError:
@@ -128,28 +130,43 @@ class LocalShell:
         env: Mapping[str, str] | None,
         terminal: Terminal | None,
     ) -> Child:
-        from pi.base.processes import MARKER, spawn
+        from pi.base.processes import spawn
         from pi.coding.shell.locating import find_shell
 
         variables = {**self._environ(), **(env or {})}
         options = self._options()
         shell = find_shell(options.path, environ=variables, platform=self._platform)
-        lineage = f"{variables[MARKER]}.{self._lineage}" if MARKER in variables else self._lineage
         words = [shell, *(["-l"] if options.login else []), "-c", _line(command, options, shell)]
         start = terminal.spawn if terminal else spawn
-        child = await start(words, cwd=cwd or self._cwd(), env={**variables, MARKER: lineage})
+        child = await start(words, cwd=cwd or self._cwd(), env=variables)
+        self._started = [each for each in self._started if not each.is_gone]
         self._started.append(child)
         return child
 
     async def close(self) -> None:
         """End everything that commands have started and that still runs."""
-        if not self._started:
-            return
-        from pi.base.processes.tree import processes
-
-        while self._started and any(each.marked for each in processes(self._lineage).values()):
-            await self._started.pop().terminate(grace=GRACE)
+        left = [child for child in self._started if not child.is_gone]
         self._started.clear()
+        async with asyncio.TaskGroup() as tasks:
+            for child in left:
+                tasks.create_task(child.terminate(grace=GRACE))
+
+
+async def _finished(starting: asyncio.Task[Child]) -> asyncio.CancelledError | None:
+    """Wait for a start, also if we are cancelled: a command that has begun may have said something.
+
+    Returns the cancellation, or raises it if there is no command after ``GRACE`` seconds.
+    """
+    try:
+        await asyncio.wait({starting})
+        return None
+    except asyncio.CancelledError as abort:
+        await asyncio.wait({starting}, timeout=GRACE)
+        if not starting.done() or starting.exception() is not None:
+            raise
+        return abort
+    finally:
+        starting.cancel()  # no effect on one that is done
 
 
 async def _listen(child: Child, output: Output, on_text: OnOutput) -> Exit:

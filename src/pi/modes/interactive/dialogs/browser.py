@@ -33,6 +33,7 @@ async def open_outside(target: str, host: Host, *, system: str = sys.platform) -
             env=_environment(host),
             timeout=_SECONDS,
             max_output=1024,
+            detached=True,
         )
     except SpawnFailed:
         return False

@@ -1,0 +1,142 @@
+"""A program as a plain child of pi: one that outlives pi, or where there is no supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pi.base.processes.tree import Tree, signal_all
+
+KILL_ROUNDS = 20
+
+
+class DirectProcess:
+    """A child of ours; its descendants are searched for when it is ended, not before."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        marker: str,
+        stdin: bool,
+        output: bool,
+        errors: bool,
+    ) -> None:
+        self._popen = _popen()(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if output else subprocess.DEVNULL,
+            stderr=subprocess.PIPE if errors else subprocess.STDOUT,
+            bufsize=0,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        self.pid = self._popen.pid
+        self.stdin, self.stdout, self.stderr = (
+            self._popen.stdin,
+            self._popen.stdout,
+            self._popen.stderr,
+        )
+        self._tree = Tree(self.pid, marker)
+        self._loop = asyncio.get_running_loop()
+        self._pidfd: int | None = None
+        self._on_exit: Callable[[], None] = lambda: None
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, -n by signal n; ``None`` while it runs."""
+        return self._popen.returncode
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the program itself runs, without asking for its descendants."""
+        return self._popen.poll() is None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is left of it and of what it has started."""
+        if self._popen.returncode is None:
+            return False
+        return sys.platform == "win32" or not self._members()
+
+    def watch(self, on_exit: Callable[[], None]) -> None:
+        """Call ``on_exit`` when it has ended, without a thread where the system can."""
+        self._on_exit = on_exit
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):  # not on Linux; an old kernel, a strict sandbox
+            threading.Thread(target=self._wait_in_thread, daemon=True).start()
+        else:
+            self._loop.add_reader(self._pidfd, self._ended)
+
+    async def ask_to_end(self, grace: float) -> None:
+        """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
+        if sys.platform == "win32":
+            return  # where a program cannot be asked
+        self._signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        pause = 0.005
+        while self._members() and time.monotonic() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.2)
+
+    def kill(self) -> None:
+        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
+        if sys.platform == "win32":
+            with suppress(OSError, subprocess.TimeoutExpired):  # it may be missing
+                tool = ["taskkill", "/T", "/F", "/PID", str(self.pid)]
+                subprocess.run(tool, capture_output=True, timeout=5)
+            self._popen.kill()
+        else:
+            for _ in range(KILL_ROUNDS):
+                if not self._signal(signal.SIGKILL):
+                    break
+                time.sleep(0.001)
+        with suppress(subprocess.TimeoutExpired):  # stuck in the kernel
+            self._popen.wait(timeout=1)
+            self._ended()
+
+    def _members(self) -> bool:
+        self._tree.is_reaped = self._popen.returncode is not None
+        return bool(self._tree.members())
+
+    def _signal(self, number: int) -> bool:
+        """Signal all; whether there was anything to signal."""
+        self._tree.is_reaped = self._popen.returncode is not None
+        members = self._tree.members()
+        signal_all(members, number, group=None if self._tree.is_reaped else self.pid)
+        return bool(members)
+
+    def _wait_in_thread(self) -> None:
+        self._popen.wait()
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            self._loop.call_soon_threadsafe(self._ended)
+
+    def _ended(self) -> None:
+        self._popen.wait()
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = None
+        self._on_exit()
+
+
+def _popen() -> type[subprocess.Popen[bytes]]:
+    if sys.platform == "win32":
+        from asyncio import windows_utils  # whose pipes can be read without blocking
+
+        return windows_utils.Popen
+    # Not asyncio's own: that takes 40 % more CPU, and before Python 3.12 a thread per child.
+    return subprocess.Popen

@@ -1,0 +1,349 @@
+"""pi's side of the supervisor: a program that ends with pi, with all that it has started."""
+
+from __future__ import annotations
+
+import asyncio
+import marshal
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from pi.base.processes.supervisor import (
+    ASK_TO_END,
+    ENDED,
+    FAILED,
+    FRAME,
+    KILL,
+    KILLING,
+    LENGTH,
+    READY,
+    STARTED,
+)
+
+_BOOT = (
+    "import sys; sys.path.append(sys.argv[1]); import supervisor, tree;"
+    " sys.exit(supervisor.main(tree, adopts=sys.argv[2] == '1'))"
+)
+"""Behind the standard library, so that no file of ours takes the place of one of its modules."""
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+"""All that the supervisor gets of our environment: a command can read that of its parents."""
+_PATIENCE = 2.0
+"""Seconds in which a reaper that is asked to kill has to answer, and then to have done it."""
+
+
+class SupervisorLost(Exception):
+    """There is no supervisor, or it has ended before it could start a program."""
+
+
+class SupervisorClient:
+    """Starts the supervisor of this process with the first command, and anew when it has died."""
+
+    def __init__(self, *, adopts: bool = True) -> None:
+        self._adopts = adopts
+        self._lock = threading.Lock()  # programs may be started from the loops of several threads
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests: socket.socket | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; ``None`` until the first command."""
+        return self._process.pid if self._process and self._requests else None
+
+    def connect(self) -> socket.socket:
+        """Have a reaper started, and return the socket to it."""
+        with self._lock:
+            requests = self._requests or self._start()
+            ours, theirs = socket.socketpair()
+            try:
+                socket.send_fds(requests, [b"+"], [theirs.fileno()])
+            except OSError as problem:
+                ours.close()
+                self._drop()
+                raise SupervisorLost(str(problem)) from problem
+            finally:
+                theirs.close()
+            ours.settimeout(0)
+            return ours
+
+    def drop(self) -> None:
+        """Use another one from now on; this one ends with the last of its commands."""
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._requests is not None:
+            self._requests.close()
+            self._requests = None
+
+    def _start(self) -> socket.socket:
+        if self._process is not None:
+            self._process.poll()  # the one that was lost
+        ours, theirs = socket.socketpair()
+        ours.settimeout(_PATIENCE)  # one that was stopped must not stop us
+        folder = str(Path(__file__).parent)
+        words = [sys.executable, "-I", "-S", "-c", _BOOT, folder, "1" if self._adopts else "0"]
+        try:
+            self._process = _Unwatched(
+                words,
+                cwd="/",
+                env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ},
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as problem:  # as in a program that is not Python itself
+            ours.close()
+            raise SupervisorLost(str(problem)) from problem
+        finally:
+            theirs.close()
+        self._requests = ours
+        return ours
+
+    def forget(self) -> None:
+        """In a fork of this process: leave the supervisor to the parent."""
+        self._lock = threading.Lock()
+        self._process = None
+        self._drop()
+
+
+class _Unwatched(subprocess.Popen[bytes]):
+    def __del__(self, *_: object) -> None:
+        """Do not warn: it ends by itself after us."""
+
+
+SUPERVISOR = SupervisorClient()
+_living: set[SupervisedProcess] = set()
+"""Those with anything left of them: their sockets stay open until we end, however we end."""
+
+
+class SupervisedProcess:
+    """A program below a reaper."""
+
+    def __init__(
+        self,
+        control: socket.socket,
+        stdin: IO[bytes] | None,
+        stdout: IO[bytes] | None,
+        stderr: IO[bytes] | None,
+    ) -> None:
+        self.pid = 0
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+        self.returncode: int | None = None
+        self._control = control
+        self._loop = asyncio.get_running_loop()
+        self._received = b""
+        self._reaper = 0
+        self._is_killing = False
+        self._failure: OSError | None = None
+        self._answered = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._on_exit: Callable[[], None] = lambda: None
+        self._loop.add_reader(control.fileno(), self._take)
+        _living.add(self)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is left of it and of what it has started."""
+        return self._gone.is_set()
+
+    async def start(self, request: bytes, streams: Sequence[int]) -> None:
+        """Hand over what to run; ``OSError`` says why it could not be started."""
+        try:
+            data = LENGTH.pack(len(request)) + request
+            try:
+                sent = socket.send_fds(self._control, [data], streams)
+                if sent < len(data):
+                    await self._loop.sock_sendall(self._control, data[sent:])
+            except OSError as problem:
+                raise SupervisorLost(str(problem)) from problem
+            await self._answered.wait()
+        except BaseException:
+            self.kill()
+            raise
+        if self._failure is not None:
+            raise self._failure
+        if not self.pid:
+            raise SupervisorLost("the supervisor has ended")
+
+    def watch(self, on_exit: Callable[[], None]) -> None:
+        """Call ``on_exit`` when the program itself has ended."""
+        self._on_exit = on_exit
+        if self.returncode is not None:
+            self._loop.call_soon(on_exit)
+
+    async def ask_to_end(self, grace: float) -> None:
+        """Send SIGTERM to all and wait up to ``grace`` seconds until none is left."""
+        self._order(ASK_TO_END)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._gone.wait()
+
+    def kill(self) -> None:
+        """Kill all, and what they start meanwhile; not async, so that nothing interrupts it."""
+        if self.is_gone:
+            return
+        self._order(KILL)
+        if not self.pid:  # the request may be incomplete: then this ends the reaper
+            with suppress(OSError):
+                self._control.shutdown(socket.SHUT_WR)
+        self._wait(lambda: self._is_killing)
+        if self._reaper and not self._is_killing:
+            # It was stopped, maybe by its command. The socket is open, so its id is its own.
+            with suppress(ProcessLookupError):
+                os.kill(self._reaper, signal.SIGKILL)
+        self._wait(lambda: False)
+
+    def _wait(self, is_done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while not (self.is_gone or is_done()) and (left := deadline - time.monotonic()) > 0:
+            self._control.settimeout(left)
+            self._take()
+        if not self.is_gone:
+            self._control.settimeout(0)
+
+    def _order(self, order: bytes) -> None:
+        if not self.is_gone:
+            with suppress(OSError):  # it has just ended
+                self._control.send(order)
+
+    def _take(self) -> None:
+        """Read what the reaper reports; the end of the stream says that nothing is left."""
+        try:
+            data = self._control.recv(4096)
+        except (BlockingIOError, TimeoutError):
+            return
+        except OSError:
+            data = b""
+        self._received += data
+        while len(self._received) >= FRAME.size:
+            kind, number = FRAME.unpack_from(self._received)
+            self._received = self._received[FRAME.size :]
+            if kind == READY:
+                self._reaper = number
+            elif kind == STARTED:
+                self.pid = number
+                self._answered.set()
+            elif kind == FAILED:
+                self._failure = OSError(number, os.strerror(number))
+            elif kind == KILLING:
+                self._is_killing = True
+            elif kind == ENDED:
+                self._end(number)
+        if not data:
+            self._close()
+
+    def _end(self, code: int) -> None:
+        if self.returncode is None:
+            self.returncode = code
+            self._on_exit()
+
+    def _close(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._control.fileno())
+        self._control.close()
+        self._reaper = 0
+        _living.discard(self)
+        self._gone.set()
+        self._answered.set()
+        if self.pid:
+            self._end(-signal.SIGKILL)  # unless it has reported its end: the reaper was killed
+
+    def forget(self) -> None:
+        """In a fork of this process: leave the program to the parent."""
+        self._control.close()
+
+
+async def start_supervised(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    marker: str,
+    stdin: bool,
+    output: bool,
+    errors: bool,
+) -> SupervisedProcess:
+    """Start a program with pipes for the streams that are wanted.
+
+    Without ``errors`` its standard error goes where its output goes. ``OSError`` or ``ValueError``
+    if it cannot be started, ``SupervisorLost`` if that cannot be said.
+    """
+    request = marshal.dumps(
+        (
+            [_encoded(word) for word in command],
+            {_encoded(name): _encoded(value) for name, value in env.items()},
+            _encoded(str(cwd)),
+            marker,
+        )
+    )
+    # For programs that watch what is started in their process: the exec is in another one.
+    sys.audit("subprocess.Popen", command[0], list(command), str(cwd), dict(env))
+    with _Pipes() as pipes:
+        child_in, our_in = pipes.new("wb") if stdin else (pipes.null(), None)
+        child_out, our_out = pipes.new("rb") if output else (pipes.null(), None)
+        child_errors, our_errors = pipes.new("rb") if errors else (child_out, None)
+        process = SupervisedProcess(SUPERVISOR.connect(), our_in, our_out, our_errors)
+        await process.start(request, (child_in, child_out, child_errors))
+        pipes.keep()
+    return process
+
+
+def _encoded(text: str) -> bytes:
+    if "\0" in text:
+        raise ValueError("embedded null byte")
+    return os.fsencode(text)
+
+
+class _Pipes:
+    """The pipes of one program: closed again if it cannot be started."""
+
+    def __init__(self) -> None:
+        self._theirs: list[int] = []
+        self._ours: list[IO[bytes]] = []
+
+    def __enter__(self) -> _Pipes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._theirs:
+            os.close(descriptor)
+        for pipe in self._ours:
+            pipe.close()
+
+    def new(self, mode: str) -> tuple[int, IO[bytes]]:
+        """The program's end and ours."""
+        reader, writer = os.pipe()
+        theirs, ours = (reader, writer) if mode == "wb" else (writer, reader)
+        self._theirs.append(theirs)
+        self._ours.append(pipe := open(ours, mode, buffering=0))  # noqa: PTH123, SIM115
+        return theirs, pipe
+
+    def null(self) -> int:
+        """Nothing to read, and nowhere to write."""
+        self._theirs.append(descriptor := os.open(os.devnull, os.O_RDWR))
+        return descriptor
+
+    def keep(self) -> None:
+        """The program has started: leave our ends to it."""
+        self._ours.clear()
+
+
+def _forget_all() -> None:
+    """A fork of this process must not keep our commands alive, nor end them."""
+    SUPERVISOR.forget()
+    for process in _living:
+        process.forget()
+    _living.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,36 @@
+"""A program with busy commands that is killed: what ``kill -9`` of pi is to them.
+
+usage: python killed_program.py FOLDER ADOPTS SCRIPT…
+
+Every script runs in bash with ``$DIR`` set to the folder, where it notes its process ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from pi.base.processes import Child, spawn, supervised
+from pi.base.processes.terminal import Terminal
+
+
+async def main() -> None:
+    """Start everything, say so, and wait to be killed."""
+    folder, adopts, *scripts = sys.argv[1:]
+    supervised.SUPERVISOR = supervised.SupervisorClient(adopts=adopts == "adopts")
+    env = {"PATH": os.environ["PATH"], "DIR": folder}
+    children: list[Child] = [
+        await spawn(["bash", "-c", script], cwd=Path("/"), env=env, stdin="pipe")
+        for script in scripts
+    ]
+    in_terminal = ["bash", "-c", "echo $$ > $DIR/terminal; exec sleep 600"]
+    children.append(await Terminal().spawn(in_terminal, cwd=Path("/"), env=env))
+    Path(folder, "supervisor").write_text(str(supervised.SUPERVISOR.pid))
+    await asyncio.gather(*(child.output.read() for child in children))
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
