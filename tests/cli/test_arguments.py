@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.cli.arguments import Arguments, BadArguments, parse_arguments, parse_words
-from pi.cli.flags import FLAGS, switch
+from pi.cli.commands import find_command
+from pi.cli.flags import FLAGS, Flag, switch
 
 
 def refused(*words: str) -> tuple[str, str]:
@@ -37,6 +38,33 @@ def test_a_value_may_follow_where_it_is_optional() -> None:
     assert parse_arguments(["--export", "in", "@f"]).texts("export") == ("in",)
 
 
+@pytest.mark.parametrize("flag", [flag for flag in FLAGS if flag.kind != "switch"])
+def test_a_value_may_follow_an_equals_sign(flag: Flag) -> None:
+    value = flag.values[0] if flag.values else "a=b -@c"
+    extra = [] if flag.field != "api_key" else ["--model", "m"]
+    apart = parse_arguments([flag.name, value, *extra])
+
+    for name in filter(None, (flag.name, flag.short)):
+        assert parse_arguments([f"{name}={value}", *extra]) == apart
+    assert apart.options[flag.field] in (value, [value])
+
+
+def test_an_equals_sign_gives_the_value_although_it_looks_like_something_else() -> None:
+    told = parse_arguments(["--list-models=@x", "--resume=-y", "--export=in", "out", "words"])
+
+    assert (told.text("list_models"), told.text("resume")) == ("@x", "-y")
+    assert (told.texts("export"), told.messages) == (("in", "out"), ("words",))
+
+
+def test_options_of_a_command_take_an_equals_sign_too() -> None:
+    found = find_command("auth")
+    assert found is not None
+
+    told = parse_words(["check", "--provider=openai"], found.flags)
+
+    assert (told.text("provider"), told.messages) == ("openai", ("check",))
+
+
 def test_a_value_may_begin_with_a_dash() -> None:
     assert parse_arguments(["--name", "-x"]).text("name") == "-x"
 
@@ -58,11 +86,18 @@ def test_behind_two_dashes_are_messages_and_files() -> None:
     [
         (["--tols"], "Unknown option: --tols", "Did you mean --tools?"),
         (["--bogus"], "Unknown option: --bogus", "See `pi --help`."),
+        (["--modle=x"], "Unknown option: --modle=x", "Did you mean --model?"),
         (
-            ["--model=x"],
-            "Unknown option: --model=x",
-            "Write the value as a word of its own: --model x",
+            ["--offline=1"],
+            "--offline takes no value, but '1' was given",
+            "Write --offline alone, or leave it out.",
         ),
+        (
+            ["-p=hello"],
+            "-p takes no value, but 'hello' was given",
+            "Write -p alone, or leave it out.",
+        ),
+        (["--name="], "--name requires a non-empty value", ""),
         (["--model"], "--model requires a value", "--model <pattern>"),
         (["--mode", "x"], 'Invalid mode "x". Valid values: text, json, rpc', ""),
         (["--tui-mode", "x"], 'Invalid TUI mode "x". Valid values: regular, fullscreen', ""),

@@ -78,12 +78,20 @@ def test_an_unknown_provider_suggests_the_nearest(cli: Program) -> None:
 
 
 def test_without_a_screen_one_cannot_choose_a_session(tmp_path: Path) -> None:
-    ended = Program.below(tmp_path).run("--resume", "hello")
+    program = Program.below(tmp_path)
 
-    assert (ended.code, ended.err) == (
+    assert program.run("--resume", "--", "hello") == (
         1,
+        "",
         "Error: --resume needs a screen to choose a session on.\n"
         "Use --continue for the latest one, or --session <id>; `pi sessions` lists them.\n",
+    )
+    assert program.run("--resume", "hello") == (
+        1,
+        "",
+        "No session found matching 'hello'\n"
+        "Picking one needs a terminal. Use --continue for the latest one, or --session <id>;"
+        " `pi sessions` lists them.\n",
     )
 
 

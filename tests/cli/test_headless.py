@@ -54,8 +54,13 @@ def test_what_is_piped_comes_before_the_words_and_keeps_the_mode(
     assert events.out.startswith('{"type":"session"')
 
 
-def test_without_a_prompt_nothing_is_said_and_nothing_is_wrong(cli: Program) -> None:
-    assert cli.run("-p", "--model", "mock/echo-3") == (0, "", "")
+@pytest.mark.parametrize("words", [["-p"], ["-p", ""], ["--mode", "json"], []])
+def test_without_a_prompt_one_line_says_what_to_do(cli: Program, words: list[str]) -> None:
+    assert cli.run(*words, "--model=mock/echo-3") == (
+        1,
+        "",
+        'Error: No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.\n',
+    )
     assert cli.sessions() == []
 
 

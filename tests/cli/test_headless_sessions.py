@@ -19,6 +19,21 @@ def test_sessions_are_continued_named_and_found_again(cli: Program, server: Mock
     assert any(line.get("name") == "mine" for line in cli.sessions()[0])
 
 
+def test_resume_with_an_id_a_prefix_or_a_path_opens_that_session(
+    cli: Program, server: MockProcess
+) -> None:
+    cli.run("-p", "--model", "mock/echo-3", "one")
+    id = cli.sessions()[0][0]["id"]
+    file = next(cli.agent_dir.glob("sessions/*/*.jsonl"))
+
+    codes = [cli.run("-p", "-r", value, "more").code for value in (id, id[:13], str(file))]
+
+    assert codes == [0, 0, 0]
+    assert asked(server) == ["one", "more", "more", "more"]
+    assert len(cli.sessions()) == 1
+    assert cli.run("-p", "-r", id).err.startswith("Error: No prompt")
+
+
 def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
     assert cli.run("-p", "--session", "zzz", "hello") == (
         1,

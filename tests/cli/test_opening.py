@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,58 @@ def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
         ada.sees("Resume")
         ada.types("\x1b")
         ada.types("\x04")
+
+
+def test_resume_with_a_value_opens_the_session_that_it_names(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with person(cli, *TOUR, "hello there") as ada:
+        ada.sees("That was the tour")
+        assert ada.leaves() == 0
+    id = cli.sessions()[0][0]["id"]
+    with person(cli, *TOUR, "-r", id[:10]) as ada:
+        ada.sees("hello there")
+        ada.sees("(demo) tour")
+        assert ada.leaves() == 0
+    assert len(cli.sessions()) == 1
+    assert said_in(cli.sessions()[0]) == ["hello there"]
+
+
+def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_path: Path) -> None:
+    cli = known(tmp_path)
+    with person(cli, *TOUR, "hello there") as ada:
+        ada.sees("That was the tour")
+        assert ada.leaves() == 0
+    with person(cli, *TOUR, "-r", "go on please") as ada:
+        ada.sees("Resume")
+        ada.until(lambda: "hello there" in ada.screen)
+        assert said_in(cli.sessions()[0]) == ["hello there"]
+        ada.types("\r")
+        ada.sees("go on please")
+        ada.until(lambda: ada.tape.count("That was the tour") == 2)
+        assert ada.leaves() == 0
+    assert [said_in(session) for session in cli.sessions()] == [["hello there", "go on please"]]
+
+
+def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
+    tmp_path: Path,
+) -> None:
+    cli = known(tmp_path)
+    with person(cli, *TOUR, "hello there") as ada:
+        ada.sees("That was the tour")
+        assert ada.leaves() == 0
+    with person(cli, *TOUR, "-r", "go on please") as ada:
+        ada.until(lambda: "hello there" in ada.screen)
+        ada.types("\x1b")
+        ada.sees("go on please")
+        ada.types("\x03")
+        assert ada.leaves() == 0
+    assert [said_in(session) for session in cli.sessions()] == [["hello there"]]
+
+
+def said_in(session: list[Any]) -> list[str]:
+    """What the user said, as the session file has it."""
+    messages = [line["message"] for line in session if line["type"] == "message"]
+    return [m["content"][0]["text"] for m in messages if m["role"] == "user"]
 
 
 def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from tests.coding.session.kept import HERE, THERE, keep, shelf
 class Chosen:
     """What a command line means, and what was said meanwhile."""
 
-    def __init__(self, agent_dir: Path, words: str, *, yes: bool = False) -> None:
+    def __init__(
+        self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False
+    ) -> None:
         self.told: list[str] = []
         self.asked: list[str] = []
 
@@ -23,17 +26,18 @@ class Chosen:
             self.asked.append(question)
             return yes
 
-        self._choice = SessionChoice(
-            parse_arguments(words.split()),
+        self.choice = SessionChoice(
+            parse_arguments(shlex.split(words)),
             {},
             agent_dir=agent_dir,
             confirm=confirm,
             report=self.told.append,
+            can_pick=can_pick,
         )
 
     def on(self, where: Shelf) -> tuple[str, Path | None]:
         """Id and file of the session."""
-        log = self._choice.open(where)
+        log = self.choice.open(where)
         log.close()
         return log.header.id, log.file
 
@@ -110,7 +114,42 @@ def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> 
     assert Chosen(tmp_path, "--continue").on(kept) == ("abc", file)
 
 
-@pytest.mark.parametrize("flag", ["--continue", "--session abc", "--session-id abc"])
+@pytest.mark.parametrize("value", ["abc", "ab", "{file}"])
+def test_resume_opens_the_session_that_its_value_names(tmp_path: Path, value: str) -> None:
+    file = keep(shelf(tmp_path), "x", id="abc")
+    chosen = Chosen(tmp_path, f"--resume {value.format(file=file)}", can_pick=True)
+
+    assert chosen.on(shelf(tmp_path)) == ("abc", file)
+    assert not chosen.choice.must_pick
+
+
+@pytest.mark.parametrize(
+    "value", ["zzz", "'fix src/x.py'", "~nobody/x", "no.jsonl", f"/{'x' * 300}", ""]
+)
+def test_where_resume_matches_nothing_a_session_is_to_be_picked(tmp_path: Path, value: str) -> None:
+    old = keep(shelf(tmp_path), "x", id="abc")
+    chosen = Chosen(tmp_path, f"--resume {value}", can_pick=True)
+
+    assert chosen.on(shelf(tmp_path))[1] != old
+    assert chosen.choice.must_pick
+    if value:
+        with pytest.raises(NoMatchingSession, match="No session found matching"):
+            Chosen(tmp_path, f"--resume {value}").on(shelf(tmp_path))
+
+
+def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path: Path) -> None:
+    keep(shelf(tmp_path, THERE), "x", id="abc")
+    forked = Chosen(tmp_path, "--resume abc", yes=True, can_pick=True)
+
+    assert forked.on(shelf(tmp_path))[0] != "abc"
+    assert "Fork this session into current directory?" in forked.asked[0]
+    with pytest.raises(Declined):
+        Chosen(tmp_path, "--resume abc", can_pick=True).on(shelf(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "flag", ["--continue", "--session abc", "--session-id abc", "--resume abc", "--resume"]
+)
 def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
     with pytest.raises(PiError, match="needs sessions that are saved"):
         Chosen(tmp_path, flag).on(Shelf(None, HERE, pytest.fail))

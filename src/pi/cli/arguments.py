@@ -142,7 +142,7 @@ class _Parser:
             self._files.append(word[1:])  # also behind --, as the original does it
         elif self._only_messages or not word.startswith("-"):
             self._messages.append(word)
-        elif (flag := self._flags.get(word)) is not None:
+        elif (flag := self._flags.get(word.partition("=")[0])) is not None:
             self._take(flag, word)
         elif word == "--":
             self._only_messages = True
@@ -155,7 +155,7 @@ class _Parser:
         """Take an option that an extension has, or may have."""
         name, equals, value = word.partition("=")
         flag = self._extension_flags.get(name)
-        if flag is None and (name in self._flags or not self._keeps_unknown or name[:2] != "--"):
+        if flag is None and (not self._keeps_unknown or name[:2] != "--"):
             return False
         option = ExtensionOption(name=name.removeprefix("--"), value=value if equals else None)
         if flag is None:
@@ -169,26 +169,35 @@ class _Parser:
         return True
 
     def _take(self, flag: Flag, word: str) -> None:
+        name, equals, attached = word.partition("=")
+        if equals and flag.kind == "switch":
+            raise BadArguments(
+                f"{name} takes no value, but {attached!r} was given",
+                hint=f"Write {name} alone, or leave it out.",
+            )
+        if equals:
+            self._words.insert(0, attached)
         match flag.kind:
             case "switch":
                 self._options[flag.field] = True
             case "optional":
-                self._options[flag.field] = self._words.pop(0) if self._word_follows else ""
+                has_value = equals or self._word_follows
+                self._options[flag.field] = self._words.pop(0) if has_value else ""
             case "many":
-                self._options.setdefault(flag.field, []).append(self._value(flag, word))
+                self._options.setdefault(flag.field, []).append(self._value(flag, name))
             case "list":
-                names = (name.strip() for name in self._value(flag, word).split(","))
+                names = (name.strip() for name in self._value(flag, name).split(","))
                 self._options[flag.field] = [name for name in names if name]
             case "pair":
-                first = self._value(flag, word)
+                first = self._value(flag, name)
                 second = [self._words.pop(0)] if self._word_follows else []
                 self._options[flag.field] = [first, *second]
             case "value":
-                self._options[flag.field] = self._value(flag, word)
+                self._options[flag.field] = self._value(flag, name)
 
-    def _value(self, flag: Flag, word: str) -> str:
+    def _value(self, flag: Flag, name: str) -> str:
         if not self._words:
-            raise BadArguments(f"{word} requires a value", hint=f"{flag.name} <{flag.value}>")
+            raise BadArguments(f"{name} requires a value", hint=f"{flag.name} <{flag.value}>")
         return self._words.pop(0)
 
     @property
@@ -198,10 +207,8 @@ class _Parser:
     def _unknown(self, word: str) -> BadArguments:
         from pi.base.fuzzy import nearest
 
-        name, equals, value = word.partition("=")
-        if equals and name in self._flags:
-            hint = f"Write the value as a word of its own: {name} {value}"
-        elif like := nearest(name, (*self._flags, *self._extension_flags)):
+        name = word.partition("=")[0]
+        if like := nearest(name, (*self._flags, *self._extension_flags)):
             hint = f"Did you mean {like}?"
         else:
             hint = "See `pi --help`."

@@ -93,7 +93,14 @@ _MODEL = (
 )
 _SESSION = (
     switch("--continue", "go on with the latest session of this folder", "-c", group=SESSION),
-    switch("--resume", "choose a session to go on with", "-r", group=SESSION),
+    value(
+        "--resume",
+        "path|id",
+        "open a session; with no match, choose one, and the value is its first prompt",
+        "-r",
+        group=SESSION,
+        kind="optional",
+    ),
     value("--session", "path|id", "go on with this session", group=SESSION, completes="file"),
     value("--session-id", "id", "go on with this session, or begin it", group=SESSION),
     value("--fork", "path|id", "go on with a copy of it", group=SESSION, completes="file"),

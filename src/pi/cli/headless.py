@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
-from pi.cli.arguments import Arguments
+from pi.cli.arguments import Arguments, BadArguments
 from pi.cli.configured import named_session_dir
 from pi.cli.first_message import assembled_prompts
 from pi.cli.modes import Mode
@@ -66,8 +66,8 @@ async def _run(
         complain(warning)
     said = await _reading(mode, cwd, host.home)
     prompts = said(arguments)
-    if mode != "rpc" and not prompts and not arguments.undecided:
-        return 0
+    if mode != "rpc" and not arguments.undecided and "resume" not in arguments.options:
+        _check_prompts(prompts)  # before anything is opened, where that is possible
     choice = SessionChoice(
         arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=complain
     )
@@ -89,6 +89,8 @@ async def _run(
             from pi.cli.extension_words import decided
 
             prompts = said(decided(arguments, built.session.extensions.flags()))
+        if mode != "rpc":
+            _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
             code = await _while_read(_mode(mode, built, prompts, output), output)
     finally:
@@ -110,6 +112,12 @@ async def _reading(mode: Mode, cwd: Path, home: Path) -> Callable[[Arguments], S
     return lambda arguments: assembled_prompts(
         arguments.said, arguments.files, piped, cwd=cwd, home=home
     )
+
+
+def _check_prompts(prompts: Sequence[Prompt]) -> None:
+    """Raise if there is nothing to send: an empty success would hide a mistake in a script."""
+    if not prompts:
+        raise BadArguments('No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.')
 
 
 async def _embedded_model(host: Host) -> Model | None:

@@ -47,9 +47,12 @@ class KeptSessions:
             )
         return fork_file(path, self._shelf, id=id, id_lock=lock)
 
-    def named(self, wanted: str, confirm: Callable[[str], bool]) -> SessionLog | None:
+    def named(
+        self, wanted: str, confirm: Callable[[str], bool], *, must_exist: bool = False
+    ) -> SessionLog | None:
         """A session, or a copy of one of another project; ``None`` if that is not wanted."""
-        found = resolve_session(wanted, self._catalog, self._shelf.cwd)
+        cwd = self._shelf.cwd
+        found = resolve_session(wanted, self._catalog, cwd, must_exist=must_exist)
         if not isinstance(found, Elsewhere):
             return open_session(found.path, self._shelf)
         if not confirm(

@@ -21,7 +21,7 @@ def must_be_possible(arguments: Arguments, mode: Mode) -> None:
     """Raise if the command line asks for what ``mode`` cannot do."""
     if mode == "interactive":
         return
-    if arguments.switch("resume"):
+    if arguments.text("resume") == "":
         raise BadArguments(
             "--resume needs a screen to choose a session on.",
             hint="Use --continue for the latest one, or --session <id>; `pi sessions` lists them.",

@@ -52,6 +52,9 @@ async def open_session(
     if arguments.undecided:
         arguments = await _decided(arguments, built)
         prompts = prompts_of(arguments)
+    if choice.must_pick and (value := arguments.text("resume")):
+        # It names no session, so it is what to say in the one that is picked.
+        prompts = prompts_of(replace(arguments, messages=(value, *arguments.messages)))
     when_ready()
     if environ.get("PI_TIMING") == "x":
         opening.ui.quit()  # only the start was wanted
@@ -62,7 +65,7 @@ async def open_session(
         note=built.note,
         themes=lambda: _themes(arguments, built, host, cwd),
         messages=tuple((prompt.text, prompt.images) for prompt in prompts),
-        command="resume" if arguments.switch("resume") else "",
+        command="resume" if choice.must_pick else "",
         begin=built.session.start,
         welcome=_welcome,
         news=lambda: _news(host),
@@ -131,6 +134,7 @@ async def _assembled(
         agent_dir=host.agent_dir,
         confirm=_confirming(answers),
         report=opening.report,
+        can_pick=True,
     )
     parts = Parts(
         open_log=choice.open,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
@@ -17,10 +18,14 @@ from pi.coding.session.breadcrumbs import (
     leave_breadcrumb,
     terminal_key,
 )
+from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session
 
-KEPT = ("fork", "session", "session_id", "continue")
+if TYPE_CHECKING:  # few starts look for a session
+    from pi.cli.kept_sessions import KeptSessions
+
+KEPT = ("fork", "session", "session_id", "continue", "resume")
 """Options that mean a session which there is already."""
 
 
@@ -29,7 +34,11 @@ class Declined(PiError):
 
 
 class SessionChoice:
-    """Opens what the command line asks for, on the shelf that the settings name."""
+    """Opens what the command line asks for, on the shelf that the settings name.
+
+    With ``can_pick``, a ``--resume`` that matches no session sets ``must_pick``: the user is to
+    choose one on the screen. Otherwise it raises ``NoMatchingSession``.
+    """
 
     def __init__(
         self,
@@ -39,12 +48,15 @@ class SessionChoice:
         agent_dir: Path,
         confirm: Callable[[str], bool],
         report: Callable[[str], None],
+        can_pick: bool = False,
     ) -> None:
+        self.must_pick = False
         self._arguments = arguments
         self._environ = environ
         self._agent_dir = agent_dir
         self._confirm = confirm
         self._report = report
+        self._can_pick = can_pick
 
     def open(self, shelf: Shelf) -> SessionLog:
         """The session; a new one, unless another is asked for."""
@@ -65,19 +77,44 @@ class SessionChoice:
         from pi.coding.session.resolving import check_persistent
 
         arguments = self._arguments
-        for name in ("session", "session_id", "continue"):
+        for name in ("session", "session_id", "continue", "resume"):
             if name in arguments.options:
                 check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
         kept = KeptSessions(self._agent_dir, shelf)
+        if (wanted := arguments.text("resume")) is not None:
+            if found := self._resumed(kept, wanted):
+                return found
+            self.must_pick = True
         if (wanted := arguments.text("fork")) is not None:
             return kept.forked(wanted, id=arguments.text("session_id"))
         if (wanted := arguments.text("session")) is not None:
-            if (found := kept.named(wanted, self._confirm)) is None:
-                raise Declined("")
-            return found
+            return self._named(kept, wanted)
         if (id := arguments.text("session_id")) is not None:
             return kept.by_id(id, self._report)
+        if "continue" not in arguments.options:
+            return new_session(shelf)  # shown until another one is picked
         return kept.last(self._breadcrumb())
+
+    def _resumed(self, kept: KeptSessions, wanted: str) -> SessionLog | None:
+        """The session that the value of ``--resume`` names; ``None`` if one is to be picked."""
+        if not wanted:
+            return None
+        try:
+            return self._named(kept, wanted, must_exist=True)
+        except NoMatchingSession:
+            if self._can_pick:
+                return None
+            raise NoMatchingSession(
+                wanted,
+                hint="Picking one needs a terminal. Use --continue for the latest one,"
+                " or --session <id>; `pi sessions` lists them.",
+            ) from None
+
+    def _named(self, kept: KeptSessions, wanted: str, *, must_exist: bool = False) -> SessionLog:
+        found = kept.named(wanted, self._confirm, must_exist=must_exist)
+        if found is None:
+            raise Declined("")
+        return found
 
     def _breadcrumb(self) -> Breadcrumb | None:
         key = self._terminal()

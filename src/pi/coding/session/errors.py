@@ -38,8 +38,8 @@ class SessionNotFound(SessionProblem):
 class NoMatchingSession(SessionProblem):
     """No session has that id, or one that begins so."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"No session found matching '{text}'")
+    def __init__(self, text: str, *, hint: str = "") -> None:
+        super().__init__(f"No session found matching '{text}'", hint=hint)
 
 
 class SessionInUse(SessionProblem):

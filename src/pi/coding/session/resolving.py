@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from pi.base.files import expand_home
 from pi.base.records import Record
 from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
@@ -29,14 +31,21 @@ class Elsewhere(Record):
 Resolved: TypeAlias = Here | Elsewhere
 
 
-def resolve_session(text: str, catalog: SessionCatalog, cwd: str) -> Resolved:
+def resolve_session(
+    text: str, catalog: SessionCatalog, cwd: str, *, must_exist: bool = False
+) -> Resolved:
     """The session that ``--session`` or ``--fork`` names; ``NoMatchingSession`` if there is none.
+
+    With ``must_exist``, as ``--resume`` wants it, a path has to be that of a file.
 
     A whole id is preferred to the beginning of one, this working directory to others, and of
     several sessions the one that was used last.
     """
     if "/" in text or "\\" in text or text.endswith(SUFFIX):
-        return Here(path=Path(cwd, text))
+        path = Path(cwd, expand_home(text, strict=False))
+        if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
+            raise NoMatchingSession(text)
+        return Here(path=path)
     if found := _matching(text, catalog.of_project(cwd)):
         return Here(path=found.path)
     if found := _matching(text, catalog.everywhere()):

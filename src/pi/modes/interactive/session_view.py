@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from pi.ai.messages import Image
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import sanitise
@@ -21,7 +22,7 @@ from pi.modes.interactive.session_regions import SessionRegions
 from pi.modes.interactive.startup import Opened, Opening, Start
 from pi.modes.interactive.transcript.block import Block
 from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.ui import Commands, Ui
 from pi.modes.interactive.writing_on import writing_on
 
 _WARNING = "Warning: "
@@ -158,11 +159,34 @@ class SessionView:
             self._tasks.start(self._tell_news(opened.news), name="looking for news")
         if opened.welcome is not None:
             await self._welcome(opened.welcome)
+        is_chosen = not opened.command or await self._choose_session(opened, commands)
         regions.speaking.open(opened.port, commands)
-        if opened.command:
-            regions.speaking.run_command(opened.command)
         for text, images in opened.messages:
-            regions.speaking.submit(text, images)
+            if is_chosen:
+                regions.speaking.submit(text, images)
+            else:
+                self._write_back(text, images)
+
+    async def _choose_session(self, opened: Opened, commands: Commands) -> bool:
+        """Run the command that chooses a session; whether another one is open now.
+
+        Until it ends nothing is sent: it would go to the session that is left.
+        """
+        before = opened.port.facts.header.id
+        if (work := commands.find(opened.command, "")) is not None:
+            try:
+                await work
+            except PiError as problem:
+                self.screen.notify(problem.explain(), "error")
+            self._regions.choices_changed()
+        return opened.port.facts.header.id != before
+
+    def _write_back(self, text: str, images: Sequence[Image]) -> None:
+        """Put a message into the editor; sending it is the user's decision."""
+        composer = self._frame.composer
+        composer.set_text("\n\n".join(part for part in (composer.text, text) if part.strip()))
+        for image in images:
+            composer.attach(image)
 
     async def _tell_news(self, find: Callable[[], Awaitable[str]]) -> None:
         if news := await find():

@@ -47,7 +47,10 @@ class Opened(Record):
     messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
     """What to say at once, one after the other."""
     command: str = ""
-    """A command to run at once, e.g. to choose another session."""
+    """A command that chooses another session, before anything is said.
+
+    If it chooses none, ``messages`` are put into the editor and not sent.
+    """
     begin: Callable[[], Awaitable[None]] | None = None
     """Tells everybody that the session is there, once the screen is."""
     welcome: Callable[[Ui], Awaitable[None]] | None = None
