@@ -13,7 +13,6 @@ from pi.coding.extension_host.failures import (
     HandlerCancelled,
     HandlerEscaped,
     HandlerTimeout,
-    StaleSession,
     contained,
     words,
 )
@@ -150,4 +149,3 @@ def test_a_failure_has_words_even_when_it_says_nothing() -> None:
     ]
     assert words(ExtensionError("a", hint="b")) == "a"
     assert words(HandlerTimeout(30)) == "It took longer than 30 seconds and was cancelled."
-    assert issubclass(StaleSession, ExtensionError)
