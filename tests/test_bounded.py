@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import subprocess
 import sys
 import time
@@ -34,6 +35,24 @@ async def test_a_callback_that_computes_for_too_long_is_found_and_named() -> Non
 
     with pytest.raises(AssertionError, match="busy"):
         watchdog.check()
+
+
+async def test_compiling_a_module_for_the_first_time_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_long_module.py").write_text("x = [" + "f(1), " * 30_000 + "] if 0 else 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    async def load() -> float:
+        begin = time.thread_time()
+        importlib.import_module("a_long_module")
+        return time.thread_time() - begin
+
+    with LoopWatchdog() as watchdog:
+        spent = await asyncio.create_task(load())
+
+    assert watchdog.longest < spent / 2
 
 
 async def test_what_computes_in_a_thread_holds_no_loop(watchdog: LoopWatchdog) -> None:

@@ -17,8 +17,10 @@ from pi.base.files import (
     expand_home,
     may_never_end,
     open_private,
+    open_regular,
     private_directory,
     read_if_exists,
+    read_regular,
     replace_file,
 )
 from tests.files import full_disk, mode_of
@@ -242,3 +244,35 @@ def test_an_unknown_users_home_is_a_clear_error() -> None:
     with pytest.raises(FileProblem, match="it holds a zero byte"):
         expand_home("a\0b")
     assert expand_home("~no-such-user", strict=False) == Path("~no-such-user")
+
+
+def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"x" * 1000)
+
+    assert read_regular(path, most=1000) == b"x" * 1000
+    with pytest.raises(OSError, match="it is larger than 999 bytes"):
+        read_regular(path, most=999)
+    with pytest.raises(FileProblem, match=r"Cannot read .*f: it is larger than 999 bytes\."):
+        read_if_exists(path, most=999)
+    assert read_if_exists(tmp_path / "gone") is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_a_file_that_says_it_is_empty_is_read_as_well() -> None:
+    assert b"VmPeak" in read_regular(Path("/proc/self/status"))
+    with pytest.raises(OSError, match="larger than 10 bytes"):
+        read_regular(Path("/proc/self/status"), most=10)
+
+
+@posix
+def test_a_pipe_a_device_and_a_folder_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+
+    for name in ("pipe", "endless"):
+        for read in (read_regular, open_regular):
+            with pytest.raises(OSError, match="it is a device or a pipe, not a regular file"):
+                read(tmp_path / name)
+    with pytest.raises(IsADirectoryError):
+        open_regular(tmp_path)

@@ -19,6 +19,8 @@ class LoopbackModel:
         """Asked for with the bash tool, once, before the answer."""
         self.calls: list[dict[str, Any]] = []
         """Arguments of further calls of the bash tool, one in each answer until none is left."""
+        self.tools: list[tuple[str, dict[str, Any]]] = []
+        """Calls of any tool, with their arguments, one in each answer until none is left."""
         self.url = ""
 
     def answer(self, body: str) -> list[dict[str, Any]]:
@@ -28,15 +30,21 @@ class LoopbackModel:
             return _bash({"command": self.command})
         if self.calls:
             return _bash(self.calls.pop(0))
+        if self.tools:
+            return _call(*self.tools.pop(0))
         return [_chunk({"content": "All is well."}), _chunk({}, "stop")]
 
 
 def _bash(arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    return _call("bash", arguments)
+
+
+def _call(tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     call = {
         "index": 0,
         "id": "call_1",
         "type": "function",
-        "function": {"name": "bash", "arguments": json.dumps(arguments)},
+        "function": {"name": tool, "arguments": json.dumps(arguments)},
     }
     return [_chunk({"tool_calls": [call]}), _chunk({}, "tool_calls")]
 

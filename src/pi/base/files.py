@@ -1,4 +1,4 @@
-"""Files that survive crashes and company: atomic replacement, private creation, locks.
+"""Files that survive crashes and company: bounded reading, atomic replacement, locks.
 
 FileProblem             a file cannot be read, written or locked
 └── LockedByAnother     somebody else holds the lock, or has taken it from us
@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
@@ -29,6 +29,10 @@ log = logging.getLogger(__name__)
 PRIVATE = 0o600
 """The mode of every file in the agent directory, whatever the umask says."""
 OTHERS_MAY_WRITE = 0o022
+
+MOST_READ = 4 * 1024 * 1024
+"""Bytes of a file that pi reads by itself and that people write: settings, rules, git's files."""
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
 """Seconds between two attempts to get a lock: doubled from the first to the longest."""
@@ -51,10 +55,42 @@ class LockedByAnother(FileProblem):
     """Another program holds the lock, or took it over while we were away."""
 
 
-def read_if_exists(path: Path) -> bytes | None:
-    """What the file holds, or None if there is no such file."""
+def open_regular(path: Path, *, buffering: int = -1) -> BinaryIO:
+    """Open a regular file for reading; ``OSError`` for a pipe, a socket or a device.
+
+    Those may never end, and opening a pipe would wait for a writer. They can be anywhere: a
+    repository brings links to ``/dev/zero`` along.
+    """
+    return open(path, "rb", buffering=buffering, opener=_open_regular)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    fd = os.open(path, flags | _WITHOUT_WAITING)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # whose error is Python's
+        return fd
+    os.close(fd)
+    raise OSError(errno.EINVAL, "it is a device or a pipe, not a regular file", path)
+
+
+def read_regular(path: Path, *, most: int = MOST_READ) -> bytes:
+    """What a regular file holds; ``OSError`` also if that is more than ``most`` bytes."""
+    with open_regular(path, buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = b""
+        while size <= most and (piece := file.read(max(size - len(data) + 1, 4096))):
+            data += piece  # a file can grow, and those of /proc say that they are empty
+            size = max(size, len(data))
+    if size > most:
+        limit = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most} bytes"
+        raise OSError(errno.EFBIG, f"it is larger than {limit}", str(path))
+    return data
+
+
+def read_if_exists(path: Path, *, most: int = MOST_READ) -> bytes | None:
+    """What a regular file holds, or None if there is none; ``FileProblem`` if it is too large."""
     try:
-        return path.read_bytes()
+        return read_regular(path, most=most)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from pi.base.errors import PiError
+from pi.base.files import read_regular
 from pi.base.records import UNREADABLE, Record, field, replace
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments, parse_arguments
@@ -137,7 +138,7 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 def _settings(agent_dir: Path) -> dict[str, object]:
     """The person's settings; whoever needs them says what is wrong with them."""
     try:
-        content = (agent_dir / "settings.json").read_bytes()
+        content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=dict)
     except (OSError, *UNREADABLE):
         return {}

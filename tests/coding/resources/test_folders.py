@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
 
+import pytest
+
+from pi.coding.resources import folders
 from pi.coding.resources.folders import (
+    below,
     entries_of,
     is_file,
     is_folder,
@@ -45,3 +51,46 @@ def test_what_lies_in_a_locked_folder_is_not_there() -> None:
 
         assert (is_there(file), is_file(file), entries_of(locked)) == (False, False, [])
         assert (is_there(locked), is_file(locked), is_folder(locked)) == (True, False, True)
+
+
+def test_of_a_folder_with_very_many_entries_some_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(folders, "MOST_ENTRIES", 3)
+    for name in "abcd":
+        put(tmp_path / name, "")
+
+    with caplog.at_level(logging.WARNING, "pi"):
+        assert len(entries_of(tmp_path)) == 3
+    assert f"{tmp_path} has more than 3 entries" in caplog.text
+
+
+def test_everything_below_is_met_once_and_links_are_not_followed(tmp_path: Path) -> None:
+    put(tmp_path / "a/b/c", "")
+    put(tmp_path / "node_modules/x", "")
+    (tmp_path / "a/loop").symlink_to(tmp_path)
+
+    found = below(tmp_path, enters=lambda path: path.name != "node_modules")
+
+    names = [str(path.relative_to(tmp_path)) for path in found]
+    assert names == ["a", "a/b", "a/loop", "a/b/c"]
+
+
+def test_a_folder_with_too_much_below_it_is_searched_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(folders, "MOST_BELOW", 10)
+    deep = tmp_path / "/".join("d" * 50)
+    deep.mkdir(parents=True)
+
+    with caplog.at_level(logging.WARNING, "pi"):
+        assert len(list(below(tmp_path))) == 10
+    assert f"{tmp_path} holds more than 10 entries" in caplog.text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes")
+def test_a_pipe_counts_as_a_file_so_that_reading_it_is_reported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert is_file(tmp_path / "pipe")
+    assert not is_file(tmp_path)

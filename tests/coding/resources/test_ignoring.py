@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import logging
+import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.coding.resources import ignoring
 from pi.coding.resources.folders import repository_of
-from pi.coding.resources.ignoring import IgnoreTree, is_ignored, parse_rules
+from pi.coding.resources.ignoring import LARGEST, IgnoreTree, is_ignored, parse_rules, rules_in
 
 
 @pytest.mark.parametrize(
@@ -103,3 +107,42 @@ def test_git_agrees(
     )
 
     assert ours == (said.returncode == 0)
+
+
+def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:
+    begin = time.thread_time()
+
+    rules = parse_rules(f"a{' ' * 500_000}x")
+
+    assert not is_ignored("a", rules, is_folder=False)
+    assert time.thread_time() - begin < 1.0
+
+
+def test_of_very_many_rules_the_first_count(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ignoring, "MOST_RULES", 3)
+    (tmp_path / ".gitignore").write_text("a\n# no rule\nb\nc\nd\n")
+
+    with caplog.at_level(logging.WARNING, "pi"):
+        rules = rules_in(tmp_path, [".gitignore"])
+
+    assert [name for name in "abcd" if is_ignored(name, rules, is_folder=False)] == ["a", "b", "c"]
+    assert f"first 3 rules of {tmp_path / '.gitignore'}" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "large"])
+def test_a_rule_file_that_cannot_be_read_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    file = tmp_path / ".gitignore"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "endless":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text("a" * (LARGEST + 1))
+
+    with caplog.at_level(logging.WARNING, "pi"):
+        assert rules_in(tmp_path, [".gitignore"]) == ()
+    assert f"{file} are not used: it is" in caplog.text

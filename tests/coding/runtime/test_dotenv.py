@@ -109,8 +109,16 @@ def test_a_closed_file_is_a_warning(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".env")
+    told: list[str] = []
+
+    assert read_dotenv(tmp_path / ".env", told.append) == {}
+    assert "it is a device or a pipe, not a regular file" in told[0]
+
+
+def test_a_folder_of_that_name_is_an_environment_of_python(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
 
     assert read_dotenv(tmp_path / ".env", fail) == {}
 

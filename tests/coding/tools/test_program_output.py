@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -60,6 +61,26 @@ async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> Non
         await output("exec yes", most=1000)
     with pytest.raises(ProgramFailed, match="closed its output and did not end"):
         await output("exec yes >&2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="CPU time is known on Linux only")
+async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(program_output, "STALLED", 0.3)
+
+    with pytest.raises(ProgramFailed, match=r"did nothing for 0\.3 seconds"):
+        await output("sleep 600")
+    assert await output("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo x") == b"x\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+async def test_a_program_has_only_so_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_output, "MOST_MEMORY", 100_000_000)
+    code = "import time; time.sleep(0.2); bytearray(200_000_000)"
+
+    with pytest.raises(ProgramFailed, match="failed"):
+        await output(f"exec '{sys.executable}' -c '{code}'")
 
 
 async def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:

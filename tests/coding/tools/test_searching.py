@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pi.agent.tool import ToolFailed
-from pi.coding.tools import python_search
+from pi.coding.tools import program_output, python_search
+from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob, search
 from tests.bounded import LoopWatchdog
@@ -203,6 +205,27 @@ async def test_without_a_ripgrep_that_works_python_searches(
     assert await search(Search(pattern="needle", place=tmp_path), programs(rg), home=tmp_path) == [
         Match("f", 1, "a needle")
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a program that waits is noticed on Linux only")
+async def test_rules_in_a_pipe_and_without_end_stop_no_search(
+    tmp_path: Path, bundled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_output, "STALLED", 0.5)
+    monkeypatch.setattr(program_output, "MOST_MEMORY", 100_000_000)
+    for folder in ("pipe", "endless"):
+        (tmp_path / folder / ".git").mkdir(parents=True)
+        (tmp_path / folder / "f").write_text("a needle\n")
+    os.mkfifo(tmp_path / "pipe/.gitignore")
+    (tmp_path / "endless/.gitignore").symlink_to("/dev/zero")
+
+    for folder in ("pipe", "endless"):
+        wanted = Search(pattern="needle", place=tmp_path / folder)
+        assert await search(wanted, programs(bundled=bundled), home=tmp_path) == [
+            Match("f", 1, "a needle")
+        ]
+        listing = FileListing(programs(bundled=bundled), home=tmp_path)
+        assert await listing.below(tmp_path / folder) == [".gitignore", "f"]
 
 
 async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: bool) -> None:

@@ -28,6 +28,7 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.http.response import HttpResponse
 from pi.ai.http.timeouts import Timeouts
 from pi.ai.messages import Json
+from pi.base.files import read_regular
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 METADATA_HOST = "metadata.google.internal"
@@ -96,7 +97,7 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
         changed_ns = path.stat().st_mtime_ns
         if before is not None and (before.path, before.changed_ns) == (path, changed_ns):
             return before
-        info = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        info = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         credentials = _understood(info)
     except OSError as problem:
         why = problem.strerror

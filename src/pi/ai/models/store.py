@@ -21,6 +21,9 @@ from pi.base.records import UNREADABLE
 
 log = logging.getLogger(__name__)
 
+LARGEST = 32 * 1024 * 1024
+"""Bytes; the list of a gateway with a thousand models has one or two million."""
+
 
 class ModelsStore:
     """Lists of models by provider; a cache, so a file that cannot be used is no error."""
@@ -50,7 +53,7 @@ class ModelsStore:
 
     def _entries(self) -> Json:
         try:
-            entries = msgspec.json.decode(read_if_exists(self._path) or b"{}")
+            entries = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
         except (FileProblem, *UNREADABLE):
             return {}
         return entries if isinstance(entries, dict) else {}

@@ -10,6 +10,9 @@ from pi.base.files import private_directory, read_if_exists, replace_file
 
 log = logging.getLogger(__name__)
 
+LARGEST = 1024 * 1024 * 1024
+"""Bytes of a text that is read: as many as the output of a command may have."""
+
 _SESSION_SUFFIX = ".jsonl"
 
 
@@ -72,7 +75,7 @@ class TextFolder:
         """The text of that name; ``None`` if there is none."""
         if name in self._in_memory:
             return self._in_memory[name]
-        stored = read_if_exists(self.directory / name) if self.directory else None
+        stored = read_if_exists(self.directory / name, most=LARGEST) if self.directory else None
         return None if stored is None else stored.decode("utf-8", "replace")
 
     def names(self) -> list[str]:

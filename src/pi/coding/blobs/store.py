@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 PREFIX = "blob:sha256:"
 """How a reference begins; the hash follows."""
 
+LARGEST = 1024 * 1024 * 1024
+"""Bytes of a blob that is read: as many as the output of a command may have."""
+
 _HASH = "[0-9a-f]{64}"
 _EXTENSION = "[a-z0-9]{1,8}"
 
@@ -57,7 +60,7 @@ class BlobStore:
         hash = ref.removeprefix(PREFIX)
         if not re.fullmatch(_HASH, hash):
             return None
-        data = read_if_exists(self.directory / hash)
+        data = read_if_exists(self.directory / hash, most=LARGEST)
         if data is not None and _hash(data) != hash:
             log.warning("the blob %s is damaged", self.directory / hash)
             return None

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from pi.base.errors import PiError
+from pi.base.files import read_regular, replace_file
 from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.extension_host.finding import IMPORT_ROOTS, Candidate
 from pi.coding.extension_host.manifest import FILE as MANIFEST
@@ -166,7 +167,7 @@ def _manifest_place(module: str, path: Sequence[str]) -> Path | None:
 
 def _read(file: Path) -> Index | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Index)
+        return msgspec.json.decode(read_regular(file), type=Index)
     except FileNotFoundError:
         return None
     except (OSError, *UNREADABLE) as problem:
@@ -177,8 +178,6 @@ def _read(file: Path) -> Index | None:
 def _write(file: Path, index: Index) -> None:
     if not file.parent.is_dir():
         return  # looking for extensions is no reason to make a folder in somebody's home
-    from pi.base.files import replace_file  # only after an install
-
     try:
         replace_file(file, msgspec.json.encode(index))
     except PiError as problem:

@@ -156,9 +156,11 @@ def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
             listed = (read_package(folder, warn) or {}).get("extensions")
         if listed is None:
             return None
-        return [path for pattern in listed for path in sorted(folder.glob(pattern))]
+        from pi.coding.resources.matching import matching_paths  # few manifests list any
+
+        return [path for pattern in listed for path in matching_paths(folder, pattern)]
     except ExtensionError as problem:
         warn(problem.explain())
-    except (NotImplementedError, ValueError, OSError) as problem:  # no pattern below the folder
+    except (ValueError, OSError) as problem:  # no pattern below the folder
         warn(f"The extensions that {folder} names are not used: {problem}")
     return []

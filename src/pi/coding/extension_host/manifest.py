@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from pi.base.files import open_regular, read_regular
 from pi.base.records import Record, field
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.resources.folders import is_file
@@ -144,10 +145,13 @@ def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     return None
 
 
-def _read(path: Path, most: int = -1) -> str:
+def _read(path: Path, begin: int | None = None) -> str:
+    """The text of a file, or of its first bytes."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(most)
+        if begin is None:
+            return read_regular(path).decode("utf-8", "replace")
+        with open_regular(path) as file:
+            return file.read(begin).decode("utf-8", "replace")
     except OSError as problem:
         raise ExtensionError(f"{path} cannot be read: {problem.strerror}") from problem
 

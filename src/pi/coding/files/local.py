@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pi.base.files import FileProblem, may_never_end, replace_file, write_in_place
+from pi.base.files import FileProblem, open_regular, read_regular, replace_file, write_in_place
 from pi.base.tasks import finish_although_cancelled
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 from pi.coding.files.lookalikes import existing
@@ -160,12 +160,10 @@ class LocalFiles:
 
 def read_whole(path: Path, *, most: int | None = None) -> bytes:
     """All that a file holds. Blocks; ``OSError`` also for what may not end or is too large."""
-    if may_never_end(path):
-        raise OSError(errno.EINVAL, "it is a device or a pipe, not a regular file", str(path))
-    if most is not None and path.stat().st_size > most:
-        words = f"it is larger than {most // (1024 * 1024)} MiB"
-        raise OSError(errno.EFBIG, words, str(path))
-    return path.read_bytes()
+    if most is not None:
+        return read_regular(path, most=most)
+    with open_regular(path) as file:
+        return file.read()
 
 
 async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:

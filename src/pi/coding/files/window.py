@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import errno
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from pi.base.files import may_never_end
+from pi.base.files import open_regular
 from pi.base.records import Record
 from pi.coding.files.text import LOOKED_AT, form_of
 
@@ -42,9 +41,7 @@ def read_window(
     Blocks; setting ``stop`` ends it soon with what it has. What is not a regular file is refused,
     because a pipe or a device may never end.
     """
-    if may_never_end(path):  # before it is opened: opening a pipe waits for somebody to write
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         scan = _Scan(skip, limit, keep)
         scanned = 0
         for chunk in _utf8_chunks(file):

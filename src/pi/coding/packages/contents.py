@@ -13,7 +13,7 @@ from pi.coding.packages.confined import inside, unusable
 from pi.coding.packages.entries import KINDS, Kind
 from pi.coding.packages.filters import matches, plain_path
 from pi.coding.packages.manifest import read_manifest
-from pi.coding.resources.folders import entries_of, theme_files
+from pi.coding.resources.folders import below, entries_of, theme_files
 from pi.coding.resources.globs import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
@@ -118,19 +118,10 @@ def _meant(folder: Path, entry: str) -> Iterator[Path]:
     while any(_PATTERN & set(part) for part in literal):
         literal.pop()
     pattern = compile_glob(entry)
-    for found in _below(folder.joinpath(*literal)):
+    own = below(folder.joinpath(*literal), enters=lambda path: path.name not in SKIPPED_FOLDERS)
+    for found in own:
         if pattern.fullmatch(found.relative_to(folder).as_posix()):
             yield found
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    """Everything below, without following links or entering folders of dependencies."""
-    for path in entries_of(folder):
-        if path.name in SKIPPED_FOLDERS:
-            continue
-        yield path
-        if path.is_dir() and not path.is_symlink():
-            yield from _below(path)
 
 
 def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pi.base.files import private_directory
+from pi.base.files import private_directory, read_regular
 from pi.coding.packages.confined import must_be_inside
 from pi.coding.packages.errors import InstallFailed
 
@@ -97,7 +97,7 @@ def _take_back(work: Path, base: Path) -> None:
     for name in (_REPLACED, _ADDED):
         if not (note := work / name).is_file():
             continue
-        target = base / note.read_text(encoding="utf-8")
+        target = base / read_regular(note).decode()
         must_be_inside(base, target)
         if os.path.lexists(target) and (name == _ADDED or os.path.lexists(old)):
             target.replace(work / _UNDONE)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.errors import PiError
+from pi.base.files import read_regular
 from pi.base.records import Record
 
 _FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
@@ -85,12 +86,9 @@ def read_document(path: Path) -> Document:
 def read_text(path: Path) -> str:
     """What a file says; ``BadResource`` when it cannot be read or is no text."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_regular(path, most=LARGEST)
     except OSError as problem:
         raise BadResource(problem.strerror or str(problem)) from problem
-    if len(data) > LARGEST:
-        raise BadResource(f"the file is larger than {LARGEST} bytes")
     try:
         return data.decode()
     except UnicodeDecodeError as problem:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from pi.base.files import read_regular
 from pi.coding.resources.folders import repository_of
 from pi.coding.resources.globs import compile_glob
+
+log = logging.getLogger(__name__)
 
 GIT_FILE = ".gitignore"
 OTHER_FILES = (".ignore", ".rgignore")
 """Rules of search tools; they hold outside of a repository too and beat git's."""
+
+LARGEST = 1024 * 1024
+"""Bytes of a rule file."""
+MOST_RULES = 10_000
+"""Rules of one file that count; every name is compared with all of them."""
 
 
 class Rule(NamedTuple):
@@ -71,7 +81,7 @@ class IgnoreTree:
 def parse_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
     """The rules of a file; lines that say nothing are left out."""
     rules = (_rule(line, base, lead) for line in text.splitlines())
-    return tuple(rule for rule in rules if rule is not None)
+    return tuple(islice((rule for rule in rules if rule is not None), MOST_RULES))
 
 
 def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
@@ -91,10 +101,16 @@ def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = 
     rules: Rules = ()
     for name in names:
         try:
-            text = (folder / name).read_text(encoding="utf-8-sig", errors="replace")
-        except OSError:
+            text = read_regular(folder / name, most=LARGEST).decode("utf-8-sig", "replace")
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        rules += parse_rules(text, base=base, lead=lead)
+        except OSError as problem:
+            log.warning("The rules in %s are not used: %s", folder / name, problem.strerror)
+            continue
+        found = parse_rules(text, base=base, lead=lead)
+        if len(found) == MOST_RULES:
+            log.warning("Only the first %d rules of %s are used", MOST_RULES, folder / name)
+        rules += found
     return rules
 
 
@@ -111,7 +127,7 @@ def _rules_above(root: Path, repository: Path, home: Path) -> Rules:
 
 
 def _rule(line: str, base: str, lead: str) -> Rule | None:
-    line = re.sub(r"(?<!\\)\s+$", "", line)
+    line = _without_blanks(line)
     if not line or line.startswith("#"):
         return None
     keeps = line.startswith("!")
@@ -122,3 +138,9 @@ def _rule(line: str, base: str, lead: str) -> Rule | None:
         return None
     anchored = pattern.removeprefix("/") if "/" in pattern else f"**/{pattern}"
     return Rule(base, lead, compile_glob(anchored, braces=False), keeps, only_folders)
+
+
+def _without_blanks(line: str) -> str:
+    """The line up to the blanks at its end, of which a backslash keeps one."""
+    short = line.rstrip()
+    return line[: len(short) + 1] if short.endswith("\\") else short

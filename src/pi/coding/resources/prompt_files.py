@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def find_prompt_files(
 def text_or_file(value: str, cwd: Path) -> str:
     """What a file says if there is one of that name; otherwise the text itself."""
     path = cwd / expand_home(value, strict=False) if value and "\n" not in value else None
-    return read_text(path) if path is not None and is_file(path) else value
+    return read_text(path) if path is not None and os.path.isfile(path) else value  # noqa: PTH113
 
 
 def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:

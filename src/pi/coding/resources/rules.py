@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.records import Record
-from pi.coding.resources.folders import is_there
+from pi.coding.resources.folders import entries_of, is_there
 from pi.coding.resources.frontmatter import (
     BadResource,
     Document,
@@ -106,7 +106,7 @@ def _cline(where: Where) -> Iterator[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted((*folder.glob("*.md"), *folder.glob("*.mdc")))
+    return [path for path in entries_of(folder) if path.suffix in (".md", ".mdc")]
 
 
 RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name)

@@ -71,8 +71,13 @@ def _meant(path: Path) -> tuple[Path, ...]:
     """A path, or everything that a pattern fits, in the order of names."""
     if not _PATTERN & set(str(path)) or path.exists():
         return (path,)
+    from pi.coding.resources.matching import matching_paths  # most lists have no patterns
+
     root = Path(path.anchor)
-    return tuple(sorted(root.glob(str(path.relative_to(root)))))
+    try:
+        return tuple(matching_paths(root, path.relative_to(root).as_posix()))
+    except ValueError:  # too large to be meant as a pattern
+        return (path,)
 
 
 def _resolved(entry: str, base: Path) -> Path:

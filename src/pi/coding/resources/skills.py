@@ -31,6 +31,8 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "ve
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 """Say what below them is no skill; those above a search speak of installed packages, too."""
 DEEPEST = 8
+MOST_FOLDERS = 2000
+"""Folders of one search; a link to the root of the file system may be among them."""
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
@@ -149,11 +151,16 @@ def _loose(root: _Folder) -> Iterator[Path]:
             yield entry
 
 
-def _folders(root: _Folder, depth: int, above: set[str]) -> Iterator[Path]:
+def _folders(root: _Folder, depth: int, seen: set[str]) -> Iterator[Path]:
     for folder in root.entries():
         if folder.name in SKIPPED_FOLDERS or folder.name.startswith(".") or not is_folder(folder):
             continue
         if is_file(folder / SKILL_FILE):
             yield folder / SKILL_FILE
-        elif depth > 1 and (real := os.path.realpath(folder)) not in above:
-            yield from _folders(root.below(folder), depth - 1, above | {real})
+        elif depth > 1 and (real := os.path.realpath(folder)) not in seen:
+            # Once each: folders with links to each other would be met in every possible order.
+            seen.add(real)
+            if len(seen) > MOST_FOLDERS:
+                log.warning("%s: no skills are looked for in so many folders", folder)
+                return
+            yield from _folders(root.below(folder), depth - 1, seen)

@@ -78,8 +78,8 @@ def layered(process: Mapping[str, str], files: Sequence[Path], warn: Warn) -> En
 def read_dotenv(path: Path, warn: Warn) -> dict[str, str]:
     """The variables of a file; none if there is no such file, or if it cannot be read."""
     try:
-        # A pipe would never end.
-        data = read_if_exists(path) if path.is_file() else None
+        # Some people keep an environment of Python in a folder of that name.
+        data = None if path.is_dir() else read_if_exists(path)
     except (FileProblem, OSError) as problem:
         warn(f"Warning: {path} was not read: {problem}")
         return {}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pi.ai.messages import Json
+from pi.base.files import open_regular
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.session.naming import clean_name
@@ -56,13 +57,13 @@ class SessionFacts(Record, array_like=True, gc=False):
 
 def read_header(path: Path) -> Json | None:
     """The header of a session file; ``None`` if it is none. ``OSError`` if it cannot be read."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return _read_header(file)
 
 
 def read_facts(path: Path) -> SessionFacts | None:
     """What a file says of its session; ``None`` if it is none. ``OSError`` if it cannot be read."""
-    with path.open("rb", buffering=_READ_AHEAD) as file:
+    with open_regular(path, buffering=_READ_AHEAD) as file:
         header = _read_header(file)
         return None if header is None else gather_facts(header, file)
 

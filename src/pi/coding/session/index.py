@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 FILE_NAME = "session-index.json"
 
+LARGEST = 64 * 1024 * 1024
+"""Bytes; a row has a few hundred."""
+
 _VERSION = 1
 
 
@@ -45,7 +48,7 @@ _STORED = msgspec.json.Decoder(_Stored)
 def load_index(agent_dir: Path) -> dict[str, Row]:
     """The rows by the real path of their files; none, if there is no index that can be used."""
     try:
-        stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME) or b"")
+        stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME, most=LARGEST) or b"")
     except (*UNREADABLE, PiError):
         return {}
     return stored.rows if stored.version == _VERSION else {}

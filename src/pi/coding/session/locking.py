@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pi.base.files import FileLock, FileProblem, LockedByAnother
+from pi.base.files import FileLock, FileProblem, LockedByAnother, read_regular
 from pi.coding.session.errors import SessionInUse
 
 _PID_AT = 1
@@ -45,7 +45,7 @@ class SessionLock(FileLock):
     def holder(self) -> int | None:
         """The process that has the lock, if it can be told."""
         with suppress(OSError, ValueError):
-            return int(self._path.read_bytes()[_PID_AT:])
+            return int(read_regular(self._path)[_PID_AT:])
         return None
 
 

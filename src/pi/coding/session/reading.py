@@ -15,7 +15,7 @@ from typing import get_args
 import msgspec
 
 from pi.ai.messages import Json
-from pi.base.files import FileProblem, may_never_end
+from pi.base.files import FileProblem, may_never_end, open_regular
 from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNREADABLE, UNSET, Record
 from pi.coding.session.entries import (
@@ -73,7 +73,7 @@ def read_file(path: Path) -> list[bytes]:
     try:
         if may_never_end(path):
             raise NotASession(path)
-        with path.open("rb", buffering=_READ_AHEAD) as file:
+        with open_regular(path, buffering=_READ_AHEAD) as file:
             return file.readlines()
     except (FileNotFoundError, NotADirectoryError):
         return []

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pi.ai.messages import Json
+from pi.base.files import open_regular
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
@@ -50,7 +51,7 @@ def search_texts(query: str, sessions: Sequence[ListedSession]) -> list[Passage]
 
     def look(session: ListedSession) -> Passage | None:
         try:
-            with session.path.open("rb") as file:
+            with open_regular(session.path) as file:
                 lines = (line for line in file if written.search(line.decode(errors="replace")))
                 return _first_passage(session, lines, said)
         except OSError:  # removed since it was listed

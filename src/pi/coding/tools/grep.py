@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
+from pi.base.files import read_regular
 from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.text import shown_text
@@ -112,9 +113,7 @@ def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str,
 def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
     """These lines and those around them; none if the file is gone or too large by now."""
     try:
-        if file.stat().st_size > LARGEST_FILE:
-            return {}
-        lines = shown_text(file.read_bytes()).replace("\r\n", "\n").split("\n")
+        lines = shown_text(read_regular(file, most=LARGEST_FILE)).replace("\r\n", "\n").split("\n")
     except OSError:
         return {}
     near: dict[int, str] = {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pi.base.errors import PiError
@@ -13,6 +15,13 @@ READ_SIZE = 65536
 MOST_ERRORS = 20_000
 """Bytes of a program's complaints that are kept; the rest is read and dropped."""
 
+STALLED = 10.0
+"""Seconds without output and without CPU time, after which a program counts as hung.
+
+ripgrep and fd open every ``.gitignore``, and wait for ever if it is a pipe.
+"""
+MOST_MEMORY = 1024 * 1024 * 1024
+"""Bytes; a ``.gitignore`` that is a link to ``/dev/zero`` is read until they are used up."""
 LONGEST_END = 5.0
 """Seconds that a program may go on after it has closed its output."""
 
@@ -42,8 +51,8 @@ async def output_of(
     """Pieces of the output of ``command``, which is ended if the caller stops reading.
 
     Raises ``ProgramFailed`` after the last piece unless the exit code is one of ``success``, or
-    of ``quiet_success`` with nothing on standard error; and earlier if the program writes nothing
-    for ``silence`` seconds or more than ``most`` bytes.
+    of ``quiet_success`` with nothing on standard error; and earlier if the program hangs, writes
+    nothing for ``silence`` seconds, or more than ``most`` bytes.
     """
     name, size = Path(command[0]).name, 0
     try:
@@ -51,6 +60,7 @@ async def output_of(
     except SpawnFailed as problem:
         raise ProgramFailed(name, "could not be started", errors=problem.message) from problem
     async with started as child:
+        _limit_memory(child.pid)
         # At the same time: a program whose standard error is full writes no output either.
         complaints = asyncio.create_task(_errors(child))
         try:
@@ -69,11 +79,37 @@ async def output_of(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
+    waited, used = 0.0, _cpu_ticks(child.pid)
+    while True:
+        pause = STALLED if silence is None else min(STALLED, silence)
+        try:
+            async with asyncio.timeout(pause):
+                return await child.output.read(READ_SIZE)
+        except TimeoutError as problem:
+            waited += pause
+            before, used = used, _cpu_ticks(child.pid)
+            if silence is not None and waited >= silence:
+                raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from problem
+            if used is not None and used == before:
+                raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from problem
+
+
+def _cpu_ticks(pid: int) -> int | None:
+    """The CPU time that a process has used; ``None`` where Linux cannot be asked."""
     try:
-        async with asyncio.timeout(silence):
-            return await child.output.read(READ_SIZE)
-    except TimeoutError as problem:
-        raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from problem
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _limit_memory(pid: int) -> None:
+    """Let a program end instead of the machine; only Linux can limit one that has started."""
+    if sys.platform == "linux":
+        import resource  # not on Windows
+
+        with suppress(OSError, ValueError):  # it has ended, or has a lower limit already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 async def _end(child: Child, complaints: asyncio.Task[str], name: str) -> tuple[Exit, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from pi.base.files import may_never_end
+from pi.base.files import read_regular
 from pi.coding.files.text import form_of, shown_text
 from pi.coding.files.walking import walk
 from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
@@ -23,6 +23,8 @@ from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob
 
 BINARY_SIGN = 8192
 """Bytes at the beginning of a file in which a zero byte says that it is no text."""
+LARGEST_FILE = 256 * 1024 * 1024
+"""Bytes of a file that is searched."""
 WRONG = 2
 """Exit code for a pattern that cannot be used, as ripgrep's."""
 
@@ -94,9 +96,7 @@ def _glob_filter(wanted: Search) -> Callable[[str], bool]:
 
 def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match]:
     try:
-        if may_never_end(file):
-            return
-        data = file.read_bytes()
+        data = read_regular(file, most=LARGEST_FILE)
     except OSError:
         return
     if form_of(data).encoding == "utf-8" and b"\0" in data[:BINARY_SIGN]:

@@ -157,6 +157,8 @@ async def _matches(
     )
     async with aclosing(output) as pieces:
         async for line in _lines(pieces):
+            if not line.startswith(b"{"):
+                raise ProgramFailed(Path(command[0]).name, "wrote something else than matches")
             if line.startswith(b'{"type":"match"'):
                 data = _decode(line).data
                 path = str(data.path).replace(os.sep, "/")

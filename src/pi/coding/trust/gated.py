@@ -61,6 +61,6 @@ def context_file(directory: Path) -> Iterator[Path]:
     """The file of instructions that counts in a directory, if there is one."""
     for name in CONTEXT_FILES:
         path = directory / name
-        if path.is_file():
+        if path.exists() and not path.is_dir():  # a pipe is refused by whoever reads it
             yield path
             return

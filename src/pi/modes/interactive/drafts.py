@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from pi.base.errors import PiError
-from pi.base.files import FileLock, LockedByAnother, private_directory, replace_file
+from pi.base.files import FileLock, LockedByAnother, private_directory, read_regular, replace_file
 
 FOLDER = "drafts"
 
@@ -44,7 +44,7 @@ class Drafts:
         """The newest draft that a program has left in this folder; it is taken over."""
         with suppress(OSError, PiError):
             for path in self._abandoned():
-                text = path.read_text("utf-8", "replace")
+                text = read_regular(path).decode("utf-8", "replace")
                 path.unlink(missing_ok=True)
                 if text.strip():
                     self.save(text)

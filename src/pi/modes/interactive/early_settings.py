@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from pi.base.files import read_regular
 from pi.base.records import UNREADABLE, Meta, Record
 
 
@@ -40,7 +41,7 @@ class EarlySettings(Record):
 def early_settings(agent_dir: Path) -> EarlySettings:
     """What the person's file says; if it is wrong, the session tells, and defaults hold."""
     try:
-        content = (agent_dir / "settings.json").read_bytes()
+        content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
     except (OSError, *UNREADABLE):
         return EarlySettings()

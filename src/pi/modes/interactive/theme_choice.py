@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from pi.base.files import read_regular
 from pi.base.records import Record
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import BadTheme, Palette, read_theme, theme_name
@@ -145,7 +146,7 @@ class _ThemeFile(Record, kw_only=False):
 
 def _opened(path: Path) -> _ThemeFile | None:
     try:
-        return _ThemeFile(path, path.stat().st_mtime_ns, path.read_bytes())
+        return _ThemeFile(path, path.stat().st_mtime_ns, read_regular(path))
     except OSError:
         return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pi.ai.messages import Image
+from pi.base.files import read_regular
 from pi.coding.tools.image_types import HEADER, image_type
 from pi.coding.tools.images import ImageLimits, prepare_image
 
@@ -60,9 +61,7 @@ def _path(word: str, home: Path) -> Path:
 
 def _read(path: Path, limits: ImageLimits) -> Image | None:
     try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        data = path.read_bytes()
+        data = read_regular(path, most=MOST_BYTES)
     except (OSError, ValueError):  # not ours to read, or no path at all
         return None
     kind = image_type(data[:HEADER])

@@ -7,10 +7,10 @@ and nobody has said that this repository may run any.
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
+
+from pi.base.files import open_regular
 
 DETACHED = "detached"
 LARGEST = 65_536
@@ -61,10 +61,7 @@ def _git_dir(cwd: Path) -> Path | None:
 
 def _start_of(path: Path) -> bytes:
     """The first bytes of a regular file; ``OSError`` for a pipe or a device, which could block."""
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(fd, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(f"{path} is not a regular file")
+    with open_regular(path, buffering=0) as file:
         return file.read(LARGEST)
 
 

@@ -1,0 +1,207 @@
+"""Endless files, pipes, patterns and programs: the real program, with little memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bounded import Report, home_with_model, plain_environment, run_bounded
+from tests.files import OLD_FD, put, stand_in
+from tests.stories.loopback_model import LoopbackModel, loopback_model
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs pipes and devices")
+
+FREEZING = "*a" * 30 + "b"
+LONG_NAME = "a" * 200
+REGULAR = "it is a device or a pipe, not a regular file"
+
+
+def pipe(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+
+
+class Desk:
+    """Somebody with a model on this machine, in a project that is not theirs."""
+
+    def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
+        self.model = model
+        self._folder = tmp_path
+        self._home = tmp_path / "home"
+        self.agent_dir = home_with_model(self._home, model.url)
+        self.project = tmp_path / "project"
+        self.project.mkdir()
+        self.programs = tmp_path / "bin"
+        """Before all others on PATH."""
+
+    def prompt(self, *words: str) -> Report:
+        """Say hello in print mode."""
+        return self.run("-p", "--model", "mine/m", "--tools", "read,find,grep", *words, "hello")
+
+    def run(self, *words: str, stdin: str = "") -> Report:
+        env = plain_environment(self._home)
+        env["PATH"] = f"{self.programs}:{env['PATH']}"
+        report = run_bounded(words, self._folder, cwd=self.project, env=env, stdin=stdin)
+        return report.check()
+
+    def tool_result(self) -> str:
+        """What the last request says that a tool has answered."""
+        messages = json.loads(self.model.requests[-1])["messages"]
+        content = next(each["content"] for each in reversed(messages) if each["role"] == "tool")
+        return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with loopback_model() as model:
+        yield Desk(tmp_path, model)
+
+
+@pytest.fixture(params=[pipe, endless], ids=["pipes", "endless"])
+def make(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    found: Callable[[Path], None] = request.param
+    return found
+
+
+def test_own_files_that_never_end_are_named_and_left_out(
+    desk: Desk, make: Callable[[Path], None]
+) -> None:
+    named = ["settings.json", "SYSTEM.md", "AGENTS.md", "prompts/a.md", "skills/a/SKILL.md"]
+    named += [".env", "extensions/a.py", "extensions/b/pi.toml"]
+    caches = ["extension-index.json", "session-index.json", "models-store.json"]
+    for name in (*named, *caches, "keybindings.json", "themes/a.json"):
+        make(desk.agent_dir / name)
+
+    report = desk.prompt()
+
+    assert (report.code, report.stdout) == (0, "All is well.\n")
+    assert [name for name in named if f"{desk.agent_dir / name}" not in report.stderr] == []
+    assert report.stderr.count(REGULAR) >= len(named)
+
+
+@pytest.mark.parametrize("name", ["models.json", "auth.json", "trust.json"])
+def test_a_file_that_pi_cannot_do_without_is_named_in_one_line(
+    desk: Desk, make: Callable[[Path], None], name: str
+) -> None:
+    make(desk.agent_dir / name)
+
+    report = desk.prompt()
+
+    assert report.code == 1
+    assert f"Cannot read {desk.agent_dir / name}: {REGULAR}." in report.stderr
+    assert len(report.stderr.splitlines()) == 1
+
+
+def test_a_project_of_files_that_never_end_is_opened(
+    desk: Desk, make: Callable[[Path], None]
+) -> None:
+    named = [".pi/settings.json", ".pi/SYSTEM.md", "AGENTS.md", ".env", ".pi/prompts/a.md"]
+    named += [".pi/skills/a/SKILL.md", ".pi/extensions/a.py"]
+    for name in (*named, ".git/HEAD", ".git/config", ".gitignore", ".pi/skills/.gitignore"):
+        make(desk.project / name)
+
+    report = desk.prompt("--approve")
+
+    assert (report.code, report.stdout) == (0, "All is well.\n")
+    assert [name for name in named if f"{desk.project / name}" not in report.stderr] == []
+
+
+def test_rules_without_end_stop_no_search(desk: Desk) -> None:
+    (desk.project / ".git").mkdir()
+    endless(desk.project / ".gitignore")
+    put(desk.project / "f", "a needle")
+    desk.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*"})]
+
+    report = desk.prompt()
+
+    assert (report.code, report.stdout) == (0, "All is well.\n")
+    assert "f:1: a needle" in desk.model.requests[1]
+    assert desk.tool_result() == ".gitignore\nf"
+
+
+def test_a_session_file_that_never_ends_is_no_session(
+    desk: Desk, make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    make(tmp_path / "s.jsonl")
+
+    report = desk.prompt("--session", str(tmp_path / "s.jsonl"))
+
+    assert report.code == 1
+    assert str(tmp_path / "s.jsonl") in report.stderr
+
+
+def test_patterns_that_would_freeze_are_matched(desk: Desk) -> None:
+    put(desk.project / LONG_NAME, "x")
+    put(desk.project / "package" / LONG_NAME, "x")
+    put(desk.project / ".gitignore", f"{FREEZING}\n**/**/{FREEZING}\n" * 50)
+    put(desk.project / ".pi/skills/.gitignore", f"{FREEZING}\n")
+    put(desk.project / ".pi/skills" / LONG_NAME / "SKILL.md", "---\ndescription: d\n---\n")
+    put(desk.project / "package/pi.toml", f'skills = ["{FREEZING}", "!{FREEZING}"]\n')
+    settings = {"packages": ["../package"], "skills": [FREEZING, f"!{FREEZING}"]}
+    put(desk.project / ".pi/settings.json", json.dumps(settings))
+    desk.model.tools = [
+        ("find", {"pattern": FREEZING}),
+        ("find", {"pattern": f"**/{FREEZING}/**/{{*a,*aa}}{{*a,*aa}}b"}),
+        ("find", {"pattern": "{a,b}" * 40}),
+        ("find", {"pattern": "*a"}),
+    ]
+
+    report = desk.prompt("--approve")
+
+    assert (report.code, report.stdout) == (0, "All is well.\n")
+    assert f"{LONG_NAME}\n" in desk.tool_result()
+    assert "braces stand for more than 256 patterns" in desk.model.requests[3]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [OLD_FD, "exit 3", "kill -SEGV $$", "exec yes"],
+    ids=["8.6", "fails", "crash", "flood"],
+)
+def test_files_are_found_whatever_fd_does(desk: Desk, program: str) -> None:
+    stand_in(desk.programs / "fd", program)
+    put(desk.project / "folder/a.py", "")
+    desk.model.tools = [("find", {"pattern": "*.py"})]
+
+    assert desk.prompt().code == 0
+    assert desk.tool_result() == "folder/a.py"
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["exit 3", "kill -SEGV $$", "exec yes", 'echo "rg: unrecognized flag --json" >&2; exit 2'],
+    ids=["fails", "crash", "flood", "old"],
+)
+def test_lines_are_found_whatever_ripgrep_does(desk: Desk, program: str) -> None:
+    stand_in(desk.programs / "rg", program)
+    put(desk.project / "folder/a.py", "needle\n")
+    desk.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*.py"})]
+
+    assert desk.prompt().code == 0
+    assert "folder/a.py:1: needle" in desk.model.requests[1]
+    assert desk.tool_result() == "folder/a.py"
+
+
+def test_folders_that_link_to_each_other_are_searched_once(desk: Desk) -> None:
+    skills = desk.project / ".pi/skills"
+    for number in range(12):
+        (skills / f"f{number}").mkdir(parents=True)
+        for other in range(12):  # in every order: 12 × 11 × 10 × … ways
+            (skills / f"f{number}/l{other}").symlink_to(f"../f{other}")
+    put(skills / "f11/good/SKILL.md", "---\nname: good\ndescription: d\n---\n")
+
+    report = desk.prompt("--approve")
+
+    assert report.code == 0
+    assert "good/SKILL.md" in desk.model.requests[0]
