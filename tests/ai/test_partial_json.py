@@ -114,6 +114,25 @@ def test_arguments_that_are_nested_too_deeply_are_refused_with_the_reason() -> N
     assert why_refused('{"a":') == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (r'{"path":"a\ud800b"}', "a\ufffdb"),
+        (r'{"path":"\udc00"}', "\ufffd"),
+        (r'{"path":"\ud83d\ude00"}', "\U0001f600"),
+        (r'{"path":"\\ud800"}', r"\ud800"),
+        ('{"path":"raw \ud800"}', "raw \ufffd"),
+        (json.dumps(r'{"path":"twice \ud800"}'), "twice \ufffd"),
+    ],
+)
+def test_halves_of_characters_become_replacement_characters(text: str, path: str) -> None:
+    assert parse_arguments(text) == {"path": path}
+
+
+def test_what_is_shown_of_arguments_while_they_arrive_has_replacement_characters() -> None:
+    assert parse_partial(r'{"content":"a\ud800b, and') == {"content": "a\ufffdb, and"}
+
+
 def test_only_arguments_of_a_usual_size_are_mended() -> None:
     assert parse_arguments('{"a":"\n"}') == {"a": "\n"}
     assert parse_arguments('{"a":"\n' + "a" * LARGEST_MENDED + '"}') is None

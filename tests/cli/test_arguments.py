@@ -32,6 +32,11 @@ def test_every_kind_of_option_is_understood() -> None:
     )
 
 
+@pytest.mark.parametrize("word", ["-p", "--print", "--prompt"])
+def test_every_name_of_print_mode_is_understood(word: str) -> None:
+    assert parse_arguments([word, "hi"]) == Arguments(options={"print": True}, messages=("hi",))
+
+
 def test_a_value_may_follow_where_it_is_optional() -> None:
     assert parse_arguments(["--list-models", "gpt"]).text("list_models") == "gpt"
     assert parse_arguments(["--list-models", "-p"]).text("list_models") == ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from pi.agent.json_schema import FlatSchemas
 from pi.agent.schema_check import object_schema
 from pi.agent.tool import ToolFailed, Validate
 from pi.ai.messages import Json
+from pi.base.surrogates import replace_surrogates
 
 
 def validator(
@@ -30,7 +33,8 @@ def validator(
 
         walk = Coercion(schemas, fill_defaults=decode is None)
         try:
-            mended = walk.apply({} if _is_nothing(arguments) else arguments, schema)
+            given = {} if _is_nothing(arguments) else _encodable(arguments)
+            mended = walk.apply(given, schema)
         except RecursionError:
             walk.problems = [Problem(place=(), says="are nested too deeply")]
         if walk.problems:
@@ -43,6 +47,18 @@ def validator(
             raise ToolFailed(report(tool, decoding_problems(problem), arguments)) from problem
 
     return validate
+
+
+def _encodable(arguments: Json) -> Json:
+    """Arguments whose strings can be written as UTF-8: files and commands take nothing else."""
+    try:
+        msgspec.json.encode(arguments)
+    except UnicodeEncodeError:
+        mended: Json = replace_surrogates(arguments)
+        return mended
+    except (TypeError, ValueError, RecursionError):
+        pass  # not JSON, which the schema decides about
+    return arguments
 
 
 def _is_nothing(arguments: object) -> bool:

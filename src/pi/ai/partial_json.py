@@ -8,6 +8,7 @@ import msgspec
 
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE
+from pi.base.surrogates import replace_surrogate_escapes, replace_surrogates
 
 MOST_VALUES = 1_000_000
 """Lists, objects and their members in the arguments of one call.
@@ -34,7 +35,11 @@ def parse_partial(text: str) -> Json:
     if _marks(data) > MOST_VALUES:  # strings may hold the marks; what is shown meanwhile may wait
         return {}
     try:
-        value = jiter.from_json(data, partial_mode="trailing-strings")
+        try:
+            value = jiter.from_json(data, partial_mode="trailing-strings")
+        except ValueError:
+            mended = replace_surrogate_escapes(data)
+            value = jiter.from_json(mended, partial_mode="trailing-strings")
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -44,16 +49,16 @@ def parse_arguments(text: str) -> Json | None:
     """The complete arguments, or ``None`` when ``text`` is not one JSON object.
 
     Nothing at all counts as no arguments, an object that was encoded twice is unpacked, and the
-    slips that models make inside strings (raw line ends, ``\\d``) are mended. Arguments with more
-    than ``MOST_VALUES`` values are refused; ``why_refused`` says so.
+    slips that models make inside strings (raw line ends, ``\\d``, half of a surrogate pair) are
+    mended. Arguments with more than ``MOST_VALUES`` values are refused; ``why_refused`` says so.
     """
     if not text or text.isspace():
         return {}
     value = _decode(text)
     if value is None and len(text) <= LARGEST_MENDED:
-        value = _decode(_mend_strings(text))
+        value = _decode(_mend_strings(text), mend_escapes=True)
     if isinstance(value, str):
-        value = _decode(value)
+        value = _decode(value, mend_escapes=True)
     return value if isinstance(value, dict) else None
 
 
@@ -71,14 +76,23 @@ def why_refused(text: str) -> str:
     return ""
 
 
-def _decode(text: str) -> object:
-    data = text.encode("utf-8", "replace")
+def _decode(text: str, *, mend_escapes: bool = False) -> object:
+    data = _utf8(text)
+    if mend_escapes:
+        data = replace_surrogate_escapes(data)
     if _has_too_many_values(data):
         return None
     try:
         return msgspec.json.decode(data)
     except UNREADABLE:
         return None
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return str(replace_surrogates(text)).encode()
 
 
 def _has_too_many_values(data: bytes) -> bool:

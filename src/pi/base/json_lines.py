@@ -5,17 +5,11 @@ Lines end with LF and nothing else. CR, VT, FF, U+2028 and U+2029 are data.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-_EXCERPT = 60
+from pi.base.surrogates import replace_surrogate_escapes, replace_surrogates
 
-# Finds escaped lone surrogates, without a group, and in a group what must not be taken for one.
-_ESCAPE = (
-    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u])"
-    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
+_EXCERPT = 60
 
 
 class BadLine(ValueError):
@@ -84,7 +78,7 @@ def encode_line(value: object) -> bytes:
         encoded = msgspec.json.encode(value)
     except UnicodeEncodeError:
         plain = msgspec.to_builtins(value, enc_hook=_plain_raw)
-        encoded = msgspec.json.encode(_without_surrogates(plain))
+        encoded = msgspec.json.encode(replace_surrogates(plain))
     # Only a msgspec.Raw can bring an LF along, and in JSON that is always blank space.
     return encoded.replace(b"\n", b" ") + b"\n"
 
@@ -108,7 +102,7 @@ def _decode(line: bytes) -> object:
     try:
         return msgspec.json.decode(line)
     except msgspec.DecodeError:
-        mended = re.sub(_ESCAPE, lambda escape: escape[1] or rb"\ufffd", line)
+        mended = replace_surrogate_escapes(line)
         if mended == line:
             raise
         return msgspec.json.decode(mended)
@@ -118,16 +112,3 @@ def _plain_raw(value: object) -> object:
     if isinstance(value, msgspec.Raw):  # JSON already, which only the encoder itself takes as it is
         return msgspec.json.decode(value)
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
-
-
-def _without_surrogates(value: object) -> object:
-    match value:
-        case str():
-            # Two halves of one character find together again; a half alone is replaced.
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case dict():
-            return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
-        case list() | tuple():
-            return [_without_surrogates(item) for item in value]
-        case _:
-            return value

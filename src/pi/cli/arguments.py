@@ -97,7 +97,7 @@ def parse_words(
 
 
 def _by_name(flags: Sequence[Flag]) -> dict[str, Flag]:
-    return {flag.name: flag for flag in flags} | {flag.short: flag for flag in flags if flag.short}
+    return {name: flag for flag in flags for name in (flag.name, flag.short, flag.alias) if name}
 
 
 class _Parser:

@@ -21,6 +21,8 @@ class Flag(Record):
     group: str
     help: str
     short: str = ""
+    alias: str = ""
+    """Another long name, which help and completion leave out."""
     kind: Kind = "switch"
     value: str = ""
     """What the value is, as help shows it."""
@@ -48,9 +50,9 @@ MODES = ("text", "json", "rpc")
 TUI_MODES = ("regular", "fullscreen")
 
 
-def switch(name: str, help: str, short: str = "", *, group: str = "") -> Flag:
+def switch(name: str, help: str, short: str = "", *, group: str = "", alias: str = "") -> Flag:
     """A row of an option without a value."""
-    return Flag(name=name, group=group, help=help, short=short)
+    return Flag(name=name, group=group, help=help, short=short, alias=alias)
 
 
 def value(
@@ -78,7 +80,9 @@ def value(
 
 
 _MODE = (
-    switch("--print", "say one thing, print the answer, and end", "-p", group=MODE),
+    switch(
+        "--print", "say one thing, print the answer, and end", "-p", group=MODE, alias="--prompt"
+    ),
     value("--mode", "mode", "what comes out", group=MODE, values=MODES),
     value("--tui-mode", "mode", "how the screen is used", group=MODE, values=TUI_MODES),
     switch("--verbose", "tell on standard error what was loaded", group=MODE),

@@ -19,7 +19,7 @@ def read(path: Path, skip: int = 0, limit: int | None = None, keep: int = 1000) 
 @given(
     st.text(alphabet="ab€\n", max_size=60),
     st.integers(0, 8),
-    st.none() | st.integers(1, 8),
+    st.none() | st.integers(0, 8),
     st.integers(1, 7),
 )
 def test_a_window_is_the_lines_that_splitting_the_whole_text_gives(

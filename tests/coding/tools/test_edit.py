@@ -147,11 +147,14 @@ async def test_a_line_that_stands_for_others_is_not_written(
     assert (tmp_path / "f").read_text() == "one\ntwo\n"
 
 
-async def test_half_a_character_is_not_written(edit: AgentTool, tmp_path: Path) -> None:
+async def test_half_a_character_is_written_as_a_replacement_character(
+    edit: AgentTool, tmp_path: Path
+) -> None:
     (tmp_path / "f").write_text("a")
 
-    with pytest.raises(ToolFailed, match="holds half of a character"):
-        await use(edit, path="f", edits=change("a", "\ud83d"))
+    await use(edit, path="f", edits=change("a", "b\ud83dc"))
+
+    assert (tmp_path / "f").read_text("utf-8") == "b\ufffdc"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from PIL import Image as Pillow
+from PIL import ImageDraw
 
 from pi.base import pictures
 from pi.coding.tools import images
@@ -50,6 +51,20 @@ def test_a_large_picture_is_scaled_and_says_by_how_much() -> None:
         "[Image: original 3000x1500, displayed at 2000x1000. "
         "Multiply coordinates by 1.50 to map to original image.]",
     )
+
+
+def test_a_screenshot_stays_a_png_although_a_jpeg_would_be_somewhat_smaller() -> None:
+    screenshot = Pillow.new("RGB", (2400, 300), "white")
+    draw = ImageDraw.Draw(screenshot)
+    for y in range(0, 300, 150):
+        draw.text((y % 7, y), "def run(self, chunks: AsyncIterator[bytes]) -> None: " * 2, "navy")
+    flat = encoded(screenshot.resize((2000, 250)), "JPEG", quality=80)
+
+    prepared = prepare_image(encoded(screenshot, "PNG"), PNG, LIMITS)
+
+    assert prepared.image is not None
+    assert (prepared.mime, prepared.image.mime_type) == ("image/png", "image/png")
+    assert len(flat) < len(base64.b64decode(prepared.image.data)) < 2 * len(flat)
 
 
 def test_the_smaller_of_two_formats_is_taken() -> None:

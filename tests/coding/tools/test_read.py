@@ -34,6 +34,9 @@ async def test_a_limit_leaves_a_way_to_go_on(read: AgentTool, tmp_path: Path) ->
         "2\n\n[2 more lines in file. Use offset=3 to continue.]"
     )
     assert await text_of(read, path="f", offset="2", limit=3) == "2\n3\n"
+    assert await text_of(read, path="f", limit=0) == (
+        "\n\n[4 more lines in file. Use offset=1 to continue.]"
+    )
     with pytest.raises(ToolFailed, match=r"^Offset 9 is beyond end of file \(4 lines total\)$"):
         await use(read, path="f", offset=9)
 

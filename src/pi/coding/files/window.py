@@ -81,7 +81,7 @@ class _Scan:
         self._line_feeds = 0
         self._first_line_size: int | None = None
         self._ends_with_line_feed = True
-        self._open = True
+        self._open = limit != 0
         self._total = 1
 
     def take(self, chunk: bytes) -> None:

@@ -49,7 +49,7 @@ def edit_tool(files: LocalFiles) -> AgentTool:
         data = await _told(params.path, files.read_file(params.path, most=LARGEST))
         text, form = _text(data, params.path)
         changed, diff = await asyncio.to_thread(_edited, text, form, params)
-        await _told(params.path, files.write_file(params.path, _encoded(changed, form, params)))
+        await _told(params.path, files.write_file(params.path, form.encode(changed)))
         details: Json = {"diff": diff.display(), "patch": diff.patch(params.path)}
         if diff.first_changed_line is not None:
             details["firstChangedLine"] = diff.first_changed_line
@@ -133,16 +133,6 @@ def _text(data: bytes, path: str) -> tuple[str, TextForm]:
         raise ToolFailed(
             f"Could not edit file: {path}. {problem.message} "
             "Writing it back would damage it, so it was left alone; change it with bash."
-        ) from problem
-
-
-def _encoded(text: str, form: TextForm, params: EditParams) -> bytes:
-    try:
-        return form.encode(text)
-    except UnicodeEncodeError as problem:
-        raise ToolFailed(
-            f"Could not edit file: {params.path}. newText holds half of a character "
-            f"({text[problem.start]!r})."
         ) from problem
 
 

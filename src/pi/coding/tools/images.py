@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pi.ai.messages import Image
@@ -22,6 +22,8 @@ DAMAGED = "[Image omitted: the file is damaged or of a kind that cannot be decod
 SMALLER = (1.0, 0.75, 0.5, 0.35, 0.25)
 """Steps to which a picture shrinks until it fits."""
 QUALITIES = (80, 60, 40)
+PNG_MAY_COST = 2
+"""How many times the bytes of a JPEG a picture may take that was a PNG."""
 ORIENTATION = 0x0112
 """The EXIF tag that says how a picture is turned."""
 UPRIGHT = (None, 0, 1)
@@ -95,11 +97,26 @@ def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> P
     for step in SMALLER if limits.resize else SMALLER[:1]:
         shown = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
         smaller = upright if shown == upright.size else _resized(upright, shown)
-        best = min(_encodings(smaller, limits), key=lambda each: len(each[1]))
+        best = _best(_encodings(smaller, limits), kind, limits)
         if not limits.resize or _base64_size(len(best[1])) <= limits.max_bytes:
             notes = (*_conversion(kind, best[0]), *_scale(original, shown))
             return Prepared(mime=best[0], image=_image(best[1], best[0]), notes=notes)
     return Prepared(mime=kind.mime, notes=(OMITTED,))
+
+
+def _best(
+    encodings: Iterable[tuple[str, bytes]], kind: ImageType, limits: ImageLimits
+) -> tuple[str, bytes]:
+    """The smallest; but a PNG stays one unless that takes more than twice as many bytes.
+
+    JPEG blurs the text of screenshots, which is what most PNG files are.
+    """
+    png, *others = encodings
+    best = min(png, *others, key=lambda each: len(each[1]))
+    keeps = not limits.resize or _base64_size(len(png[1])) <= limits.max_bytes
+    if kind.mime == png[0] and keeps and len(png[1]) <= PNG_MAY_COST * len(best[1]):
+        return png
+    return best
 
 
 def _bounded(size: tuple[int, int], limits: ImageLimits) -> tuple[int, int]:

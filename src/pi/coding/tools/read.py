@@ -70,7 +70,7 @@ def _skipped(params: ReadParams) -> int:
 
 
 def _limit(params: ReadParams) -> int | None:
-    return None if isinstance(params.limit, UnsetType) else max(int(params.limit), 1)
+    return None if isinstance(params.limit, UnsetType) else max(int(params.limit), 0)
 
 
 def _look(

@@ -32,17 +32,10 @@ def write_tool(files: LocalFiles) -> AgentTool:
         if params.path.endswith("/"):  # resolving it would make a file of that name
             folder = IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             raise ToolFailed(node_text(folder, "open", f"{files.resolve(params.path)}/"))
-        try:
-            data = params.content.encode("utf-8")
-        except UnicodeEncodeError as problem:
-            raise ToolFailed(
-                f"Cannot write {params.path}: the content holds half of a character "
-                f"({params.content[problem.start]!r} at position {problem.start})."
-            ) from problem
         if marks := elisions(params.content):
             refuse_elisions(marks, before=await _before(params))
         try:
-            await files.write_file(params.path, data)
+            await files.write_file(params.path, params.content.encode())
         except FileFailed as problem:
             raise ToolFailed(_failure(problem, files.resolve(params.path))) from problem
         return ToolResult.of(f"Successfully wrote to {params.path}{files.link_note(params.path)}")
