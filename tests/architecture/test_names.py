@@ -25,6 +25,7 @@ def test_base_has_its_modules_and_no_more(root: Path) -> None:
         "pictures",
         "processes",
         "records",
+        "surrogates",
         "tasks",
         "terminal_text",
     }
