@@ -64,15 +64,15 @@ def test_nothing_that_is_said_or_asked_commands_the_terminal(
 STREAMS = (
     "import sys\n"
     "from pi.base.terminal_text import SanitisedStream\n"
-    "from pi.cli.standard_streams import print_exactly, print_json, rewrite_line\n"
+    "from pi.cli.standard_streams import print_json, rewrite_line\n"
     "sys.stdout, sys.stderr = SanitisedStream(sys.stdout), SanitisedStream(sys.stderr)\n"
 )
 
 
-def test_programs_get_what_they_read_exactly() -> None:
-    out, _ = run(STREAMS + "print_exactly('a\\x9bb')\nprint_json(['\\x9b'])")
+def test_programs_get_the_same_json_without_controls() -> None:
+    out, _ = run(STREAMS + "print_json(['\\x9b'])")
 
-    assert out == 'a\x9bb\n["\\u009b"]\n'
+    assert out == '["\\u009b"]\n'
 
 
 def test_a_line_is_shown_in_place_of_the_one_before() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 from io import FileIO
 from pathlib import Path
 
@@ -81,15 +80,15 @@ async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -
         assert reader.output.failure is None
 
 
-@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
-async def test_a_terminal_gets_controls_as_escapes() -> None:
-    ours, theirs = os.openpty()
-    with FileIO(ours, "r") as reading, FileIO(theirs, "w"):
-        output = Output(theirs)
-        output.write('{"a": "\x9b2J\u202e\x7f"}\n'.encode())
-        await asyncio.wait_for(output.close(), 30)
+async def test_json_has_its_controls_as_escapes_and_all_else_as_it_is() -> None:
+    async with piped() as reader:
+        reader.output.write_json('{"a": "\x9b2J\u202e\x7f"}\n'.encode())
+        reader.output.write_json('{"a": "é日"}\n'.encode())
+        reader.output.write(b"\x1b[1m\n")
 
-        assert reading.read(100) == b'{"a": "\\u009b2J\\u202e\\u007f"}\r\n'
+        assert await reader.everything() == (
+            b'{"a": "\\u009b2J\\u202e\\u007f"}\n' + '{"a": "é日"}\n'.encode() + b"\x1b[1m\n"
+        )
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")

@@ -98,7 +98,7 @@ class SanitisedStream:
 
     def __init__(self, stream: TextIO) -> None:
         self.unsanitised = stream
-        """For callers that write their own controls, or a value that must stay exact."""
+        """For callers that write controls of their own."""
 
     def write(self, text: str) -> int:
         """Write what is harmless of ``text``; a sequence cut in two loses both of its controls."""

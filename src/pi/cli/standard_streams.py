@@ -26,20 +26,13 @@ def print_json(value: object) -> None:
     sys.stdout.write(escape_controls(encode_line(value).decode()))
 
 
-def print_exactly(text: str) -> None:
-    """Print a value that a program reads, such as a key; only a terminal gets it sanitised."""
-    stream = sys.stdout if sys.stdout.isatty() else _unsanitised(sys.stdout)
-    stream.write(f"{text}\n")
-
-
 def rewrite_line(text: str) -> None:
-    """Show a text in place of the line on which standard error's terminal is."""
-    _unsanitised(sys.stderr).write(f"\r{sanitise(text)}")
-    sys.stderr.flush()
-
-
-def _unsanitised(stream: TextIO) -> TextIO:
-    return stream.unsanitised if isinstance(stream, SanitisedStream) else stream
+    """Show a text in place of the current line of standard error, which is a terminal."""
+    stream: TextIO = sys.stderr
+    if isinstance(stream, SanitisedStream):
+        stream = stream.unsanitised  # the return is ours
+    stream.write(f"\r{sanitise(text)}")
+    stream.flush()
 
 
 @contextmanager

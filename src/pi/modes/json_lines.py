@@ -42,12 +42,12 @@ async def run_json(
     Errors of the model are in the events. Why a policy ended the run is in none of them, so it is
     passed to ``complain``.
     """
-    output.write(encode_line(port.facts.header))
+    output.write_json(encode_line(port.facts.header))
     ending = Ending()
 
     def tell(event: Any) -> Awaitable[None] | None:
         ending.hear(event)
-        output.write(event_line(event, port.since_session_ms()))
+        output.write_json(event_line(event, port.since_session_ms()))
         return output.drained() if output.is_behind else None
 
     end = port.subscribe(tell)

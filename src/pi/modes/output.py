@@ -48,15 +48,20 @@ class Output:
         self._thread.start()
 
     def write(self, data: bytes) -> None:
-        """Have ``data`` written after everything before it.
-
-        JSON may hold C1 controls as they are: a terminal gets them as escapes, programs every byte.
-        """
-        if self.is_terminal:
-            data = escape_controls(data.decode("utf-8", "replace")).encode()
+        """Have ``data`` written after everything before it."""
         if not self._turn:
             self._loop.call_soon(self._hand_over)
         self._turn.append(data)
+
+    def write_json(self, line: bytes) -> None:
+        """Write a line of JSON with all controls as escapes.
+
+        JSON escapes only C0. The line may be shown on a terminal, here or behind a pipe, and C1
+        are orders there. Nearly all lines are ASCII and need no more than two looks.
+        """
+        if not line.isascii() or b"\x7f" in line:
+            line = escape_controls(line.decode("utf-8", "replace")).encode()
+        self.write(line)
 
     @property
     def is_behind(self) -> bool:

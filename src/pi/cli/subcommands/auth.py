@@ -12,7 +12,7 @@ from pi.base.fuzzy import nearest
 from pi.cli.arguments import Arguments, BadArguments
 from pi.cli.commands import find_command
 from pi.cli.credentials import Check, Credentials, NoTarget
-from pi.cli.standard_streams import complain, print_exactly, print_json
+from pi.cli.standard_streams import complain, print_json
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -89,7 +89,7 @@ async def _print_secret(
             f"The credentials of {provider} are not {what}.",
             hint=f"Try `pi auth {other}`." if access.api_key else "",
         )
-    print_exactly(access.api_key)
+    sys.stdout.write(f"{access.api_key}\n")
     return 0
 
 

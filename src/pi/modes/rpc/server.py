@@ -87,7 +87,7 @@ class RpcServer:
     def _begin(self, line: bytes | BadLine, long: TaskScope, short: asyncio.TaskGroup) -> None:
         request = parse_request(line)
         if isinstance(request, bytes):
-            self._output.write(request)
+            self._output.write_json(request)
         elif request.command == "extension_ui_response":
             self._ui.answer(request.fields)
         elif request.command in LONG:
@@ -164,7 +164,7 @@ class RpcServer:
         self._answer(request, data=result)
 
     def _answer(self, request: Request, *, data: Any = UNSET, error: str | None = None) -> None:
-        self._output.write(answer_line(request.id, request.command, data=data, error=error))
+        self._output.write_json(answer_line(request.id, request.command, data=data, error=error))
 
     def _on_event(self, event: Any) -> Awaitable[None] | None:
         if isinstance(event, MessageStart) and _is_streaming(event.message):
@@ -175,7 +175,7 @@ class RpcServer:
 
     def _tell(self, event: Any) -> Awaitable[None] | None:
         """Write an event; what is given back lasts until a slow reader has caught up."""
-        self._output.write(event_line(event, self._port.since_session_ms()))
+        self._output.write_json(event_line(event, self._port.since_session_ms()))
         return self._output.drained() if self._output.is_behind else None
 
 

@@ -1,0 +1,264 @@
+"""One hostile string as every name and every argument, over every command: text comes out.
+
+The lists of commands and options are the program's own, so that a new one is covered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from pi.cli.commands import COMMANDS
+from pi.cli.flags import FLAGS
+from tests.cli.program import Program
+from tests.stories.forked import Forked, forked
+from tests.stories.taint import HOSTILE, LOOT, offences, offences_in_text
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="forking and odd names are of POSIX")
+
+SHORT = f"evil\x1b[5;31m\x1b]0;{LOOT}\x07"
+SESSION = "0190aaaa-0000-7000-8000-000000000000"
+MANIFEST = """# /// pi
+# name = {name}
+# activate = ["flag:odd"]
+# flags = {{ odd = {{ type = "string", description = {name} }} }}
+# subcommands = {{ odd = {{ help = {name} }} }}
+# ///
+def extension(pi):
+    print({name})
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Folders and an environment in which everything is called ``HOSTILE``."""
+
+    cli: Program
+    forked: Forked
+
+    def run(self, *words: str, terminal: bool = False, **environ: str) -> str:
+        return self.forked.run(
+            words, self.cli.cwd, {**self.cli.variables, **environ}, terminal=terminal
+        )
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("t") / SHORT
+    folder.mkdir()
+    cli = Program(folder / "home", folder / HOSTILE, {"PIP_NO_INDEX": "1", "PI_OFFLINE": "1"})
+    for path in (cli.home, cli.cwd / ".git", cli.cwd / ".pi/extensions"):
+        path.mkdir(parents=True)
+    (cli.cwd / ".git/HEAD").write_text(f"ref: refs/heads/{HOSTILE}\n")
+    (cli.cwd / ".pi/extensions" / f"{HOSTILE}.py").write_text("x")
+    (cli.cwd / "package/extensions").mkdir(parents=True)
+    (cli.cwd / f"package/extensions/{HOSTILE}.py").write_text("def extension(pi): ...")
+    escaped = json.dumps(HOSTILE)
+    cli.write(f"extensions/{HOSTILE}.py", MANIFEST.format(name=escaped))
+    cli.write(f"skills/{HOSTILE}/SKILL.md", f"---\nname: {escaped}\n---\n")
+    cli.write(f"prompts/{HOSTILE}.md", f"---\ndescription: {escaped}\n---\n")
+    cli.write(f"themes/{HOSTILE}.json", "{")
+    model = {"id": HOSTILE, "name": HOSTILE}
+    provider = {
+        "baseUrl": "http://127.0.0.1:9/v1",
+        "api": "openai-completions",
+        "apiKey": HOSTILE,
+        "models": [model],
+    }
+    cli.write("models.json", json.dumps({"providers": {HOSTILE: provider}}))
+    cli.write("auth.json", json.dumps({HOSTILE: {"type": "api_key", "key": "k"}}))
+    settings = {
+        "packages": [HOSTILE, f"npm:{HOSTILE}", {"source": str(cli.cwd / "package")}],
+        "theme": HOSTILE,
+        "retry": {"enabled": False},
+        "sessionDir": str(cli.home / "sessions"),
+        "defaultProvider": HOSTILE,
+        "defaultModel": HOSTILE,
+        HOSTILE: HOSTILE,
+    }
+    cli.write("settings.json", json.dumps(settings))
+    (cli.home / "sessions").mkdir()
+    stamp = "2026-01-01T00:00:00.000Z"
+    lines = [
+        {"type": "session", "version": 3, "id": SESSION, "timestamp": stamp, "cwd": str(cli.cwd)},
+        {
+            "type": "message",
+            "id": "a0000001",
+            "parentId": None,
+            "timestamp": stamp,
+            "message": {"role": "user", "content": HOSTILE, "timestamp": 1},
+        },
+        {
+            "type": "session_info",
+            "id": "a0000002",
+            "parentId": "a0000001",
+            "timestamp": stamp,
+            "name": HOSTILE,
+        },
+    ]
+    (cli.home / "sessions" / f"2026-01-01T00-00-00-000Z_{SESSION}.jsonl").write_text(
+        "".join(f"{json.dumps(line)}\n" for line in lines)
+    )
+    with forked() as running:
+        yield Place(cli, running)
+
+
+def of_commands() -> Iterator[tuple[str, ...]]:
+    """Every form of every command."""
+    for command in COMMANDS:
+        for form in command.forms:
+            yield from _filled(form.usage)
+    yield "auth", "print-api-key", "--provider", HOSTILE
+    yield "sessions", "--json", "--all"
+    yield "sessions", "--texts", "evil"
+    yield "install", "./package"
+    yield "remove", "./package"
+    yield ("--list-models",)
+    yield ("--help",)
+    yield "--export", str(SESSION), HOSTILE
+    yield "--verbose", "-p", "--model", "demo/tour", HOSTILE
+    yield "--mode", "json", "-p", "--model", "demo/tour", HOSTILE
+
+
+def of_options() -> Iterator[tuple[str, ...]]:
+    """Every option of every command, those of a session with a value, and unknown ones."""
+    for command in COMMANDS:
+        for flag in command.flags:
+            yield (command.name, flag.name, *([] if flag.kind == "switch" else [HOSTILE]))
+        yield command.name, f"--{HOSTILE}"
+        yield command.name, HOSTILE, HOSTILE, HOSTILE
+    yield "auth", "check", "--json", "--credentials", "--provider", HOSTILE
+    for flag in FLAGS:
+        if flag.kind != "switch":
+            yield flag.name, HOSTILE, "-p", HOSTILE
+    yield "-p", f"--{HOSTILE}", HOSTILE
+    yield "-p", f"@{HOSTILE}", HOSTILE
+    yield "odd", "-p", HOSTILE
+
+
+def _filled(usage: str) -> Iterator[tuple[str, ...]]:
+    """The words of a form, with the hostile string where something is to be filled in."""
+    choices: list[list[str]] = [[]]
+    for word in usage.split():
+        if word == "<id>":
+            fillings = [HOSTILE, SESSION]
+        elif word[0] in "<[":
+            fillings = [HOSTILE, *word.strip("<>[]").split("|")[1:]]
+        else:
+            fillings = word.split("|")
+        choices = [[*words, filling] for words in choices for filling in fillings]
+    # The embedded model is not fetched, and the session is needed by others.
+    kept = (words for words in choices if words[1:] not in (["pull"], ["delete", SESSION]))
+    yield from map(tuple, kept)
+
+
+def printed(place: Place, lines: Iterable[tuple[str, ...]], *, terminal: bool) -> int:
+    """Run all of them, each of which prints text; how many printed the name."""
+    look = offences if terminal else offences_in_text
+    bad, shown = {}, 0
+    for words in dict.fromkeys(lines):
+        written = place.run(*words, terminal=terminal)
+        shown += "nasty" in written
+        if found := look(written):
+            bad[words] = found[:3]
+    assert bad == {}
+    return shown
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
+def test_no_command_prints_more_than_text(place: Place, *, terminal: bool) -> None:
+    assert printed(place, of_commands(), terminal=terminal) > 20
+
+
+def test_no_option_prints_more_than_text(place: Place) -> None:
+    assert printed(place, of_options(), terminal=False) > 30
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "PI_DEBUG", "PI_TIMING"),
+        *("HTTPS_PROXY", "VLLM_BASE_URL", "SHELL", "XDG_CONFIG_HOME"),
+    ],
+)
+def test_no_variable_is_repeated_as_more_than_text(place: Place, name: str) -> None:
+    for words in (("doctor",), ("--mode", HOSTILE), ("-p", "hi")):
+        written = place.run(*words, terminal=False, **{name: HOSTILE})
+
+        assert offences_in_text(written) == []
+
+
+def test_a_server_that_is_found_can_call_its_models_anything(place: Place) -> None:
+    with _server({"data": [{"id": HOSTILE, "owned_by": HOSTILE}]}) as port:
+        found = {"VLLM_BASE_URL": f"http://127.0.0.1:{port}/v1", "PI_OFFLINE": ""}
+        for words in (("models",), ("doctor",), ("--list-models", "evil")):
+            written = place.run(*words, terminal=True, **found)
+
+            assert "nasty" in written
+            assert offences(written) == []
+
+
+def test_an_answer_is_text_on_a_terminal_and_exact_in_a_pipe(place: Place) -> None:
+    choice = {"index": 0, "delta": {"content": HOSTILE}, "finish_reason": "stop"}
+    with _server({"choices": [choice]}, is_stream=True) as port:
+        provider = {
+            "baseUrl": f"http://127.0.0.1:{port}/v1",
+            "api": "openai-completions",
+            "apiKey": "k",
+            "models": [{"id": "m"}],
+        }
+        models = place.cli.agent_dir / "models.json"
+        before = models.read_text()
+        models.write_text(json.dumps({"providers": {"says": provider}}))
+        try:
+            words = ("--no-extensions", "-p", "--model", "says/m", "hi")
+            assert HOSTILE in place.run(*words)
+            shown = place.run(*words, terminal=True)
+        finally:
+            models.write_text(before)
+    assert "nasty" in shown
+    assert offences(shown) == []
+
+
+def test_the_program_itself_prints_text(place: Place) -> None:
+    ended = place.cli.run("doctor")
+
+    assert "nasty" in ended.out
+    assert offences_in_text(ended.out + ended.err) == []
+
+
+@contextmanager
+def _server(answer: object, *, is_stream: bool = False) -> Iterator[int]:
+    """The port of a server on this machine that always answers that."""
+    body, kind = json.dumps(answer).encode(), "application/json"
+    if is_stream:
+        body, kind = b"data: " + body + b"\n\ndata: [DONE]\n\n", "text/event-stream"
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
