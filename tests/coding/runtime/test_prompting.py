@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,41 @@ async def test_queue_modes_hold_at_once_and_for_this_session(tmp_path: Path) -> 
     assert session.settings.values.steering_mode == "all"
     assert not (stage.agent_dir / "settings.json").exists()
     await session.close()
+
+
+async def test_queue_modes_of_the_settings_apply_on_reload(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    async with await stage.open() as session:
+        stage.write(".pi/agent/settings.json", '{"steeringMode": "all", "followUpMode": "all"}')
+        await session.extensions.reload()
+        state = session.facts.state()
+
+    assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
+
+
+async def test_queue_modes_of_another_project_apply_with_its_session(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"))
+    other = tmp_path / "other"
+    stage.write(".pi/agent/trust.json", json.dumps({str(other): True}))
+    (other / ".pi").mkdir(parents=True)
+    (other / ".pi" / "settings.json").write_text('{"steeringMode": "all"}')
+    async with await stage.open(cwd=other) as there:
+        await there.prompts.prompt("one")
+        file = there.facts.file
+    assert file is not None
+    async with await stage.open() as session:
+        session.prompts.set_queue_modes(follow_up="all")
+        assert session.facts.state().steering_mode == "one-at-a-time"
+        await session.sessions.switch(file)
+        state = session.facts.state()
+
+    # What was set for this run also holds in the other folder.
+    assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
+
+
+async def test_a_queue_mode_that_is_stored_holds_at_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    async with await stage.open() as session:
+        session.settings.set({"steeringMode": "all"})
+
+        assert session.facts.state().steering_mode == "all"

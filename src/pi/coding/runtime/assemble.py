@@ -335,7 +335,7 @@ class _Build:
         # First, while extensions that may decide about it are loaded.
         trust = await self._ground.decide_trust(core.workspace.cwd)
         await core.bus.tell(SessionEnding(reason="reload"))
-        workspace = await self._ground.open_workspace(core.workspace.cwd, trust)
+        workspace = await self._ground.open_workspace(core.workspace.cwd, trust, core.workspace)
         await core.workspace.close()
         core.workspace = workspace
         core.toolbox.move_to(workspace)
@@ -345,6 +345,7 @@ class _Build:
         self._ground.tell_skipped()
 
     async def _close(self) -> None:
+        self._core.ignore_settings()
         await self._when_idle.close()
         await self._extensions.close()
         await self._idle_compaction.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pi.agent.agent import Agent
@@ -44,6 +45,7 @@ class Core:
         self.bus = bus
         self.agent = agent
         self.registry = registry
+        self._unsubscribe: Callable[[], None] = lambda: None
         self.workspace = workspace
         self.toolbox = toolbox
         self.extensions = extensions
@@ -58,6 +60,28 @@ class Core:
         self._lent_artifacts = artifacts
         """Of the session that this one works for."""
         self.converse_in(conversation)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where the session works."""
+        return self._workspace
+
+    @workspace.setter
+    def workspace(self, workspace: Workspace) -> None:
+        self.ignore_settings()
+        self._workspace = workspace
+        self._unsubscribe = workspace.settings.on_change(self._apply_queue_modes)
+        self._apply_queue_modes()
+
+    def ignore_settings(self) -> None:
+        """Unsubscribe from the settings, which may outlive this session."""
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
+
+    def _apply_queue_modes(self) -> None:
+        # The agent keeps these two itself, so that it can be used without settings.
+        inbox, values = self.agent.inbox, self._workspace.values
+        inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
     def converse_in(self, conversation: SessionConversation) -> None:
         """Have another session from now on."""

@@ -143,8 +143,13 @@ class Ground:
             answers=self._answers,
         )
 
-    async def open_workspace(self, cwd: Path, trust: Trust) -> Workspace:
-        """What is in a folder, as far as ``trust`` allows it."""
+    async def open_workspace(
+        self, cwd: Path, trust: Trust, before: Workspace | None = None
+    ) -> Workspace:
+        """What is in a folder, as far as ``trust`` allows it.
+
+        Values that were set for this run in the workspace ``before`` hold in this one, too.
+        """
         return await open_workspace(
             cwd,
             self.host,
@@ -152,6 +157,7 @@ class Ground:
             trust,
             session=self._for_session(),
             settings=self.parts.settings,
+            overrides=before.settings.overrides if before else None,
         )
 
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
@@ -160,7 +166,7 @@ class Ground:
         Background commands run on in a workspace that stays.
         """
         if cwd != now.cwd or not trust.allows_as_much_as(now.trust, cwd):
-            return await self.open_workspace(cwd, trust)
+            return await self.open_workspace(cwd, trust, now)
         return replace(now, trust=trust)
 
     def tell_skipped(self) -> None:

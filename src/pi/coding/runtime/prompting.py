@@ -147,13 +147,9 @@ class Prompting:
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
         """Say for this session how queued messages are delivered, all at once or one by one."""
-        inbox, settings = self._core.agent.inbox, self._core.workspace.settings
-        if steering is not None:
-            inbox.steering_mode = steering  # type: ignore[assignment]
-            settings.override({"steeringMode": steering})
-        if follow_up is not None:
-            inbox.follow_up_mode = follow_up  # type: ignore[assignment]
-            settings.override({"followUpMode": follow_up})
+        wanted = {"steeringMode": steering, "followUpMode": follow_up}
+        changes = {name: mode for name, mode in wanted.items() if mode is not None}
+        self._core.workspace.settings.override(changes)
 
     def expanded(self, text: str, values: Mapping[str, str] | None = None) -> str:
         """``/skill:name`` and ``/template`` as what they stand for; any other text as it is.

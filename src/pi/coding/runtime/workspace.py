@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi.ai.messages import Json
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
@@ -106,10 +107,14 @@ async def open_workspace(
     *,
     session: ForSession,
     settings: Settings | None = None,
+    overrides: Json | None = None,
 ) -> Workspace:
-    """Read what ``trust`` allows, which must have been decided just now."""
+    """Read what ``trust`` allows, which must have been decided just now.
+
+    ``overrides`` are values that were set for this run in the workspace before.
+    """
     discovered = settings is None
-    settings = settings or own_settings(host, options)
+    settings = settings or own_settings(host, options, overrides)
     environment = host.environment
     if trust.trusted:
         environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
@@ -152,10 +157,12 @@ async def open_workspace(
     )
 
 
-def own_settings(host: Host, options: SessionOptions) -> Settings:
+def own_settings(
+    host: Host, options: SessionOptions, overrides: Json | None = None
+) -> Settings:
     """The settings without those of any project."""
     own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
-    settings = Settings(own, overrides=options.settings)
+    settings = Settings(own, overrides=options.settings if overrides is None else overrides)
     settings.load()
     return settings
 

@@ -80,6 +80,11 @@ class Settings:
         return self.section((), Values)
 
     @property
+    def overrides(self) -> Json:
+        """What holds for this run only: from the command line, or set without storing it."""
+        return self._overrides
+
+    @property
     def raw(self) -> Json:
         """All layers merged, as JSON, unknown names included."""
         return self._merged

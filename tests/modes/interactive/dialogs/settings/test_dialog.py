@@ -150,17 +150,3 @@ async def test_what_cannot_be_written_holds_until_the_end_and_the_file_stays(
     assert (tmp_path / "agent" / "settings.json").read_text() == "{broken"
     await screen.press("escape")
     await task
-
-
-async def test_the_queue_hears_of_a_change_that_cannot_be_written(tmp_path: Path) -> None:
-    screen = opened(tmp_path)
-    heard: list[dict[str, str]] = []
-    prompts = SimpleNamespace(set_queue_modes=lambda **modes: heard.append(modes))
-    session = SimpleNamespace(settings=screen.port.settings, prompts=prompts)
-    screen.port = cast("SessionPort", session)
-    (tmp_path / "agent" / "settings.json").write_text("{broken")
-    task = asyncio.create_task(edit_settings(screen))
-    await screen.type("steering")
-    await screen.press("enter", "escape")
-    await task
-    assert heard == [{"steering": "all"}]

@@ -102,7 +102,7 @@ class _Editing:
         if value == value_at(settings.raw, setting.name.split(".")):
             return
         try:
-            self._write(setting.name, value)
+            settings.set({setting.name: value})
         except PiError as problem:
             holds = value_at(settings.raw, setting.name.split(".")) == value
             told = f"{problem.explain()}{_FOR_NOW if holds else ''}"
@@ -112,17 +112,6 @@ class _Editing:
         self._list.set_value(setting.name, self._shown(setting))
         if setting.group in _SEEN:
             self._ui.refresh()
-
-    def _write(self, name: str, value: object) -> None:
-        port = self._ui.port
-        try:
-            port.settings.set({name: value})
-        finally:  # also a value that cannot be stored holds in this session, and for its queue
-            values = port.settings.values
-            if name == "steeringMode":
-                port.prompts.set_queue_modes(steering=values.steering_mode)
-            elif name == "followUpMode":
-                port.prompts.set_queue_modes(follow_up=values.follow_up_mode)
 
     def _check(self, name: str, value: object) -> None:
         """Tell if somebody else has the last word, as a project may."""
