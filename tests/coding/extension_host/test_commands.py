@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.extension_host.commands import BUILT_IN, Commands, ExtensionCommand
+from pi.coding.extension_host.commands import BUILT_IN, Commands, ExtensionCommand, split_command
 from pi.coding.extension_host.order import Owner, Rank
 from pi.coding.resources.source import SourceInfo
 from pi.modes.interactive.commands.built_in import BUILT_IN as SCREEN_COMMANDS
@@ -66,5 +66,19 @@ def test_built_in_commands_win() -> None:
     assert [(name, owner.path) for name, owner in commands.hidden()] == [("model", "/0.py")]
 
 
-def test_every_command_of_the_screen_is_known_to_win() -> None:
-    assert {row.name for row in SCREEN_COMMANDS} <= BUILT_IN
+def test_every_command_of_the_screen_wins_or_yields() -> None:
+    assert {row.name for row in SCREEN_COMMANDS if not row.yields} == BUILT_IN
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("/hi", ("hi", "")),
+        ("/hi  there you ", ("hi", "there you")),
+        ("/hi\nthere\nyou", ("hi", "there\nyou")),
+        ("/", ("", "")),
+        ("/ hi", ("", "hi")),
+    ],
+)
+def test_a_text_is_a_name_and_what_follows_it(text: str, split: tuple[str, str]) -> None:
+    assert split_command(text) == split

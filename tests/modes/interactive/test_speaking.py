@@ -11,6 +11,7 @@ from pi.modes.interactive.speaking import PATIENCE, Speaking
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
+from tests.modes.interactive.commands.playhouse import Playhouse
 from tests.modes.interactive.fake_screen import FakeScreen
 from tests.modes.interactive.theatre import FewCommands, Gate, Theatre
 from tests.modes.interactive.transcript.looks import look, plain
@@ -36,11 +37,91 @@ async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path)
         assert theatre.stage.provider.requests == []
 
 
-async def test_an_unknown_command_is_sent_as_it_is(tmp_path: Path) -> None:
-    async with Theatre(tmp_path, says("What?")).playing() as theatre:
-        theatre.send("/unknown thing")
-        await theatre.sees("▌ /unknown thing")
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("/clearr", "Unknown command /clearr. Did you mean /clear?"),
+        ("/clearr all of it", "Unknown command /clearr. Did you mean /clear?"),
+        ("/greett Ada", "Unknown command /greett. Did you mean /greet?"),
+        ("/skill:none", "Unknown command /skill:none. /help lists all commands."),
+        ("/xyzzy", "Unknown command /xyzzy. /help lists all commands."),
+    ],
+)
+async def test_an_unknown_command_is_refused_and_stays_in_the_editor(
+    tmp_path: Path, typed: str, told: str
+) -> None:
+    theatre = Playhouse(tmp_path, says("What?"))
+    theatre.stage.write(".pi/agent/prompts/greet.md", "Greet $1")
+    async with theatre.playing():
+        theatre.send(typed)
+        await theatre.sees(f"✗ {told}")
+        await theatre.until(lambda: f"\n{typed}\n" in theatre.screen)
+        assert theatre.stage.provider.requests == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        f"/{next(path.name for path in Path('/').iterdir() if path.name.islower())} is what?",
+        "/usr/lib is what?",
+        "/Clearr",
+        "/x.y is what?",
+        "/ is what?",
+        "what is /clearr?",
+    ],
+)
+async def test_what_looks_like_no_command_is_sent_as_it_is(tmp_path: Path, typed: str) -> None:
+    async with Playhouse(tmp_path, says("What?")).playing() as theatre:
+        theatre.send(typed)
+        await theatre.sees(f"▌ {typed}")
         await theatre.sees("What?")
+
+
+TAKES = """
+def extension(pi):
+    @pi.on("input")
+    def take(event, ctx):
+        if event.text.startswith("/mine"):
+            return {"action": "handled"}
+        if event.text.startswith("/other"):
+            return {"action": "transform", "text": "something else"}
+"""
+
+
+async def test_handlers_of_input_come_before_the_refusal(tmp_path: Path) -> None:
+    theatre = Playhouse(tmp_path, says("What?"))
+    theatre.stage.write(".pi/agent/extensions/takes.py", TAKES)
+    async with theatre.playing():
+        theatre.send("/mine")
+        theatre.send("/other")
+        await theatre.sees("▌ something else")
+        await theatre.sees("What?")
+        assert "Unknown command" not in theatre.tape
+
+
+async def test_a_command_that_stands_for_a_prompt_is_sent_as_that(tmp_path: Path) -> None:
+    async with Playhouse(tmp_path, says("Fine.")).playing() as theatre:
+        theatre.send("/review the last commit")
+        await theatre.sees("Fine.")
+        (request,) = theatre.stage.provider.requests
+        said = str(request.messages)
+        assert "Review the changes in this working copy" in said
+        assert "the last commit" in said
+
+
+async def test_the_users_template_comes_before_a_command_that_yields(tmp_path: Path) -> None:
+    theatre = Playhouse(tmp_path, says("Mine."), says("Yours."))
+    theatre.stage.write(".pi/agent/prompts/review.md", "My own review of $1")
+    theatre.stage.write(".pi/agent/prompts/clear.md", "My own clearing")
+    async with theatre.playing():
+        theatre.send("/review x.py")
+        await theatre.sees("▌ My own review of x.py")
+        theatre.send("/clear")
+        await theatre.sees("▌ My own clearing")
+        await theatre.sees("Yours.")
+        theatre.send("/pi:clear")
+        await theatre.sees("New session started")
+        assert len(theatre.stage.provider.requests) == 2
 
 
 async def test_what_a_template_lacks_is_asked_for(tmp_path: Path) -> None:

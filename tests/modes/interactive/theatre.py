@@ -45,6 +45,10 @@ class FewCommands:
             return None
         return self._run(name, arguments)
 
+    def prompt(self, name: str, arguments: str) -> str | None:
+        """None of them stands for a prompt."""
+        return None
+
     async def _run(self, name: str, arguments: str) -> None:
         self.ran.append((name, arguments))
         if name == "quit":

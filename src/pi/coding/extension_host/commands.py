@@ -41,14 +41,9 @@ BUILT_IN = frozenset(
         "reload",
         "quit",
         "debug",
-        "dump",
-        "extensions",
-        "help",
-        "theme",
-        "usage",
     }
 )
-"""Commands of the screen, which no extension can replace."""
+"""Commands of the original, which no extension can replace; all others of the screen yield."""
 
 
 class DeclaredCommand(Record):
@@ -71,6 +66,12 @@ class ExtensionCommand(DeclaredCommand):
 C = TypeVar("C", bound=DeclaredCommand)
 
 
+def split_command(text: str) -> tuple[str, str]:
+    """The name behind the slash, and what follows it."""
+    name = text[1:].split(maxsplit=1)[0] if text[1:2].strip() else ""
+    return name, text[1 + len(name) :].strip()
+
+
 class Commands(Generic[C]):
     """All commands. Those that share a name are told apart by numbers."""
 
@@ -89,13 +90,13 @@ class Commands(Generic[C]):
         """The command that ``text`` calls, and its arguments; ``None`` if it calls none."""
         if not text.startswith("/"):
             return None
-        name, _, arguments = text[1:].partition(" ")
+        name, arguments = split_command(text)
         by_name = dict(self._named())
         if name in by_name:
-            return by_name[name], arguments.strip()
+            return by_name[name], arguments
         # Of several the one that is nearest to the person counts when no number is said.
         same = [command for command in self._rows.values if command.name == name]
-        return (same[-1], arguments.strip()) if same and name not in BUILT_IN else None
+        return (same[-1], arguments) if same and name not in BUILT_IN else None
 
     def hidden(self) -> list[tuple[str, Owner]]:
         """Commands that a built-in one stands in front of, and whose they are."""

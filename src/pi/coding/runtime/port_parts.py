@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -50,6 +50,7 @@ class PromptPort(Protocol):
         source: InputSource = "interactive",
         accepted: Accepted | None = None,
         fill: Fill | None = None,
+        check: Callable[[str], None] | None = None,
     ) -> Next | None:
         """Say something and wait until the agent is idle again."""
         ...

@@ -93,6 +93,7 @@ class Prompting:
         source: InputSource = "interactive",
         accepted: Accepted | None = None,
         fill: Fill | None = None,
+        check: Callable[[str], None] | None = None,
         expand: bool = True,
         meta: Json | UnsetType = UNSET,
     ) -> Next | None:
@@ -100,7 +101,8 @@ class Prompting:
 
         While it works, ``streaming`` says how to queue it; without that it is refused. ``None``
         when no run came of it. Without ``expand`` skills and templates are plain text; ``fill`` is
-        asked for what a template lacks. ``meta`` is kept with what is said; no model is told.
+        asked for what a template lacks. ``check`` gets a text that is no command, skill or
+        template, and raises to refuse it. ``meta`` is kept with what is said; no model is told.
         """
         core = self._core
         if source != "extension" and await self._done_by_extension(text):
@@ -121,6 +123,8 @@ class Prompting:
             await _call(accepted)
             return None
         text = await self._filled(given.text, fill) if expand else given.text
+        if check is not None and text == given.text:
+            check(text)
         message = await self._message(text, given.images, meta)
         if core.agent.is_running:
             await self._enqueue(message, streaming)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
+from pi.base.fuzzy import nearest
 from pi.base.tasks import TaskScope
+from pi.coding.extension_host.commands import split_command
 from pi.coding.runtime.events import Streaming
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.transcript.view import TranscriptView
@@ -20,6 +24,10 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds for which a command of an extension holds up what is said after it."""
+
+
+class UnknownCommand(PiError):
+    """What was typed looks like a command, and there is none of that name."""
 
 
 class Speaking:
@@ -124,13 +132,19 @@ class Speaking:
             self._run_shell(text)
         elif self._port.extensions.input_mode(text) is not None:
             self._tasks.start(self._take(self._port, text), name="input mode")
-        elif text.startswith("/") and self.run_command(*_words(text)):
+        elif text.startswith("/") and self.run_command(*split_command(text)):
             return
         elif self._must_wait:
             self._wait(text, images)
         else:
             work = self._prompt(self._port, text, images, streaming)
             self._tasks.start(work, name="prompt")
+
+    def _meaning(self, text: str) -> str:
+        """The prompt that a command of the application stands for; any other text as it is."""
+        if self._commands is None or not text.startswith("/"):
+            return text
+        return self._commands.prompt(*split_command(text)) or text
 
     @property
     def _must_wait(self) -> bool:
@@ -160,7 +174,12 @@ class Speaking:
             self._tasks.start(self._after(PATIENCE, release), name="patience")
         try:
             await port.prompts.prompt(
-                text, images, streaming=streaming, accepted=release, fill=self._fill
+                self._meaning(text),
+                images,
+                streaming=streaming,
+                accepted=release,
+                fill=self._fill,
+                check=lambda text: self._must_be_known(port, text),
             )
         except PiError as problem:
             self._ui.notify(problem.explain(), "error")
@@ -177,6 +196,19 @@ class Speaking:
         from pi.modes.interactive.dialogs.template_values import ask_values  # seldom needed
 
         return await ask_values(self._ui, missing)
+
+    def _must_be_known(self, port: SessionPort, text: str) -> None:
+        """Raise ``UnknownCommand`` for a slip: sent to the model, it would cost money.
+
+        A path that exists is no command.
+        """
+        name, _ = split_command(text) if text.startswith("/") else ("", "")
+        if re.fullmatch(r"[a-z][\w:-]*", name) and not os.path.lexists(f"/{name}"):
+            own = self._commands.listed() if self._commands is not None else ()
+            known = [command.name for command in own]
+            like = nearest(name, known + [command.name for command in port.facts.commands()])
+            hint = f"Did you mean /{like}?" if like else "/help lists all commands."
+            raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 
     async def _take(self, port: SessionPort, text: str) -> None:
         """Give a text to the extension whose prefix it has."""
@@ -225,9 +257,3 @@ class Speaking:
             ("Steering", steering), ("Follow-up", follow_up), ("Waiting", waiting)
         )
         self._ui.request_render()
-
-
-def _words(text: str) -> tuple[str, str]:
-    """The name of a command and what follows it."""
-    name, _, arguments = text[1:].partition(" ")
-    return name, arguments.strip()

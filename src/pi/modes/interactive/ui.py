@@ -155,3 +155,7 @@ class Commands(Protocol):
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
         """What runs a command; nothing if there is none of that name."""
         ...
+
+    def prompt(self, name: str, arguments: str) -> str | None:
+        """The prompt that a command stands for; nothing if it stands for none."""
+        ...

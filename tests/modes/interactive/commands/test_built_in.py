@@ -6,6 +6,8 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
+from pi.coding.extension_host.commands import BUILT_IN as RESERVED
+from pi.extension import CommandContext, ExtensionAPI
 from pi.modes.interactive.commands.built_in import BUILT_IN, BuiltInCommands
 from pi.modes.interactive.commands.preferences import help
 from pi.modes.interactive.ui import Commands
@@ -52,10 +54,51 @@ async def test_what_only_whoever_runs_the_session_can_do_is_not_offered_to_other
         await help(screen, "")
         told = screen.told(100)
 
-    hidden = {"model", "tree", "thinking", "scoped-models", "name", "compact"}
+    hidden = {"model", "tree", "branch", "thinking", "scoped-models", "name", "compact"}
     assert of_own - of_others == hidden
     assert [name for name in hidden if f"/{name}" in told] == []
     assert "/resume" in told
+
+
+def test_the_commands_of_the_original_always_win_and_all_others_yield() -> None:
+    assert {row.name for row in BUILT_IN if not row.yields} == {*MENU, "debug"} == RESERVED
+
+
+async def test_a_command_that_yields_is_listed_under_its_longer_name(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/prompts/help.md", "Help me with $1")
+    stage.write(".pi/agent/prompts/model.md", "Model $1")
+    async with await stage.open() as session:
+        screen = FakeScreen(tmp_path, session, stage.host)
+        commands = BuiltInCommands(screen)
+        names = {command.name for command in commands.listed()}
+        await help(screen, "")
+        told = screen.told(100)
+
+        assert {"pi:help", "model"} <= names and not {"help", "pi:model"} & names
+        assert commands.find("help", "") is None
+        assert "/pi:help" in told and "Help me with" in told
+        for name in ("pi:help", "model", "pi:model"):
+            work = commands.find(name, "")
+            assert work is not None
+            work.close()
+
+
+async def test_an_extension_may_have_the_name_of_a_command_that_yields(tmp_path: Path) -> None:
+    async with playing(tmp_path, _usage) as play:
+        commands = BuiltInCommands(FakeScreen(tmp_path, play.session, play.stage.host))
+        assert commands.find("usage", "") is None
+        await play.session.prompts.prompt("/usage of x")
+        assert USED == ["of x"]
+
+
+USED: list[str] = []
+
+
+def _usage(pi: ExtensionAPI) -> None:
+    @pi.command("usage", description="ours")
+    def usage(arguments: str, ctx: CommandContext) -> None:
+        USED.append(arguments)
 
 
 def test_what_is_no_built_in_command_is_left_to_the_session(tmp_path: Path) -> None:
@@ -86,5 +129,11 @@ async def test_arguments_are_completed(tmp_path: Path) -> None:
     assert "faux/plain" in await offered("model", "plain")
     assert (await offered("thinking", "hi"))[0] == "high"
     assert await offered("theme", "lig") == ["light"]
+    assert await offered("fork", "") == []
     assert commands["quit"].complete is None
+    await session.prompts.prompt("first")
+    await session.prompts.prompt("second")
+    first, second = (point.entry_id for point in session.facts.fork_points())
+    assert await offered("fork", "") == [second, first]
+    assert await offered("branch", "first") == [first]
     await session.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -42,6 +43,45 @@ async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
         assert on.screen.editor_text == "second"
         assert kinds(on.session).count("user") == 1
         assert on.told == "Forked to a new session"
+
+
+async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a"), says("b")) as on:
+        await on.session.prompts.prompt("first")
+        await on.session.prompts.prompt("second")
+        first, second = on.session.facts.fork_points()
+        await on.run(f"/fork {second.entry_id}")
+        assert (on.screen.editor_text, kinds(on.session).count("user")) == ("second", 1)
+        on.screen.editor_text = ""
+        await on.run(f"/branch {first.entry_id[:6]}")
+        assert (on.screen.editor_text, kinds(on.session).count("user")) == ("first", 0)
+
+
+async def test_fork_with_an_id_that_no_message_has_says_so(tmp_path: Path) -> None:
+    async with acting(tmp_path, says("a"), says("b")) as on:
+        await on.session.prompts.prompt("first")
+        before = on.session.session_id
+        answer = json.loads(bytes(on.session.facts.entries()[-1]))["id"]
+        for id in ("nope", answer):
+            with pytest.raises(PiError, match=f"No message has the id {id}"):
+                await on.run(f"/fork {id}")
+        assert on.session.session_id == before
+
+
+@pytest.mark.parametrize(
+    ("setting", "title"), [("tree", "Session Tree"), ("fork", "Fork from"), ("none", "Fork from")]
+)
+async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
+    tmp_path: Path, setting: str, title: str
+) -> None:
+    async with acting(tmp_path, says("a")) as on:
+        on.session.settings.set({"doubleEscapeAction": setting})
+        await on.session.prompts.prompt("first")
+        task = on.start("/branch")
+        await on.screen.shown()
+        assert title in on.screen.text(80)
+        await on.screen.press("escape")
+        await task
 
 
 async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pi import __version__
 from pi.testing import says
 from tests.modes.interactive.commands.acting import acting
 
@@ -44,6 +45,15 @@ async def test_who_gives_up_at_either_question_gets_no_report(tmp_path: Path) ->
         await on.run("/bug", "escape")
         await on.run("/bug It broke.", "escape")
         assert not (on.stage.agent_dir / "bug-reports").exists()
+
+
+async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -> None:
+    async with acting(tmp_path) as on:
+        on.stage.write("work/pi.py", "raise SystemExit('not this one')")
+        await on.run("/doctor")
+        told = on.screen.told(200)
+        assert f"pi            {__version__}" in told.replace("✓ ", "")
+        assert str(on.stage.agent_dir) in told
 
 
 @pytest.mark.trap(145)

@@ -1,7 +1,10 @@
 """Every built-in command, as data, in the order of the menu.
 
 What is typed is looked up here first. Whatever has another name goes to the session, which tries
-commands of extensions, skills and templates, in this order, and else takes it as plain text.
+commands of extensions, skills and templates, in this order; what is none of these is refused.
+
+The commands of the original always win. All others yield: where a template, a skill or an extension
+of the user has the same name, that one runs, and ours is ``/pi:NAME``.
 """
 
 from __future__ import annotations
@@ -11,14 +14,20 @@ from importlib import import_module
 from typing import Any
 
 from pi.base.fuzzy import rank
+from pi.base.terminal_text import one_line
+from pi.coding.extension_host.commands import BUILT_IN as RESERVED
 from pi.coding.models.patterns import full_name
+from pi.modes.interactive.commands.prepared import INIT, REVIEW
 from pi.modes.interactive.commands.row import CommandRow, Complete, Handler
+from pi.modes.interactive.dialogs.typed import typed_in_short
 from pi.modes.interactive.ui import Ui
 from pi.tui.completion.commands import Command, CompleteArguments
 from pi.tui.completion.provider import Suggestion
 
-_OF_WHOEVER_RUNS_IT = {"model", "tree", "thinking", "scoped-models", "name", "compact"}
+_OF_WHOEVER_RUNS_IT = {"model", "tree", "branch", "thinking", "scoped-models", "name", "compact"}
 """What nobody can do to a session that is only shown to them."""
+OWN = "pi:"
+"""Names a built-in command, whatever else has its name."""
 
 
 def _model_names(ui: Ui) -> Sequence[str]:
@@ -33,6 +42,14 @@ def _providers(ui: Ui) -> Sequence[str]:
     return list(dict.fromkeys(model.provider for model in ui.port.models.known()))
 
 
+def _message_ids(ui: Ui) -> Sequence[Suggestion]:
+    """What can be forked from, the latest first."""
+    return [
+        Suggestion(value=point.entry_id, description=one_line(typed_in_short(point.text)))
+        for point in reversed(ui.port.facts.fork_points())
+    ]
+
+
 def _theme_names(ui: Ui) -> Sequence[str]:
     return ui.themes.names
 
@@ -41,18 +58,21 @@ def _row(
     name: str,
     hint: str,
     description: str,
-    handler: str,
+    handler: str = "",
     *,
     complete: Complete | None = None,
     listed: bool = True,
+    prompt: str = "",
 ) -> CommandRow:
     return CommandRow(
         name=name,
         hint=hint,
         description=description,
-        run=_loaded(handler),
+        run=_loaded(handler) if handler else None,
         complete=complete,
         listed=listed,
+        prompt=prompt,
+        yields=name not in RESERVED,
         needs_run_here=name in _OF_WHOEVER_RUNS_IT,
     )
 
@@ -92,7 +112,10 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("changelog", "", "show what has changed", "preferences.changelog"),
     _row("hotkeys", "", "show all keys", "preferences.hotkeys"),
     _row("help", "", "show all commands", "preferences.help"),
-    _row("fork", "", "go on from a message in a new session", "conversation.fork"),
+    _row("fork", "[message-id]", "go on from a message in a new session", "conversation.fork",
+         complete=_message_ids),
+    _row("branch", "[message-id]", "go back to a message, as two Escapes do", "conversation.branch",
+         complete=_message_ids),
     _row("clone", "", "go on in a copy of this session", "conversation.clone"),
     _row("extensions", "", "show the extensions", "extensions.extensions"),
     _row("trust", "", "decide about this folder", "preferences.trust"),
@@ -103,6 +126,12 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("resume", "", "go on with another session", "conversation.resume"),
     _row("reload", "", "read settings, skills, keys, themes again", "preferences.reload"),
     _row("quit", "", "leave", "preferences.quit"),
+    _row("clear", "", "the same as /new", "conversation.new"),
+    _row("exit", "", "the same as /quit", "preferences.quit"),
+    _row("context", "", "the same as /usage", "conversation.usage"),
+    _row("doctor", "", "check the installation, as `pi doctor` does", "reporting.doctor"),
+    _row("init", "[wishes]", "have the model draft AGENTS.md", prompt=INIT),
+    _row("review", "[what]", "have the model review the changes", prompt=REVIEW),
     _row("debug", "", "write what is shown to a file", "reporting.debug", listed=False),
 )
 # fmt: on
@@ -116,10 +145,11 @@ class BuiltInCommands:
         self._rows = {row.name: row for row in rows}
 
     def listed(self) -> list[Command]:
-        """What the menu offers."""
+        """What the menu offers; a command that yields is listed under its longer name."""
+        taken = self._taken()
         return [
             Command(
-                name=row.name,
+                name=f"{OWN}{row.name}" if row.yields and row.name in taken else row.name,
                 description=row.description,
                 hint=row.hint,
                 complete=self._completing(row),
@@ -130,11 +160,30 @@ class BuiltInCommands:
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
         """What runs a command; nothing if there is none of that name."""
-        row = self._rows.get(name)
-        return None if row is None else self._run(row, arguments.strip())
+        row = self._row(name)
+        if row is None or row.run is None:
+            return None
+        return self._run(row.run, arguments.strip())
 
-    async def _run(self, row: CommandRow, arguments: str) -> None:
-        await row.run(self._ui, arguments)
+    def prompt(self, name: str, arguments: str) -> str | None:
+        """The prompt that a command stands for; nothing if it stands for none."""
+        row = self._row(name)
+        if row is None or not row.prompt:
+            return None
+        return f"{row.prompt}\n\n{arguments.strip()}".rstrip()
+
+    def _row(self, name: str) -> CommandRow | None:
+        if name.startswith(OWN):
+            return self._rows.get(name.removeprefix(OWN))
+        row = self._rows.get(name)
+        return None if row is not None and row.yields and name in self._taken() else row
+
+    def _taken(self) -> set[str]:
+        """Names of commands that the session has."""
+        return {command.name for command in self._ui.port.facts.commands()}
+
+    async def _run(self, handler: Handler, arguments: str) -> None:
+        await handler(self._ui, arguments)
 
     def _completing(self, row: CommandRow) -> CompleteArguments | None:
         offered = row.complete
@@ -142,6 +191,14 @@ class BuiltInCommands:
             return None
 
         async def complete(typed: str) -> list[Suggestion]:
-            return [Suggestion(value=word) for word in rank(typed, offered(self._ui))]
+            words = (
+                word if isinstance(word, Suggestion) else Suggestion(value=word)
+                for word in offered(self._ui)
+            )
+            return rank(typed, words, key=_searched)
 
         return complete
+
+
+def _searched(suggestion: Suggestion) -> str:
+    return f"{suggestion.value} {suggestion.description}".rstrip()

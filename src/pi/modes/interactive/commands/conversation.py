@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pi.agent.compaction.errors import CompactionFailed
 from pi.base.errors import PiError
-from pi.coding.runtime.results import Replaced
+from pi.coding.runtime.results import ForkPoint, Replaced
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.importing import unquoted
@@ -33,13 +33,24 @@ async def fork(ui: Ui, arguments: str) -> None:
     points = ui.port.facts.fork_points()
     if not points:
         raise PiError("There is nothing to fork from yet.")
-    point = await pick_fork_point(ui, points)
+    point = _named_point(points, arguments) if arguments else await pick_fork_point(ui, points)
     if point is None:
         return
     forked = await ui.port.sessions.fork(point.entry_id)
     if not forked.cancelled:
         arrive(ui, forked.text)
         ui.notify("Forked to a new session")
+
+
+async def branch(ui: Ui, arguments: str) -> None:
+    """Go back to a message: in the tree of this session, or in a new session.
+
+    Which of them it is follows what two Escapes do; a message that is named is forked.
+    """
+    if not arguments and ui.port.settings.values.double_escape_action == "tree":
+        await tree(ui, "")
+    else:
+        await fork(ui, arguments)
 
 
 async def clone(ui: Ui, arguments: str) -> None:
@@ -114,6 +125,19 @@ async def compact(ui: Ui, arguments: str) -> None:
     except CompactionFailed as problem:
         if problem.code == "aborted":  # whatever else went wrong is told by the session itself
             ui.notify(problem.message, "warning")
+
+
+def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
+    """The message of this id, or the only one whose id begins so."""
+    found = [p for p in points if p.entry_id == id] or [
+        p for p in points if p.entry_id.startswith(id)
+    ]
+    if len(found) == 1:
+        return found[0]
+    what = (
+        f"{len(found)} messages have an id that begins with" if found else "No message has the id"
+    )
+    raise PiError(f"{what} {id}", hint="/fork alone lists your messages; Tab completes their ids.")
 
 
 def _used(ui: Ui) -> SessionUsage:

@@ -8,7 +8,7 @@ from pi.base.errors import PiError
 from pi.coding.trust.store import TrustStore
 from pi.modes.interactive.changes import changelog as read_changelog
 from pi.modes.interactive.changes import changes_since
-from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.commands.built_in import BuiltInCommands
 from pi.modes.interactive.commands.idle import must_be_idle
 from pi.modes.interactive.dialogs.reference import Named, command_section, key_sections
 from pi.modes.interactive.dialogs.sections import SectionsView
@@ -46,9 +46,8 @@ async def hotkeys(ui: Ui, arguments: str) -> None:
 async def help(ui: Ui, arguments: str) -> None:
     """Show all commands: those of the application, then those of extensions and files."""
     own = [
-        Named(name=row.name, hint=row.hint, description=row.description)
-        for row in BUILT_IN
-        if row.is_offered(ui)
+        Named(name=command.name, hint=command.hint, description=command.description)
+        for command in BuiltInCommands(ui).listed()
     ]
     known = {row.name for row in own}
     others = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import sys
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
 from pi.base.json_lines import encode_line
+from pi.base.processes.child import run
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.patterns import full_name
@@ -25,6 +27,8 @@ from pi.tui.widgets.text import Text
 
 REPORTS = "bug-reports"
 DEBUG_LOG = "pi-debug.log"
+DOCTOR_SECONDS = 30.0
+DOCTOR_BYTES = 64 * 1024
 
 
 async def bug(ui: Ui, arguments: str) -> None:
@@ -43,6 +47,25 @@ async def bug(ui: Ui, arguments: str) -> None:
         return
     path = await _report(ui, words, with_session=with_session)
     ui.say(Text(f"The report is in {sanitise(str(path))}\nNothing was sent.", pad_y=0))
+
+
+async def doctor(ui: Ui, arguments: str) -> None:
+    """Show what ``pi doctor`` says."""
+    # A process of its own, because the examination belongs to the command line. With -P, so that
+    # a module called pi in the project is not taken for this program.
+    command = [sys.executable, "-P", "-m", "pi", "doctor"]
+    with ui.working("Checking…"):
+        done = await run(
+            command,
+            cwd=ui.port.facts.cwd,
+            env=ui.host.environ,
+            timeout=DOCTOR_SECONDS,
+            max_output=DOCTOR_BYTES,
+        )
+    if not done.output:
+        errors = done.errors.decode("utf-8", "replace").strip()
+        raise PiError(f"`pi doctor` failed: {errors or 'it did not answer in time.'}")
+    ui.say(Text(sanitise(done.output.decode("utf-8", "replace")).rstrip(), pad_y=0))
 
 
 async def debug(ui: Ui, arguments: str) -> None:

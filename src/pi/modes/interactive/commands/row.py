@@ -7,11 +7,12 @@ from typing import TypeAlias
 
 from pi.base.records import Record
 from pi.modes.interactive.ui import Ui
+from pi.tui.completion.provider import Suggestion
 
 Handler: TypeAlias = Callable[[Ui, str], Awaitable[None]]
 """Runs a command with what was typed behind its name; a ``PiError`` is told in one line."""
 
-Complete: TypeAlias = Callable[[Ui], Sequence[str]]
+Complete: TypeAlias = Callable[[Ui], Sequence[str] | Sequence[Suggestion]]
 """What the argument could be."""
 
 
@@ -20,12 +21,16 @@ class CommandRow(Record):
 
     name: str
     description: str
-    run: Handler
+    run: Handler | None = None
     hint: str = ""
     """What may follow the name, e.g. ``[path]``."""
     complete: Complete | None = None
     listed: bool = True
     """Whether the menu shows it."""
+    prompt: str = ""
+    """A prompt for the model that the command stands for, in place of ``run``."""
+    yields: bool = False
+    """Whether a command of the same name of the user or of an extension takes its place."""
     needs_run_here: bool = False
     """Whether only whoever runs the session can do it, not somebody to whom it is shown."""
 
