@@ -10,8 +10,8 @@ from pi.ai.messages import AssistantMessage
 class Ending:
     """Hears a session out and remembers its last answer.
 
-    Not what the model would be shown of it: an answer that was cut off leaves the context, and is
-    all the same what the person asked for.
+    Not what the model would be shown of it: an answer that was cut off may leave the context, and
+    is all the same what the user asked for.
     """
 
     def __init__(self) -> None:

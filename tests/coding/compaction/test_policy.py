@@ -13,7 +13,7 @@ from pi.ai.errors import BadRequest, ContextOverflow, RateLimited
 from pi.ai.messages import Text, Usage
 from pi.base.records import replace
 from pi.coding.compaction.events import BeforeCompact, CompactDecision, CompactionEnd
-from pi.coding.session.entries import Compaction, ContextEdit
+from pi.coding.session.entries import Compaction
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always, answers
 
@@ -156,17 +156,46 @@ async def test_an_answer_that_ran_out_of_room_is_recovered_from() -> None:
     end = stage.events(CompactionEnd)[0]
     assert (end.reason, end.will_retry) == ("incomplete", True)
     assert "and then" not in stage.shown
+    assert stage.kinds[-3:] == ["context_edit", "compaction", "message"]
 
 
 @pytest.mark.parametrize("window", [10_000, 0])
-async def test_an_answer_that_was_cut_below_its_limit_is_only_left_out(window: int) -> None:
+async def test_an_answer_that_was_cut_in_a_window_with_room_stays_in_sight(window: int) -> None:
     cut = replace(answers("and then", 100), stop_reason="length")
-    stage = Stage(cut, model=replace(SMALL, context_window=window))
+    stage = Stage(cut, says("more"), model=replace(SMALL, context_window=window))
+    await stage.agent.prompt("write")
+    await stage.agent.prompt("please continue")
+
+    assert "compaction_start" not in stage.order
+    assert stage.kinds == ["message"] * 4
+    assert "and then" in str(stage.stream.requests[-1].messages)
+
+
+@pytest.mark.parametrize("usage", [9_900, 10_020], ids=["cut off", "no room"])
+async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: int) -> None:
+    cut = replace(answers("and then", usage), stop_reason="length")
+    stage = Stage(says("a"), says("b"), cut, says("more"), summaries=[always])
+    await filled(stage)
+    cancel = stage.bus.on(BeforeCompact, lambda asked: CompactDecision(cancel=True))
+    ended = await stage.agent.prompt("write")
+    cancel()
+
+    assert stage.events(CompactionEnd)[0].aborted
+    assert (ended.action, ended.exit_code) == ("stop", None)
+    assert "and then" in stage.shown
+    assert "context_edit" not in stage.kinds
+
+
+async def test_a_second_answer_that_is_cut_in_a_row_stays_in_sight() -> None:
+    first = replace(answers("and then", 9_900), stop_reason="length")
+    second = replace(answers("and again", 9_900), stop_reason="length")
+    stage = Stage(says("a"), says("b"), first, second, summaries=[always])
+    await filled(stage)
     await stage.agent.prompt("write")
 
-    assert stage.order[-3:] == ["agent_end", "entry_appended", "agent_settled"]
+    assert stage.order.count("compaction_start") == 1
     assert "and then" not in stage.shown
-    assert isinstance(list(stage.log.branch())[-1], ContextEdit)
+    assert "and again" in stage.shown
 
 
 @pytest.mark.trap(233)

@@ -113,15 +113,24 @@ class Pair:
 class Replay:
     """Goes through the steps, one after another."""
 
-    def __init__(self, steps: Sequence[Step], models: ModelServer, clock: ReplayClock) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        models: ModelServer,
+        clock: ReplayClock,
+        *,
+        left_out: frozenset[int] = frozenset(),
+    ) -> None:
         self._steps = steps
         self._models = models
         self._clock = clock
         self._comparison = Comparison(usages(steps))
         self._pairs: list[Pair] = []
         self._judged = 0
+        self._left_out = left_out
+        """Places of recorded records that ours must not send."""
         self.absent: list[int] = []
-        """Places of recorded records that have nothing to say, and that ours leaves out."""
+        """Those, and places of records that have nothing to say, which ours leaves out."""
         self.differing: dict[int, list[str]] = {}
         """What differs, by place."""
         self.equal = 0
@@ -132,7 +141,7 @@ class Replay:
             if isinstance(step, Sent):
                 self._judge()
                 client.send(self._comparison.ours_for(step.line))
-            elif says_nothing(step.record):
+            elif place in self._left_out or says_nothing(step.record):
                 self.absent.append(place)
             else:
                 await self._models.allow(place)

@@ -24,6 +24,7 @@ from tests.modes.golden.differences import (
     RETRIES,
     TALK,
     UNASKED_SUMMARIES,
+    absent,
     of,
 )
 from tests.modes.golden.lab import Lab
@@ -91,7 +92,7 @@ async def replayed(
         if skill:
             place.add_skill()
         clock = ReplayClock()
-        replay = Replay(steps, models, clock)
+        replay = Replay(steps, models, clock, left_out=absent(recording))
         async with rpc_session(place, clock, options) as client:
             await replay.run(client)
         assert models.unasked == (0, UNASKED_SUMMARIES.get(recording, 0))

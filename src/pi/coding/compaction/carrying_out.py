@@ -26,7 +26,7 @@ from pi.coding.compaction.strategies.strategy import (
     Work,
 )
 from pi.coding.compaction.surroundings import Surroundings, Wish
-from pi.coding.session.entries import Compaction
+from pi.coding.session.entries import Compaction, ContextEdit
 
 SUMMARY, SHAKE = "context-full", "shake"
 
@@ -39,7 +39,7 @@ class OneCompaction:
         self._around = around
         self._conversation = around.conversation()
         self._leaf = self._conversation.log.leaf_id
-        self._before = measured(self._conversation)
+        self._before = measured(self._conversation, without=wish.leave_out)
         self._options = around.options().for_model(around.model())
 
     async def carry_out(self) -> CompactionResult:
@@ -153,6 +153,7 @@ class OneCompaction:
     ) -> CompactionResult:
         around = self._around
         self._refuse_if_stale()
+        await self._leave_out()
         draft = Compaction(
             summary=result.summary,
             first_kept_id=result.first_kept_id,
@@ -175,8 +176,14 @@ class OneCompaction:
         await around.bus.tell(told)
         return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
 
+    async def _leave_out(self) -> None:
+        """Hide the answer that the recovery repeats; not before, because a failure keeps it."""
+        if target := self._wish.leave_out:
+            await self._around.add(ContextEdit(target_id=target, replacement=None))
+
     async def _edit(self, edits: Edits) -> CompactionResult:
         self._refuse_if_stale()
+        await self._leave_out()
         for edit in edits.edits:
             await self._around.add(edit)
         return self._unsummarised(f"{len(edits.edits)} large tool results were left out.")

@@ -50,20 +50,22 @@ class Measured(Record):
     """What all system messages add up to."""
 
 
-def tokens_in_use(conversation: SessionConversation) -> int:
+def tokens_in_use(conversation: SessionConversation, *, without: str = "") -> int:
     """How much of the window the conversation takes; the cost does not grow with its length.
 
     As the provider counted it with the last answer, and a guess for what came or was edited
-    after. What was counted before a compaction says nothing.
+    after. What was counted before a compaction says nothing. ``without`` is the id of an entry
+    that is not counted.
     """
     log = conversation.log
     since = 0
-    edits: dict[str, Json | None] = {}
+    edits: dict[str, Json | None] = {without: None} if without else {}
     place = log.leaf
     while place is not None:
         outline = log.tree.outlines[place]
         if outline.type == "compaction":
-            return sum(map(message_tokens, convert_to_llm(conversation.messages())))
+            less = _tokens(message_of(log.entry(without))) if without else 0
+            return sum(map(message_tokens, convert_to_llm(conversation.messages()))) - less
         if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
@@ -114,25 +116,28 @@ def _saved(log: SessionLog, place: int, edits: Edits) -> int:
     )
 
 
-def measured(conversation: SessionConversation) -> Measured:
-    """Everything that a compaction needs to know of the branch; reads all of it."""
+def measured(conversation: SessionConversation, *, without: str = "") -> Measured:
+    """Everything that a compaction needs to know of the branch; reads all of it.
+
+    ``without`` is the id of an entry that is to be left out.
+    """
     log = conversation.log
     path = log.tree.path(log.leaf)
-    items = branch_items(log)
+    items = branch_items(log, without=without)
     start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
     return Measured(
         items=tuple(items[start:]),
         covered=tuple(items[:start]),
-        tokens=tokens_in_use(conversation),
+        tokens=tokens_in_use(conversation, without=without),
         previous=previous,
         instructions=checkpoint(_instructions(conversation.messages())),
     )
 
 
-def branch_items(log: SessionLog) -> list[Item]:
-    """Every entry of the branch, as the model would be shown it."""
+def branch_items(log: SessionLog, *, without: str = "") -> list[Item]:
+    """Every entry of the branch, as the model would be shown it; nothing of ``without``."""
     path = log.tree.path(log.leaf)
-    edits = edits_on(log, path)
+    edits = {**edits_on(log, path), without: None}
     return [_item(log.at(place), edits) for place in path]
 
 

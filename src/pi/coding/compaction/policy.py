@@ -14,7 +14,6 @@ from pi.ai.messages import AssistantMessage
 from pi.ai.overflow import is_silent_overflow
 from pi.base.records import replace
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import Reason
 from pi.coding.compaction.measuring import latest_answer, measured, tokens_in_use
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.pruning import elide_worthless, prune_tool_outputs
@@ -64,13 +63,12 @@ class CompactionPolicy(Policy):
         answer = at.answer
         if answer is None or not self._is_ours(answer):
             return at.next
-        if isinstance(at.error, ContextOverflow) or self._had_no_room(answer):
-            return self._recover(at.next, "overflow")
+        if isinstance(at.error, ContextOverflow):
+            return self._recover(self._leave_out(at.next), Wish(reason="overflow"))
+        if self._had_no_room(answer):
+            return self._recover(at.next, self._without_latest(Wish(reason="overflow")))
         if self._was_cut_off(answer):
-            window = self._around.model().context_window
-            if answer.usage.total_tokens >= NEARLY_FULL * window > 0:
-                return self._recover(at.next, "incomplete")
-            return self._leave_out(at.next)
+            return self._recover(at.next, self._without_latest(Wish(reason="incomplete")))
         self._recovered = False
         return self._looked_after(at.next, options, last=True)
 
@@ -84,21 +82,30 @@ class CompactionPolicy(Policy):
         return answer.stop_reason == "length" and is_silent_overflow(answer, self._around.model())
 
     def _was_cut_off(self, answer: AssistantMessage) -> bool:
-        """Whether an answer ended at a limit that is not its own."""
-        return answer.stop_reason == "length" and (
-            answer.usage.output < self._around.model().max_tokens
+        """Whether an answer ended because the window was nearly full, not at a limit of its own.
+
+        Below that the answer stays as it is, also for the model: "please continue" needs it.
+        """
+        model = self._around.model()
+        return (
+            answer.stop_reason == "length"
+            and answer.usage.output < model.max_tokens
+            and answer.usage.total_tokens >= NEARLY_FULL * model.context_window > 0
         )
 
     # What is due ----------------------------------------------------------------------------------
 
-    def _recover(self, wanted: Next, reason: Reason) -> Next:
+    def _recover(self, wanted: Next, wish: Wish) -> Next:
         """One compaction and one more request for an answer that did not fit."""
-        wanted = self._leave_out(wanted)
         if self._recovered:
             return wanted
         self._recovered = True
-        wish = Wish(reason=reason, will_retry=True)
+        wish = replace(wish, will_retry=True)
         return replace(wanted, action="again", prepare=partial(self._compact_or_stop, wish))
+
+    def _without_latest(self, wish: Wish) -> Wish:
+        """A wish that leaves the last answer out when it succeeds; otherwise that stays."""
+        return replace(wish, leave_out=latest_answer(self._around.conversation().log) or "")
 
     def _looked_after(
         self, wanted: Next, options: CompactionOptions, *, last: bool = False

@@ -30,6 +30,8 @@ class Wish(Record):
     """What the person adds; a directed summary is then wanted, whatever the strategy."""
     will_retry: bool = False
     """Whether the model is asked again afterwards."""
+    leave_out: str = ""
+    """The id of an answer that the model no longer sees, once the compaction has succeeded."""
 
 
 class Surroundings(Record):
