@@ -285,7 +285,7 @@ def _page_title(page: str) -> str:
     from html import unescape  # only here: its table of entities takes 2 ms to load
 
     found = re.search(_TITLE, page[:8192], re.IGNORECASE | re.DOTALL)
-    title = " ".join(unescape(re.sub(r"<[^>]*>", " ", found[2])).split()) if found else ""
+    title = " ".join(unescape(re.sub(r"<[^<>]*>", " ", found[2])).split()) if found else ""
     return f"a web page titled {_cut(title, 200)!r}" if title else "a web page without a title"
 
 

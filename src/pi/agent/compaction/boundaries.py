@@ -37,7 +37,7 @@ def tagged(tag: str, text: str, **attributes: str) -> str:
 
 def defused(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
     """``text`` in which none of ``tags`` is a tag any more."""
-    return re.sub(rf"<(?=\s*/?\s*(?:{'|'.join(tags)})\b)", "&lt;", text, flags=re.IGNORECASE)
+    return re.sub(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(tags)})\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
 def without_blocks(summary: str) -> str:

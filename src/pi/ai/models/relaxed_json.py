@@ -10,8 +10,10 @@ import msgspec
 
 from pi.base.records import UNREADABLE
 
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_COMMENT = rf"(?s)({_STRING})|//[^\n]*|/\*.*?\*/"
+# What is not closed goes on to the end: to look for the end again behind each of many
+# quotation marks would take hours in a file of megabytes.
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+_COMMENT = rf"(?s)({_STRING}|/\*(?!.*?\*/).*)|//[^\n]*|/\*.*?\*/"
 _TRAILING_COMMA = rf"(?s)({_STRING})|,(?=\s*[}}\]])"
 
 

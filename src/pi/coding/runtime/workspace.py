@@ -157,9 +157,7 @@ async def open_workspace(
     )
 
 
-def own_settings(
-    host: Host, options: SessionOptions, overrides: Json | None = None
-) -> Settings:
+def own_settings(host: Host, options: SessionOptions, overrides: Json | None = None) -> Settings:
     """The settings without those of any project."""
     own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
     settings = Settings(own, overrides=options.settings if overrides is None else overrides)

@@ -11,9 +11,9 @@ import shlex
 from pi.base.records import Record
 
 _LIMIT = re.compile(
-    r"\s*(?<!\|)\|&?\s*(?P<program>head|tail)(?:\s+(?:-n\s*|--lines[= ])?-?\d+)?\s*$"
+    r"(?<!\s)\s*(?<!\|)\|&?\s*(?P<program>head|tail)(?:\s+(?:-n\s*|--lines[= ])?-?\d+)?\s*$"
 )
-_MERGED = re.compile(r"\s+2>&1\s*$")
+_MERGED = re.compile(r"(?<!\s)\s+2>&1\s*$")
 _ENDLESS = re.compile(
     r"\b(?:yes|ping|watch|top|while|until)\b|/dev/(?:u?random|zero)|\s-\w*[fF]\b|--follow"
 )

@@ -12,10 +12,10 @@ _MARKERS = r"""
     | \[ Showing\ (?:lines\ \d+-\d+|last\ [\d.]+[KM]?B)\ of\ .* \]
     | \[ Line\ \d+\ is\ (?:more\ than\ )? [\d.]+[KM]?B,\ exceeds\ .* \]
     | .{400,} \.\.\.\ \[truncated\]
-    | (?: // | \# | -- | ; | /\* | <!-- )? \s* (?: \.\.\. | … ) \s*
+    | (?: // | \# | -- | ; | /\* | <!-- )? \s*+ (?: \.\.\. | … ) \s*+
       \(? (?: existing | remaining | unchanged | the\ rest | rest\ of | other ) \b [\w\ ]{0,40}?
-      \b (?: code | file | content | function | method | class | lines | unchanged ) s? \)? \s*
-      (?: \.\.\. | … )? \s* (?: \*/ | --> )?
+      \b (?: code | file | content | function | method | class | lines | unchanged ) s? \)? \s*+
+      (?: \.\.\. | … )?+ \s*+ (?: \*/ | --> )?
     """
 """Notices of our own tools, and comments by which models say that they leave something out."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_FILE = re.compile(r'<file name="(?:[^"]*[/\\])?([^"]+)">(?:.*?</file>|.*)', re.S)
+_FILE = re.compile(r'<file name="([^"]+)">(?:.*?</file>|.*)', re.S)
 _SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
 
 
@@ -15,4 +15,9 @@ def typed_in_short(text: str) -> str:
     """
     if not text.startswith("<"):
         return text
-    return _FILE.sub(r"@\1 ", _SKILL.sub(r"/skill:\1 ", text)).strip()
+    return _FILE.sub(_mention, _SKILL.sub(r"/skill:\1 ", text)).strip()
+
+
+def _mention(file: re.Match[str]) -> str:
+    name = re.split(r"[/\\]", file[1])[-1]
+    return f"@{name or file[1]} "

@@ -24,7 +24,8 @@ _BAR = "▌"
 _SKILL = re.compile(
     r'\A<skill name="([^"]+)" location="[^"]*">\n.*?\n</skill>(?:\n\n(.*))?\Z', re.S
 )
-_FILE = re.compile(r'<file name="([^"]+)">(?:\n.*?\n)?</file>', re.S)
+_FILE = re.compile(r'<file name="([^"]+)">(?=\n|</file>)')
+_FILE_END = "</file>"
 
 
 class UserBlock(Block):
@@ -72,7 +73,27 @@ class UserBlock(Block):
 def as_typed(text: str) -> str:
     """A message with what the person wrote in place of skills and files that were put in."""
     text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
-    return _FILE.sub(lambda found: f"@{found[1]}", text)
+    return _without_files(text)
+
+
+def _without_files(text: str) -> str:
+    """Only the names of files. One expression for all of it would look for the end of each start.
+
+    Of a file that is not closed nothing is left out.
+    """
+    kept, done, is_open = list[str](), 0, False
+    for start in _FILE.finditer(text):
+        inside = start.end()
+        if start.start() < done:
+            continue  # a file that was put in says this
+        end = inside if text.startswith(_FILE_END, inside) else -1
+        if end < 0 and not is_open and text[inside] == "\n":
+            found = text.find(f"\n{_FILE_END}", inside + 1)
+            is_open, end = found < 0, found + 1 if found >= 0 else -1
+        if end >= 0:
+            kept += text[done : start.start()], f"@{start[1]}"
+            done = end + len(_FILE_END)
+    return "".join(kept) + text[done:]
 
 
 class CustomBlock(Block):

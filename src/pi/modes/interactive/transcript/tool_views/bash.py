@@ -20,7 +20,8 @@ TAIL_ROWS = 5
 COMMAND_ROWS = 4
 
 _ENDING = re.compile(
-    r"\n*(?:Command exited with code (?P<code>-?\d+)|(?P<words>Command (?:aborted|timed out.*)))\Z"
+    r"(?<!\n)\n*"
+    r"(?:Command exited with code (?P<code>-?\d+)|(?P<words>Command (?:aborted|timed out.*)))\Z"
 )
 _NOT_ALL = re.compile(r"\n\n\[(Showing [^\n]*)\]\s*\Z")
 _NO_OUTPUT = "(no output)"

@@ -1,0 +1,67 @@
+"""Texts of models, servers and files that an expression could look at again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from fnmatch import fnmatchcase
+
+import pytest
+
+from pi.agent.compaction.boundaries import defused
+from pi.ai.models.relaxed_json import parse_relaxed
+from pi.base.terminal_text import sanitise
+from pi.coding.resources.frontmatter import split_front_matter
+from pi.coding.resources.prompts import split_arguments
+from pi.coding.shell.fixups import fixed
+from pi.coding.tools.elision import elisions
+from pi.modes.interactive.dialogs.typed import typed_in_short
+from pi.modes.interactive.transcript.messages import as_typed
+from pi.modes.interactive.transcript.tool_views.bash import _ENDING
+from pi.tui.text.ansi import strip_sequences
+
+MANY = 200_000
+SECONDS = 2.0
+"""CPU time; what is right takes a hundredth of it, and looking again and again takes minutes."""
+
+
+def relaxed(text: str) -> None:
+    with suppress(ValueError):
+        parse_relaxed(text)
+
+
+@pytest.mark.parametrize(
+    ("work", "text"),
+    [
+        (defused, "<" + " " * MANY),
+        (defused, "< / " * MANY),
+        (relaxed, '{"a": ' + '"\\' * MANY),
+        (relaxed, "{/" + "*/" * MANY + "/*" * MANY),
+        (relaxed, "{" + "," * MANY),
+        (sanitise, "\x1b]" * MANY),
+        (sanitise, "\x1b[" + "1" * MANY),
+        (strip_sequences, "\x1b]" * MANY),
+        (strip_sequences, "\x1b_" + "x" * MANY),
+        (split_front_matter, "---\n" + "\n---" * MANY),
+        (split_front_matter, "---" + " " * MANY),
+        (split_arguments, "'\"" * MANY),
+        (fixed, "ls" + " " * MANY + "x"),
+        (fixed, "ls |" + " " * MANY + "| head"),
+        (fixed, "cd a &&" + " " * MANY),
+        (elisions, "... existing code" + " " * MANY + "x"),
+        (elisions, "..." + " " * MANY + "x"),
+        (typed_in_short, '<file name="' + "/" * MANY),
+        (typed_in_short, '<file name="a">' * (MANY // 10)),
+        (as_typed, '<file name="a">\n' * (MANY // 10)),
+        (as_typed, '<skill name="a" location="b">\n' + "\n</skill>" * (MANY // 10)),
+        (_ENDING.search, "\n" * MANY + "x"),
+        (lambda text: fnmatchcase(text, "*a" * 30 + "b"), "a" * MANY),
+    ],
+)
+def test_no_text_is_looked_at_again_and_again(work: Callable[[str], object], text: str) -> None:
+    begin = time.thread_time()
+
+    work(text)
+
+    assert time.thread_time() - begin < SECONDS
