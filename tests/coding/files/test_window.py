@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.coding.files import window
-from pi.coding.files.window import Window, read_window
+from pi.coding.files.window import Window, bounded_lines, read_lines, read_window
 
 
 def read(path: Path, skip: int = 0, limit: int | None = None, keep: int = 1000) -> Window:
@@ -95,3 +95,44 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(OSError, match="not a regular file"):
             read(path)
+
+
+@given(
+    st.text(alphabet="ab€\n", max_size=40),
+    st.integers(1, 9),
+    st.integers(0, 6),
+    st.integers(1, 7),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_lines_are_found_by_their_numbers(
+    tmp_path_factory: pytest.TempPathFactory,
+    text: str,
+    first: int,
+    count: int,
+    chunk: int,
+    encoding: str,
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "file"
+    path.write_bytes((text + "\n ").encode(encoding))
+    lines = [line.encode() for line in (text + "\n ").split("\n")]
+    wanted = [range(1, 2), range(first + 1, first + 1 + count)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window, "CHUNK", chunk + 8)
+        found = read_lines(path, wanted, longest=20)
+        every = list(bounded_lines(path, longest=20))
+
+    assert every == [line[:20] for line in lines]
+    assert found == {
+        number: line[:20]
+        for number, line in enumerate(lines, 1)
+        if any(number in numbers for numbers in wanted)
+    }
+
+
+def test_a_line_without_an_end_is_read_as_far_as_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"a" * 5_000_000 + b"\nb")
+
+    assert list(bounded_lines(path, longest=100)) == [b"a" * 100, b"b"]
+    assert read_lines(path, [range(1, 3)], longest=100) == {1: b"a" * 100, 2: b"b"}

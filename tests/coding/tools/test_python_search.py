@@ -19,9 +19,7 @@ def test_matches_are_written_as_ripgrep_writes_them(
     (tmp_path / "f").write_text("one\ntwo\n")
 
     assert main(request(tmp_path, "tw.")) == 0
-    assert capsysbinary.readouterr().out == (
-        b'{"type":"match","data":{"path":{"text":"f"},"lines":{"text":"two"},"line_number":2}}\n'
-    )
+    assert capsysbinary.readouterr().out == (b"./f\0002:two\n")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,44 @@ async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None
     (tmp_path / "f").write_text("x" * 3_000_000 + "needle\n")
 
     assert await found(bundled, tmp_path, "needle") == [Match("f", 1, "x" * LONGEST)]
+
+
+async def test_a_line_that_matches_everywhere_takes_little_memory(
+    tmp_path: Path, bundled: bool
+) -> None:
+    (tmp_path / "f").write_text("x" * 8_000_000)
+    tracemalloc.start()
+    try:
+        assert await search(
+            Search(pattern="x", place=tmp_path / "f"), programs(bundled=bundled), home=tmp_path
+        ) == [Match("f", 1, "x" * LONGEST)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 2_000_000
+
+
+async def test_a_file_that_is_named_is_searched_even_if_it_is_binary(
+    tmp_path: Path, bundled: bool
+) -> None:
+    (tmp_path / "f").write_bytes(b"needle\n" + b"a" * 20_000 + b"\0needle\n")
+    expected = [Match("f", 1, "needle"), Match("f", 2, "a" * LONGEST)]
+
+    assert await found(bundled, tmp_path / "f", "needle") == expected
+
+
+async def test_a_line_feed_in_a_name_belongs_to_the_name(tmp_path: Path, bundled: bool) -> None:
+    (tmp_path / "a\nb").write_text("x\n")
+    (tmp_path / "binary").write_bytes(b"x\n" * 50_000 + b"\0")
+    (tmp_path / "c").write_text("x\n")
+
+    matches = await found(bundled, tmp_path, "x", limit=100_000)
+
+    assert [match for match in matches if match.path != "binary"] == [
+        Match("a\nb", 1, "x"),
+        Match("c", 1, "x"),
+    ]
 
 
 @pytest.mark.trap(125)

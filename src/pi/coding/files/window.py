@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -52,6 +52,47 @@ def read_window(
         else:
             return scan.window(exact=True)
     return scan.window(exact=False)
+
+
+def read_lines(path: Path, wanted: Sequence[range], *, longest: int) -> dict[int, bytes]:
+    """The lines with these numbers, the first line being 1, as far as there are such.
+
+    The ranges ascend and do not overlap. Lines are UTF-8 without line feeds, and cut after
+    ``longest`` bytes. Blocks.
+    """
+    found: dict[int, bytes] = {}
+    with open_regular(path) as file:
+        first, begun = 1, b""
+        for chunk in _without_mark(_utf8_chunks(file)):
+            lines = chunk.split(b"\n")  # at once: a loop over short lines would take for ever
+            lines[0] = begun + lines[0][: longest - len(begun)]
+            last = first + len(lines) - 1
+            for numbers in wanted:
+                for number in range(max(numbers.start, first), min(numbers.stop, last)):
+                    found[number] = lines[number - first][:longest]
+            first, begun = last, lines[-1][:longest]
+    if any(first in numbers for numbers in wanted):
+        found[first] = begun
+    return found
+
+
+def bounded_lines(path: Path, *, longest: int) -> Iterator[bytes]:
+    """All lines as UTF-8, without line feeds; of a line longer than ``longest`` its beginning."""
+    with open_regular(path) as file:
+        begun = b""
+        for chunk in _without_mark(_utf8_chunks(file)):
+            first, *lines = chunk.split(b"\n")
+            begun += first[: longest - len(begun)]
+            for line in lines:
+                yield begun
+                begun = line[:longest]
+        if begun:
+            yield begun
+
+
+def _without_mark(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    yield next(chunks, b"").removeprefix(codecs.BOM_UTF8)
+    yield from chunks
 
 
 def _utf8_chunks(file: BinaryIO) -> Iterator[bytes]:

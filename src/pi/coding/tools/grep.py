@@ -10,15 +10,14 @@ from typing import Annotated
 
 from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.agent.tool_forms import make_tool
-from pi.base.files import read_regular
 from pi.base.records import UNSET, Meta, Record, UnsetType
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.text import shown_text
+from pi.coding.files.window import read_lines
 from pi.coding.tools.descriptions import description
 from pi.coding.tools.listing import REFINE, Limited, at_least_one, listing, more_than
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.search_places import is_there, must_be_open
-from pi.coding.tools.searching import Match, Search, search
+from pi.coding.tools.searching import LONGEST, Match, Search, search
 
 MOST_MATCHES = 100
 MOST_EVER = 10_000
@@ -113,15 +112,20 @@ def _shown(found: Sequence[Match], folder: Path, around: int) -> list[tuple[str,
 def _around(file: Path, numbers: Iterable[int], around: int) -> dict[int, str]:
     """These lines and those around them; none if the file is gone or too large by now."""
     try:
-        lines = shown_text(read_regular(file, most=LARGEST_FILE)).replace("\r\n", "\n").split("\n")
+        if file.stat().st_size > LARGEST_FILE:
+            return {}
+        found = read_lines(file, _near(numbers, around), longest=LONGEST)
     except OSError:
         return {}
-    near: dict[int, str] = {}
-    seen = 0
+    return {number: line.decode("utf-8", "replace").rstrip("\r") for number, line in found.items()}
+
+
+def _near(numbers: Iterable[int], around: int) -> list[range]:
+    ranges: list[range] = []
     for number in sorted(numbers):
-        first, seen = max(number - around, seen + 1), min(number + around, len(lines))
-        near.update((place, lines[place - 1]) for place in range(first, seen + 1))
-    return near
+        begin = max(number - around, ranges[-1].stop if ranges else 1)
+        ranges.append(range(begin, number + around + 1))
+    return ranges
 
 
 def _bounded(text: str) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """A search without ripgrep: ``python -m pi.coding.tools.python_search REQUEST``.
 
 The request is a JSON object with the fields of ``Search`` and ``home``. Matches are written as
-ripgrep writes them with ``--json``; a pattern that is wrong ends it with exit code 2.
+ripgrep writes them, see ``searching``; a pattern that is wrong ends it with exit code 2.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from pathlib import Path
 
 import msgspec
 
-from pi.base.files import read_regular
-from pi.coding.files.text import form_of, shown_text
+from pi.base.files import open_regular
+from pi.coding.files.text import form_of
 from pi.coding.files.walking import walk
+from pi.coding.files.window import bounded_lines
 from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
 from pi.coding.resources.ignoring import IgnoreTree
 from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob
 
 BINARY_SIGN = 8192
 """Bytes at the beginning of a file in which a zero byte says that it is no text."""
-LARGEST_FILE = 256 * 1024 * 1024
-"""Bytes of a file that is searched."""
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of a line that are searched."""
 WRONG = 2
 """Exit code for a pattern that cannot be used, as ripgrep's."""
 
@@ -59,12 +60,8 @@ def matches(wanted: Search, home: Path) -> Iterator[Match]:
 
 
 def _line(match: Match) -> bytes:
-    data = {
-        "path": {"text": match.path.encode("utf-8", "replace").decode()},
-        "lines": {"text": match.text},
-        "line_number": match.number,
-    }
-    return msgspec.json.encode({"type": "match", "data": data}) + b"\n"
+    path = f"./{match.path}".encode("utf-8", "surrogateescape")
+    return b"%b\0%d:%b\n" % (path, match.number, match.text.encode("utf-8", "replace"))
 
 
 def _files(wanted: Search, home: Path) -> Iterator[str]:
@@ -96,15 +93,16 @@ def _glob_filter(wanted: Search) -> Callable[[str], bool]:
 
 def _matches_in(file: Path, path: str, regex: re.Pattern[str]) -> Iterator[Match]:
     try:
-        data = read_regular(file, most=LARGEST_FILE)
+        with open_regular(file) as opened:
+            head = opened.read(BINARY_SIGN)
+        if form_of(head).encoding == "utf-8" and b"\0" in head:
+            return
+        for number, line in enumerate(bounded_lines(file, longest=LONGEST_LINE), 1):
+            text = line.decode("utf-8", "replace")
+            if regex.search(text):
+                yield Match(path, number, text.rstrip("\r")[:LONGEST])
     except OSError:
         return
-    if form_of(data).encoding == "utf-8" and b"\0" in data[:BINARY_SIGN]:
-        return
-    text = shown_text(data)
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
-        if regex.search(line):
-            yield Match(path, number, line.rstrip("\r")[:LONGEST])
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
@@ -21,12 +20,28 @@ from pi.coding.tools.programs import NOT_ALL_READ, SearchPrograms
 
 log = logging.getLogger(__name__)
 
-RG = ("--json", "--line-number", "--color=never", "--hidden", "--no-config", "--no-messages")
+LONGEST = 1000
+"""Characters of a line that are kept: more than is shown of it."""
+MOST_COLUMNS = 4 * LONGEST + 96
+"""Bytes of a line that ripgrep writes, so that its note on a cut is behind ``LONGEST``."""
+LONGEST_RECORD = 256 * 1024
+"""Bytes of a path, a number and a line that are read; of a longer record the rest is dropped."""
+# Not --json: that lists every place in a line, 1.6 GB for a line of 30 MB, and knows no columns.
+RG = (
+    "--line-number",
+    "--with-filename",
+    "--no-heading",
+    "--null",
+    f"--max-columns={MOST_COLUMNS}",
+    "--max-columns-preview",
+    "--color=never",
+    "--hidden",
+    "--no-config",
+    "--no-messages",
+)
 SORTED = "--sort=path"
 UNKNOWN_OPTION = r"unrecognized flag|wasn't expected|unexpected argument"
 """What ripgrep says of an option that is too new for it, in its versions up to 15."""
-LONGEST = 1000
-"""Characters of a line that are kept: more than anybody is shown of it."""
 
 
 class Match(NamedTuple):
@@ -84,31 +99,6 @@ def rooted_glob(glob: str, folder: Path) -> str:
 # ripgrep -----------------------------------------------------------------------------------------
 
 
-class _Bytes(msgspec.Struct):
-    """Text, or base64 of what is no text."""
-
-    text: str | None = None
-    bytes: str = ""
-
-    def __str__(self) -> str:
-        if self.text is not None:
-            return self.text
-        return base64.b64decode(self.bytes).decode("utf-8", "replace")
-
-
-class _Data(msgspec.Struct):
-    path: _Bytes
-    lines: _Bytes
-    line_number: int
-
-
-class _Line(msgspec.Struct):
-    data: _Data
-
-
-_decode = msgspec.json.Decoder(_Line).decode
-
-
 async def _rg_found(wanted: Search, rg: str, env: dict[str, str]) -> list[Match]:
     command = _rg_command(wanted)
     found = await _first(wanted, [rg, *RG, *command], env)
@@ -123,6 +113,9 @@ def _rg_command(wanted: Search) -> list[str]:
     command = ["--ignore-case"] if wanted.ignore_case else []
     command += ["--fixed-strings"] if wanted.literal else []
     command += [f"--glob={rooted_glob(wanted.glob, wanted.folder)}"] if wanted.glob else []
+    # A file that was named is searched even if it is not text, as it is without this option when
+    # ripgrep writes JSON.
+    command += ["--text"] if wanted.place.is_file() else []
     target = wanted.place.name if wanted.place.is_file() else ""
     # After -- nothing is an option, whatever it looks like; ./ keeps a file called - a file.
     return [*command, "--", wanted.pattern, f"./{target}"]
@@ -156,24 +149,44 @@ async def _matches(
         quiet_success=(NOT_ALL_READ,),
     )
     async with aclosing(output) as pieces:
-        async for line in _lines(pieces):
-            if not line.startswith(b"{"):
-                raise ProgramFailed(Path(command[0]).name, "wrote something else than matches")
-            if line.startswith(b'{"type":"match"'):
-                data = _decode(line).data
-                path = str(data.path).replace(os.sep, "/")
-                text = str(data.lines).rstrip("\r\n")
-                yield Match(path.removeprefix("./"), data.line_number, text[:LONGEST])
+        reader = _MatchReader(Path(command[0]).name)
+        async for piece in pieces:
+            for match in reader.feed(piece):
+                yield match
 
 
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    begun: list[bytes] = []
-    async for data in pieces:
-        first, *lines = data.split(b"\n")
-        begun.append(first)
-        for line in lines:
-            yield b"".join(begun)
-            begun = [line]
+class _MatchReader:
+    """Reads records ``./path NUL number:line LF``; a path may hold line feeds, a line cannot."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+        self._path: bytes | None = None
+        self._held = b""
+
+    def feed(self, piece: bytes) -> Iterator[Match]:
+        """The matches that ``piece`` completes; ``ProgramFailed`` if it is something else."""
+        rest = piece
+        while rest:
+            field, end, rest = rest.partition(b"\0" if self._path is None else b"\n")
+            self._held += field[: LONGEST_RECORD - len(self._held)]
+            if self._path is None and not self._held.startswith(b"./"[: len(self._held)]):
+                raise ProgramFailed(self._program, "wrote something else than matches")
+            if not end:
+                return
+            if self._path is None:
+                # Before it may stand a note, such as of a binary file, which is a line of its own.
+                self._path = self._held[self._held.rfind(b"\n./") + 1 :]
+            else:
+                yield self._match(self._path, self._held)
+                self._path = None
+            self._held = b""
+
+    def _match(self, path: bytes, line: bytes) -> Match:
+        number, _, text = line.partition(b":")
+        if not number.isdigit():
+            raise ProgramFailed(self._program, "wrote something else than matches")
+        name = path.decode("utf-8", "replace").replace(os.sep, "/").removeprefix("./")
+        return Match(name, int(number), text.decode("utf-8", "replace").rstrip("\r")[:LONGEST])
 
 
 def _is_about_the_search(problem: ProgramFailed) -> bool:
