@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,3 +58,15 @@ def full_disk(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def old_git(path: Path) -> Path:
+    """git 2.30, which Debian 11 has: the real one, without the options that came later."""
+    later = (
+        "--no-lazy-fetch|--config-env*|--attr-source*|--no-advice|--path-format*|--reject-shallow"
+        "|--also-filter-submodules|--bundle-uri*|--ref-format*|--revision*|--refetch|--branches"
+        "|--negotiate-only|--filter=auto|--remerge-diff|--end-of-options"
+    )
+    complaint = "echo \"error: unknown option '$word'\" >&2; exit 129"
+    check = f'for word in "$@"; do case "$word" in {later}) {complaint};; esac; done'
+    return stand_in(path, f'{check}\nexec {shutil.which("git")} "$@"')

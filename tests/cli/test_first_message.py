@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
+from pi.cli import first_message
 from pi.cli.first_message import FileMissing, assembled_prompts
 from pi.modes.json_lines import Prompt
 
@@ -78,3 +79,11 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         prompts(tmp_path, files=(".",))
 
     assert caught.value.message == f"Cannot read {tmp_path}: Is a directory"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")
+def test_a_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_message, "LARGEST", 1 << 20)
+
+    with pytest.raises(FileMissing, match="Cannot read /dev/zero: it is larger than 1 MiB"):
+        assembled_prompts(["x"], ["/dev/zero"], "", cwd=tmp_path, home=tmp_path)

@@ -10,6 +10,9 @@ from pi.coding.tools.image_types import image_type
 from pi.coding.tools.images import ImageLimits, prepare_image
 from pi.modes.json_lines import Prompt
 
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is attached."""
+
 
 class FileMissing(PiError):
     """A file that the command line names is not there."""
@@ -39,11 +42,14 @@ class _Attached(Prompt):
 def _attached(name: str, cwd: Path, home: Path) -> _Attached:
     path = cwd / _expanded(name, home)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:  # which may be a pipe: @<(command)
+            data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise FileMissing(f"File not found: {path}") from None
     except OSError as problem:
         raise FileMissing(f"Cannot read {path}: {problem.strerror}") from problem
+    if len(data) > LARGEST:
+        raise FileMissing(f"Cannot read {path}: it is larger than {LARGEST >> 20} MiB.")
     kind = image_type(data)
     if kind is None:
         text = data.decode("utf-8", "replace")

@@ -165,6 +165,7 @@ async def test_a_command_can_be_the_handler(
     ("script", "message"),
     [
         ('[ "$1" = auth ] && exit 1', "GitHub CLI is not logged in."),
+        ("kill -SEGV $$", "GitHub CLI cannot be used: it ended with signal 11."),
         (
             '[ "$1" = auth ] && exit 0; echo "HTTP 413: too large" >&2; exit 1',
             "Cannot create a gist: HTTP 413: too large",

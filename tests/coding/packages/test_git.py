@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import GitSource, parse_source
 from pi.coding.packages.staging import staging
 from tests.coding.packages.making import Repository, make_package
+from tests.files import old_git, stand_in
 
 
 class Checkout:
@@ -206,3 +208,45 @@ async def test_a_broken_checkout_is_replaced(
     make_package(checkout.folder, ".git/HEAD")
 
     assert await checkout.bring(update=True) == Outcome(change="fetched", after=commit)
+
+
+async def test_git_2_30_is_new_enough(
+    repository: Repository, shelf: Shelf, programs: Programs, tmp_path: Path
+) -> None:
+    git = old_git(tmp_path / "bin/git")
+    path = f"{git.parent}:{programs.environ['PATH']}"
+    checkout = Checkout(
+        repository.source, shelf, replace(programs, environ={**programs.environ, "PATH": path})
+    )
+    one = repository.commit("a.txt")
+    await checkout.bring()
+    two = repository.commit("b.txt")
+
+    assert await checkout.bring(update=True) == Outcome(change="fetched", before=one, after=two)
+
+
+@pytest.mark.parametrize("when", ["ls-remote", "clone", "cat-file", "checkout", "merge-base"])
+@pytest.mark.parametrize("how", ["kill -SEGV $$", "yes | head -c 9000000 >&2; exit 3"])
+async def test_a_git_that_fails_is_told_and_changes_nothing(
+    repository: Repository,
+    shelf: Shelf,
+    programs: Programs,
+    tmp_path: Path,
+    when: str,
+    how: str,
+) -> None:
+    one = repository.commit("a.txt")
+    checkout = Checkout(repository.source, shelf, programs)
+    await checkout.bring()
+    repository.commit("b.txt")
+    fails = f'case " $* " in *" {when} "*) {how};; esac; exec {shutil.which("git")} "$@"'
+    git = stand_in(tmp_path / "bin/git", fails)
+    path = f"{git.parent}:{programs.environ['PATH']}"
+    checkout.programs = replace(programs, environ={**programs.environ, "PATH": path})
+
+    if how.startswith("kill") or when not in ("cat-file", "merge-base"):  # whose code is an answer
+        with pytest.raises(InstallFailed, match=f"git {when} failed"):
+            await checkout.bring(update=True)
+        assert checkout.files == ["a.txt"]
+        checkout.programs = programs
+        assert (await checkout.bring(update=True)).before == one

@@ -6,6 +6,7 @@ import pytest
 
 from pi.tui.completion.paths import PathProvider, list_directory
 from pi.tui.completion.provider import Completed, Suggestion
+from tests.bounded import LoopWatchdog
 
 
 @pytest.fixture
@@ -91,3 +92,15 @@ def test_directories_are_marked(project: Path) -> None:
         "notes.txt",
         "src/",
     ]
+
+
+async def test_a_directory_with_very_many_names_does_not_hold_the_loop(
+    tmp_path: Path, watchdog: LoopWatchdog
+) -> None:
+    names = [f"name{number:06}" for number in range(60_000)]
+    provider = PathProvider(lambda: tmp_path, tmp_path, listing=lambda folder: names)
+
+    suggestions = await provider.get_suggestions(["ne5"], 0, 3, force=True)
+
+    assert suggestions is not None
+    assert len(suggestions.items) == 200

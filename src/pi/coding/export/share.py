@@ -113,6 +113,8 @@ def _told(result: Shared | str | None) -> Shared:
 
 async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
     check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=LONGEST_CHECK)
+    if check.timed_out or check.signal is not None:
+        raise ShareFailed(f"GitHub CLI cannot be used: {_complaint(check)}")
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
@@ -150,7 +152,8 @@ def _complaint(ended: Finished) -> str:
     if ended.timed_out:
         return "it did not answer in time."
     said = one_line((ended.errors or ended.output).decode("utf-8", "replace"))
-    return said or f"it ended with code {ended.exit_code}."
+    how = f"code {ended.exit_code}" if ended.signal is None else f"signal {ended.signal}"
+    return said or f"it ended with {how}."
 
 
 @asynccontextmanager

@@ -58,8 +58,14 @@ class Programs(Record):
         return _output("git", words[0], await self._git(words, cwd))
 
     async def git_agrees(self, *words: str, cwd: Path, objects: Path | None = None) -> bool:
-        """Whether git answers a question with yes; ``objects`` is another repository's folder."""
-        return (await self._git(words, cwd, objects)).ok
+        """Whether git answers a question with yes; ``objects`` is another repository's folder.
+
+        A git that crashed or did not answer in time has not said no: that is ``InstallFailed``.
+        """
+        finished = await self._git(words, cwd, objects)
+        if finished.timed_out or finished.signal is not None:
+            _output("git", words[0], finished)
+        return finished.ok
 
     async def npm(self, *words: str, cwd: Path, package: str) -> str:
         """What npm says, without running a package's scripts.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from pi.base.fuzzy import rank
@@ -14,11 +16,15 @@ ListDirectory = Callable[[Path], Sequence[str]]
 """The names in a directory, those of directories with a slash behind; blocking, may raise."""
 
 _MOST = 200
+_MOST_NAMES = 100_000
+"""Names of a directory that are looked at."""
 
 
 def list_directory(folder: Path) -> list[str]:
     """The names in a directory; a symbolic link to a directory counts as one."""
-    return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in folder.iterdir()]
+    with os.scandir(folder) as found:
+        entries = islice(found, _MOST_NAMES)
+        return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
 
 
 class PathProvider:
@@ -49,14 +55,13 @@ class PathProvider:
         if token.path == "~":
             shown, name = "~/", ""
         try:
-            names = await asyncio.to_thread(self._listing, self._folder(shown))
+            found = await asyncio.to_thread(self._fitting, name, self._folder(shown))
         except OSError:  # not there, or not ours to read: there is nothing to suggest
             return None
         items = [
-            Suggestion(value=written(shown + found, token), label=found)
-            for found in _fitting(name, names)
+            Suggestion(value=written(shown + path, token), label=path) for path in found[:_MOST]
         ]
-        return Suggestions(items=tuple(items[:_MOST]), prefix=token.raw) if items else None
+        return Suggestions(items=tuple(items), prefix=token.raw) if items else None
 
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
@@ -67,6 +72,10 @@ class PathProvider:
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
         """Anywhere."""
         return True
+
+    def _fitting(self, typed: str, folder: Path) -> list[str]:
+        """What fits in a directory; in a thread, as a directory can have very many names."""
+        return _fitting(typed, self._listing(folder))
 
     def _folder(self, shown: str) -> Path:
         if shown.startswith("~/"):

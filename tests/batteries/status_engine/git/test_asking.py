@@ -15,19 +15,25 @@ from pi.batteries.status_engine.git.asking import (
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult, PiError
 from tests.batteries.status_engine.git.repository import QUIET, git, make_repository
+from tests.files import old_git
 
 
 class Git:
     """Runs git in a folder, as ``pi.exec`` would, for as long as it takes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str = "git") -> None:
         self.folder = folder
+        self.program = program
 
     async def __call__(
         self, argv: Sequence[str], *, env: Mapping[str, str], timeout: float
     ) -> ExecResult:
         ended = await run(
-            argv, cwd=self.folder, env={**QUIET, **env}, timeout=60, max_output=10_000
+            [self.program, *argv[1:]],
+            cwd=self.folder,
+            env={**QUIET, **env},
+            timeout=60,
+            max_output=10_000,
         )
         return ExecResult(stdout=ended.output.decode(), stderr="", code=ended.exit_code)
 
@@ -152,3 +158,11 @@ async def test_a_folder_that_looks_like_a_repository_does_not_take_its_place(
         config.write("[core]\n    worktree = .\n    bare = false\n")
 
     assert await ask_branch(Git(trap)) == ""
+
+
+async def test_git_2_30_is_new_enough(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "project", "topic")
+    (repository / "poem").write_text("one\n2\nthree\nfour\n")
+    own = Git(repository, program=str(old_git(tmp_path / "git")))
+
+    assert (await ask_branch(own), await ask_counts(own)) == ("topic", (2, 1))
