@@ -32,6 +32,22 @@ def test_json_mode_tells_every_event_and_its_exit_code_tells_a_failure(cli: Prog
     assert (good.code, good.err, bad.code) == (0, "", 1)
 
 
+@pytest.mark.parametrize("setting", [True, False])
+def test_the_status_lines_are_events_of_json_mode_where_they_are_wanted(
+    cli: Program, setting: bool
+) -> None:
+    cli.write("settings.json", json.dumps({"tui": {"statusEngine": setting}}))
+    ended = cli.run("--mode", "json", "--model", "mock/echo-3", "hello")
+
+    told = [json.loads(line) for line in ended.out.splitlines()]
+    lines = [each for each in told if each["type"] == "extension_event"]
+    assert ended.code == 0
+    assert [(each["name"], each["data"]) for each in lines[:1]] == [
+        ("status_engine", {"line2": "echo-3 | work", "line3": None})
+    ] * setting
+    assert all("since_session_ms" in each for each in lines)
+
+
 def test_rpc_mode_answers_and_ends_with_its_input(cli: Program) -> None:
     ended = cli.run(
         "--mode", "rpc", "--model", "mock/echo-3", piped='{"id": "1", "type": "get_state"}\n'

@@ -3,16 +3,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from pi.coding.extension_host.activation import is_for
+from pi.coding.extension_host.extension_events import ExtensionEvent
 from pi.coding.extension_host.manifest import read_manifest
 from pi.coding.extension_host.ui import Mode
 from pi.testing import says
 from tests.batteries.status_engine.git.repository import git, make_repository
-from tests.batteries.status_engine.stage import showing
+from tests.batteries.status_engine.stage import PATIENT, Show, showing
 
 LINE_2 = "faux | medium | project"
 
@@ -22,15 +23,74 @@ async def test_the_lines_are_there_when_the_session_begins(tmp_path: Path) -> No
         assert show.panel.screen() == [LINE_2]
 
 
-@pytest.mark.parametrize("mode", [mode for mode in get_args(Mode) if mode != "tui"])
-async def test_without_a_screen_nothing_is_shown_or_run(tmp_path: Path, mode: Mode) -> None:
+async def test_in_print_mode_nothing_is_shown_or_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     setting = {"provider": "command", "command": f"touch {ran}"}
-    async with showing(tmp_path, setting, says("Hello."), mode=mode) as show:
+    async with showing(tmp_path, setting, says("Hello."), mode="print") as show:
+        published = publications(show)
         await show.session.prompt("hi")
         await show.stage.clock.advance(10)
 
-        assert (show.panel.rows, ran.exists()) == ({}, False)
+        assert (show.panel.rows, ran.exists(), published) == ({}, False, [])
+
+
+@pytest.mark.parametrize("mode", ["json", "rpc"])
+async def test_for_clients_the_lines_are_published_when_they_change(
+    tmp_path: Path, mode: Mode
+) -> None:
+    setting = {
+        "provider": "command",
+        "command": "printf '\\033[31mred\\033[0m\\033[2J'",
+        "commandTimeoutMs": PATIENT,
+    }
+    async with showing(tmp_path, setting, mode=mode) as show:
+        published = publications(show)
+        await show.until(lambda: len(published) == 2)
+        await show.stage.clock.advance(5)
+        await show.session.set_thinking_level("low")
+        await show.until(lambda: len(published) == 3)
+
+        red = "\x1b[31mred\x1b[0m"
+        assert published == [
+            {"line2": LINE_2, "line3": None},
+            {"line2": LINE_2, "line3": red},
+            {"line2": "faux | low | project", "line3": red},
+        ]
+        assert show.panel.rows == {}
+
+
+async def test_a_run_begins_with_the_lines_although_they_are_the_same(tmp_path: Path) -> None:
+    async with showing(tmp_path, True, says("Hello."), says("Again."), mode="rpc") as show:
+        published = publications(show)
+        await show.until(lambda: len(published) == 1)
+        await show.session.prompt("hi")
+        await show.session.prompt("hi")
+        await show.until(lambda: len(published) == 3)
+
+        assert published == [{"line2": LINE_2, "line3": None}] * 3
+
+
+async def test_lines_that_are_switched_off_are_published_as_none(tmp_path: Path) -> None:
+    async with showing(tmp_path, {"items": ["model"]}, mode="rpc") as show:
+        published = publications(show)
+        await show.until(lambda: len(published) == 1)
+        show.session.settings.override({"tui.statusEngine": False})
+        await show.until(lambda: len(published) == 2)
+        await show.stage.clock.advance(5)
+
+        assert published == [{"line2": "faux", "line3": None}, {"line2": "", "line3": None}]
+
+
+def publications(show: Show) -> list[Any]:
+    """What is published from now on."""
+    found: list[Any] = []
+
+    def hear(event: object) -> None:
+        if isinstance(event, ExtensionEvent) and event.name == "status_engine":
+            found.append(event.data)
+
+    show.session.subscribe(hear)
+    return found
 
 
 @pytest.mark.parametrize("setting", [False, None, {"enabled": False}])
@@ -121,8 +181,8 @@ def test_importing_it_loads_no_screen() -> None:
     assert ended.stdout.strip() == "[]"
 
 
-def test_the_manifest_waits_for_the_setting_and_for_a_screen(root: Path) -> None:
+def test_the_manifest_waits_for_the_setting_and_for_whoever_sees_the_lines(root: Path) -> None:
     manifest = read_manifest(root / "src/pi/batteries/status_engine")
 
     assert (manifest.name, manifest.activate) == ("status-engine", ("setting:tui.statusEngine",))
-    assert [mode for mode in get_args(Mode) if is_for(manifest, mode)] == ["tui"]
+    assert [mode for mode in get_args(Mode) if is_for(manifest, mode)] == ["tui", "rpc", "json"]

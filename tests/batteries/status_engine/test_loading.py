@@ -35,11 +35,11 @@ def installed(folder: Path) -> str:
         ("tui", False, []),
         ("tui", None, []),
         ("print", True, []),
-        ("json", True, []),
-        ("rpc", True, []),
+        ("json", {"items": ["model"]}, ["faux"]),
+        ("rpc", {"items": ["model"]}, ["faux"]),
     ],
 )
-async def test_it_is_loaded_for_a_screen_when_the_setting_is_there(
+async def test_it_is_loaded_where_lines_are_seen_when_the_setting_is_there(
     tmp_path: Path, root: Path, mode: Mode, setting: object, shown: list[str]
 ) -> None:
     stage, panel = Stage(tmp_path), Panel()

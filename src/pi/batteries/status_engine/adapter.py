@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
-from pi.batteries.status_engine.display import Display
+from pi.batteries.status_engine.display import Display, Publication
 from pi.batteries.status_engine.git.watch import GitWatch
 from pi.batteries.status_engine.line_source import THROTTLE
 from pi.batteries.status_engine.session_facts import SessionFacts
-from pi.extension import ExtensionAPI, ExtensionContext, SessionStartEvent
+from pi.extension import AgentStartEvent, ExtensionAPI, ExtensionContext, SessionStartEvent
 
 HAPPENINGS = (
     "agent_start",
@@ -25,10 +25,12 @@ HAPPENINGS = (
     "user_bash",
 )
 """After these the status may be another one."""
+MODES = ("tui", "json", "rpc")
+"""Where somebody can see the lines."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Show the lines below the footer, where there is a screen and they are wanted."""
+    """Show the lines below the footer, or publish them to clients, if they are wanted."""
     declare(pi.settings)
     shown: list[StatusLines] = []
 
@@ -37,7 +39,7 @@ def extension(pi: ExtensionAPI) -> None:
             lines.hear(event)
 
     def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        if ctx.mode != "tui":
+        if ctx.mode not in MODES:
             return
         lines = StatusLines(pi, ctx)
         lines.configure()
@@ -51,7 +53,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class StatusLines:
-    """The status of one session: knows what is so, and has it shown as the person wants it."""
+    """The status of one session: knows what is so, and has it shown as the user wants it."""
 
     def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext) -> None:
         self._pi = pi
@@ -66,7 +68,7 @@ class StatusLines:
             on_change=self._refresh,
         )
         self._config = StatusEngineConfig()
-        self._display: Display | None = None
+        self._display: Display | Publication | None = None
 
     def configure(self) -> None:
         """Show what the settings say now, or nothing."""
@@ -80,10 +82,12 @@ class StatusLines:
             self._display.remove()
             self._display = None
         if config.enabled:
-            self._display = Display(
+            is_shown = self._ctx.mode == "tui"
+            self._display = (Display if is_shown else Publication)(
                 self._pi, self._ctx, config, lambda: self._facts.state(self._git.state)
             )
-            self.tick()
+            if is_shown:  # clients listen a moment later, when the session has started
+                self.tick()
 
     def hear(self, event: object) -> None:
         """Take note of something that has happened."""
@@ -91,6 +95,8 @@ class StatusLines:
         self._git.stir()
         if self._display is not None:
             self._display.stir()
+        if isinstance(event, AgentStartEvent) and isinstance(self._display, Publication):
+            self._display.repeat()
         self._refresh()
 
     def tick(self) -> None:

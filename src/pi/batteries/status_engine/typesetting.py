@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.extension import Record
+from pi.extension import Record, sanitise_keeping_style
 
 ELLIPSIS = "…"
 
@@ -15,6 +15,11 @@ def _printable(text: str) -> str:
 
 def _characters(text: str, start: int, width: int) -> str:
     return text[start : start + width]
+
+
+def styled_line(text: str) -> str:
+    """The first line of ``text``; colours survive, nothing else can command the terminal."""
+    return sanitise_keeping_style(text).partition("\n")[0].rstrip()
 
 
 class Typesetting(Record):

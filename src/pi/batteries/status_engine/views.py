@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.batteries.status_engine.engine import StatusOutput
-from pi.batteries.status_engine.typesetting import ELLIPSIS, Typesetting
-from pi.extension import Theme, one_line, sanitise_keeping_style
+from pi.batteries.status_engine.typesetting import ELLIPSIS, Typesetting, styled_line
+from pi.extension import Theme, one_line
 from pi.tui.text.ansi import has_sequences
 from pi.tui.text.slicing import slice_columns, truncate_to_width
 from pi.tui.text.width import visible_width
-
-
-def styled_line(text: str) -> str:
-    """The first line of ``text``; colours survive, nothing else can command the terminal."""
-    return sanitise_keeping_style(text).partition("\n")[0].rstrip()
-
 
 TYPESETTING = Typesetting(
     width=visible_width, cut=slice_columns, plain=one_line, styled=styled_line
