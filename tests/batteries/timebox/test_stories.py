@@ -87,6 +87,21 @@ def test_json_mode_tells_why_it_ended(cli: Program) -> None:
     assert [(data["turnLimit"], data["active"]) for data in kept] == [(1, True), (1, False)]
 
 
+async def test_with_two_turns_the_second_is_nudged_and_the_third_is_stopped(tmp_path: Path) -> None:
+    arguments = ("--model", "mock/mock-r", "--timebox", "turns:2")
+    told: list[list[str]] = []
+    async with talking(tmp_path, says("one"), says("two"), arguments=arguments) as peer:
+        for text in ("first", "second", "third"):
+            await peer.send({"type": "prompt", "message": text, "id": text})
+            seen = await peer.until(type="agent_settled")
+            told.append([event["message"] for event in seen if event.get("method") == "notify"])
+        await peer.ended()
+
+    assert told[0] == ["Timebox set: 2 turns."]
+    assert told[1] == ["Timebox nearly spent: 1 turn left."]
+    assert told[2][0].startswith("Timebox budget spent. Used 2 turns, ")
+
+
 async def test_a_client_is_told_and_goes_on(tmp_path: Path) -> None:
     arguments = ("--model", "mock/mock-r", "--timebox", "turns:1")
     answers = (says("one"), says("three"))

@@ -110,6 +110,7 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
         restored,
         "No active timebox.",
         restored,
+        "Timebox nearly spent: 1 turn left.",
         f"Timebox budget spent. Used 2 turns, 0s. {GOES_ON}",
     ]
     assert len(play.stage.provider.requests) == 2

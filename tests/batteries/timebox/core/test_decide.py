@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from pi.batteries.timebox.core.budget import Reading, TimeboxBudget
@@ -25,6 +26,20 @@ def test_it_stops_when_the_time_is_over() -> None:
     held = budget(time=TEN, command="lmk done")
 
     assert decide(held, at(10, turns=3)) == Stop(held.used(at(10, turns=3)), "lmk done")
+
+
+@pytest.mark.parametrize(("limit", "used"), [(2, 1), (3, 2), (4, 3)])
+def test_the_last_turn_of_a_small_budget_is_a_nudge_where_it_begins(limit: int, used: int) -> None:
+    held = budget(turns=limit)
+
+    assert decide(held, at(1, turns=used), turn_begins=True) == Nudge("warning", "1 turn")
+    assert decide(held, at(1, turns=used)) == Ok()
+    assert decide(held, at(1, turns=used - 1), turn_begins=True) == Ok()
+
+
+def test_the_only_turn_of_a_budget_is_none() -> None:
+    assert decide(budget(turns=1), at(), turn_begins=True) == Ok()
+    assert decide(budget(time=TEN), at(1, turns=1), turn_begins=True) == Ok()
 
 
 def test_it_stops_when_the_turns_are_used_up() -> None:

@@ -47,15 +47,23 @@ Decision: TypeAlias = Ok | Nudge | Stop
 
 
 def decide(
-    budget: TimeboxBudget, reading: Reading, *, among: Collection[Dimension] = DIMENSIONS
+    budget: TimeboxBudget,
+    reading: Reading,
+    *,
+    among: Collection[Dimension] = DIMENSIONS,
+    turn_begins: bool = False,
 ) -> Decision:
-    """What is to be done now: whichever limit is nearest counts, of those ``among``."""
+    """What is to be done now: whichever limit is nearest counts, of those ``among``.
+
+    With ``turn_begins`` a turn that is not in ``reading`` yet is about to begin.
+    """
     if not budget.active:
         return Ok()
     worst = _worst(budget, reading, among)
     if worst >= SPENT:
         return Stop(budget.used(reading), budget.on_stop_command)
-    if worst >= WARNING and not budget.soft_nudge_sent:
+    is_near = worst >= WARNING or (turn_begins and _is_last_turn(budget, reading))
+    if is_near and not budget.soft_nudge_sent:
         return Nudge(_urgency(worst), format_amounts(budget.left(reading)))
     return Ok()
 
@@ -71,6 +79,15 @@ def _worst(
 ) -> float:
     ratios = budget.ratios(reading)
     return max((ratio for each, ratio in ratios.items() if each in among), default=0.0)
+
+
+def _is_last_turn(budget: TimeboxBudget, reading: Reading) -> bool:
+    """Whether one turn is left of several.
+
+    Below five turns no count reaches 80 % before the last one, so without this a budget of two
+    would stop without a warning. The only turn of a budget of one is no time to wrap up.
+    """
+    return budget.used(reading)["turns"] >= 1 and budget.left(reading).get("turns") == 1
 
 
 def _urgency(worst: float) -> Urgency:

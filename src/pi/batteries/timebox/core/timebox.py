@@ -112,13 +112,18 @@ class Timebox:
         if self._decided:
             return []
         self._decided = True
-        return self.request_due(reading, DIMENSIONS)
+        return self._look(reading, DIMENSIONS, turn_begins=True)
 
     def request_due(self, reading: Reading, among: Collection[Dimension]) -> list[Effect]:
         """A model is about to be asked; only the limits ``among`` count."""
+        return self._look(reading, among)
+
+    def _look(
+        self, reading: Reading, among: Collection[Dimension], *, turn_begins: bool = False
+    ) -> list[Effect]:
         if self.budget is None:
             return []
-        match decide(self.budget, reading, among=among):
+        match decide(self.budget, reading, among=among, turn_begins=turn_begins):
             case Nudge(detail=detail):
                 self.budget = replace(self.budget, soft_nudge_sent=True)
                 return [Notify(f"Timebox nearly spent: {detail} left.", "warning")]
