@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from tests.base.processes.children import alive
 from tests.cli.program import PATIENCE, Program
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.person import TOUR, needs_pty, person
+from tests.tui.images.pictures import make_picture
 
 pytestmark = [pytest.mark.slow, needs_pty]
 
@@ -125,3 +129,35 @@ def until(happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    cli = Program.below(
+        tmp_path,
+        KITTY_WINDOW_ID="1",  # synchronized output, and pictures as Kitty takes them
+        PI_NO_SYNC_OUTPUT="please",
+        PI_FORCE_IMAGE_PROTOCOL="iterm",
+        PI_DEBUG_REDRAW="1",
+        PI_TUI_WRITE_LOG=str(written),
+    )
+    header = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00Z"}
+    picture = {
+        "type": "image",
+        "data": b64encode(make_picture("PNG", 90, 90)).decode(),
+        "mimeType": "image/png",
+    }
+    said = {"role": "user", "content": [{"type": "text", "text": "look"}, picture], "timestamp": 1}
+    entry = {"type": "message", "id": "a", "parentId": None, "timestamp": header["timestamp"]}
+    lines = ({**header, "cwd": str(cli.cwd)}, {**entry, "message": said})
+    session = cli.cwd / "s.jsonl"
+    session.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    with person(cli, *TOUR, "--session", str(session)) as ada:
+        ada.sees("(demo) tour")
+        ada.sees("look")
+        ada.until(lambda: b"\x1b]1337;File=" in written.read_bytes())
+        assert ada.leaves() == 0
+
+    assert b"?2026h" not in written.read_bytes()
+    frames = (cli.agent_dir / "pi.log").read_text()
+    assert re.search(r"DEBUG pi\.tui\.screen\.screen: window diff .*: committed \d+ \(", frames)

@@ -89,6 +89,9 @@ def test_inside_a_multiplexer_there_are_no_pictures_and_links() -> None:
         ({"KITTY_WINDOW_ID": "1", "TMUX": "x"}, False, False),
         ({"TERM_FEATURES": "T3CwLrMSc7UUw9Ts3BFGsSyHNoSxF"}, True, False),
         ({"KITTY_WINDOW_ID": "1", "PI_NO_SYNC_OUTPUT": "1"}, False, True),
+        ({"KITTY_WINDOW_ID": "1", "PI_NO_SYNC_OUTPUT": "please"}, False, True),
+        ({"KITTY_WINDOW_ID": "1", "PI_NO_SYNC_OUTPUT": "0"}, False, True),
+        ({"KITTY_WINDOW_ID": "1", "PI_NO_SYNC_OUTPUT": ""}, True, False),
         ({"KITTY_WINDOW_ID": "1", "PI_TUI_SYNC_OUTPUT": "0"}, False, True),
         ({"PI_TUI_SYNC_OUTPUT": "1"}, True, True),
         ({"PI_FORCE_SYNC_OUTPUT": "1", "TMUX": "x"}, True, True),
@@ -105,6 +108,7 @@ def test_synchronized_output_follows_the_user_then_the_terminal(
 
 def test_the_user_decides_about_pictures_links_and_notifications() -> None:
     assert detect({"PI_FORCE_IMAGE_PROTOCOL": "sixel"}).images == "sixel"
+    assert detect({"PI_FORCE_IMAGE_PROTOCOL": "iterm"}).images == "iterm2"
     assert detect({"PI_IMAGE_PROTOCOL": "off", "KITTY_WINDOW_ID": "1"}).images is None
     assert detect({"PI_HYPERLINKS": "1"}).hyperlinks
     assert not detect({"PI_NOTIFICATIONS": "off"}).notifications

@@ -145,6 +145,8 @@ def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtoc
     match forced.lower():
         case "kitty" | "iterm2" | "sixel" as protocol:
             return protocol
+        case "iterm":
+            return "iterm2"
         case off if off in _OFF:
             return None
     if multiplexer:
@@ -157,7 +159,8 @@ def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtoc
 def _wanted_sync(env: Environment) -> bool | None:
     """What the user decided, if anything."""
     choice = _switch(env.get("PI_TUI_SYNC_OUTPUT", ""))
-    if _switch(env.get("PI_NO_SYNC_OUTPUT", "")) or choice is False:
+    # Unlike the other switches, any value turns it off, also "0": that is how others read it.
+    if env.get("PI_NO_SYNC_OUTPUT") or choice is False:
         return False
     return True if _switch(env.get("PI_FORCE_SYNC_OUTPUT", "")) or choice else None
 

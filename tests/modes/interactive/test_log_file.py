@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.log_file import MOST_BYTES, NAME, start_log
+from pi.tui.screen.screen import Frame, Screen
 
 
 def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
@@ -162,3 +163,19 @@ def test_a_secret_that_is_stored_later_does_not_get_into_the_log(tmp_path: Path)
     text = (tmp_path / "pi.log").read_text()
     assert "first behind a name" in text
     assert "second [redacted]" in text
+
+
+def test_frames_are_logged_only_for_who_asks_for_it(tmp_path: Path) -> None:
+    for folder, environ in (("off", {}), ("on", {"PI_DEBUG_REDRAW": "1"})):
+        stop = start_log(tmp_path / folder, environ)
+        Screen(10, 5).paint(Frame(["a"], 1))
+        logging.getLogger("pi.test").debug("something else")
+        stop()
+    Screen(10, 5).paint(Frame(["a"], 1))
+
+    assert not (tmp_path / "off/pi.log").exists()
+    [line] = (tmp_path / "on/pi.log").read_text().splitlines()
+    assert line.endswith(
+        "seam rewrite (repaint changes): committed 0 (0 new), top 0, window 1 of 5 rows "
+        "at 10 columns"
+    )

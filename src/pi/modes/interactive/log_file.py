@@ -20,6 +20,9 @@ NAME = "pi.log"
 MOST_BYTES = 2_000_000
 BACKUPS = 3
 
+_FRAME_LOGGERS = ("pi.tui.screen.screen", "pi.tui.fullscreen.display")
+"""What logs a line per frame, at a level that only ``PI_DEBUG_REDRAW`` lets into the log."""
+
 
 def start_log(
     agent_dir: Path,
@@ -33,7 +36,7 @@ def start_log(
     Secrets that ``environ`` and the files of ``agent_dir`` contain never get into it, nor whatever
     has the shape of a key, nor what the session and extensions ``redact``. ``on_error`` hears of
     errors, in a line and in the thread that logs them: once of each kind, and not if a record
-    ``is_told`` by whoever logs it.
+    ``is_told`` by whoever logs it. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line.
     """
     # Not at the top: these load modules that nothing before the first frame needs.
     from logging.handlers import RotatingFileHandler
@@ -71,8 +74,10 @@ def start_log(
     root.addHandler(handler)
     if root.level > logging.INFO or root.level == logging.NOTSET:
         root.setLevel(logging.INFO)
+    _log_frames(on=environ.get("PI_DEBUG_REDRAW") == "1")
 
     def stop() -> None:
+        _log_frames(on=False)
         root.removeHandler(handler)
         with suppress(OSError):  # a disk that is full says so once more, of what it did not take
             handler.close()
@@ -83,6 +88,11 @@ def start_log(
 def more_in_log(agent_dir: Path) -> str:
     """Where whoever is told of an error finds the rest of it."""
     return f"More is in {agent_dir / NAME}."
+
+
+def _log_frames(*, on: bool) -> None:
+    for name in _FRAME_LOGGERS:
+        logging.getLogger(name).setLevel(logging.DEBUG if on else logging.NOTSET)
 
 
 def _first_line(text: str) -> str:

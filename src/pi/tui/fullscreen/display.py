@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 
 from pi.tui.component import Area, Component
@@ -29,6 +30,8 @@ _ALTERNATE_ON, _ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
 _MOUSE = (1000, 1002, 1003, 1004, 1006)
 """Buttons, dragging, motion, focus of the window, and reports in the form without limits."""
 _CLEAR = "\x1b[2J\x1b[H"
+
+log = logging.getLogger(__name__)
 
 
 class FullscreenDisplay:
@@ -91,6 +94,7 @@ class FullscreenDisplay:
         output += self._cursor(caret, moved=bool(output))
         if not output:
             return ""
+        log.debug("fullscreen (repaint %s): %d rows at %d columns", repaint.value, height, width)
         return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
 
     def resize(self, size: Size, tape: Tape | None = None) -> Repaint:

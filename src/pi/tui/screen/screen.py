@@ -350,15 +350,29 @@ class Screen:
         )
         is_certain = self._window.is_trusted and repaint is Repaint.CHANGES
         if repaint is Repaint.EVERYTHING:
+            intent = "full paint"
             emitters.full_paint(pen, rows)
         elif is_certain and not paint.chunk:
+            intent = "window diff"
             emitters.window_diff(pen, rows)
         elif is_certain and leaves_at_the_top:
+            intent = "scroll append"
             emitters.scroll_append(pen, rows, leaving=len(paint.chunk), in_pane=self._in_pane)
         else:
+            intent = "seam rewrite"
             unbroken = len(rows) - len(paint.window) if self._in_pane else 0
             emitters.seam_rewrite(pen, rows, unbroken=unbroken)
-        log.debug("%s: %d new rows in history, repaint %s", paint.ledger, len(paint.chunk), repaint)
+        log.debug(
+            "%s (repaint %s): committed %d (%d new), top %d, window %d of %d rows at %d columns",
+            intent,
+            repaint.value,
+            paint.ledger.committed,
+            len(paint.chunk),
+            paint.ledger.top,
+            len(paint.window),
+            self._height,
+            self._width,
+        )
 
     def _place_cursor(self, pen: Pen, paint: _Paint) -> None:
         """Where the focused component wants it, or at the end of the content.
