@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Literal
 
-from pi.ai.auth.google_setup import LOCATION_VARIABLES, PROJECT_VARIABLES, credential_file
+from pi.ai.auth.google_setup import (
+    LOCATION_VARIABLES,
+    PROJECT_VARIABLES,
+    check_credential_file,
+    credential_file,
+)
+
+SKIP_AUTH = "AWS_BEDROCK_SKIP_AUTH"
+"""``1``: a proxy authenticates the requests itself, so that they are signed with dummy keys."""
 
 AWS_SIGNS = (
     ("AWS_PROFILE",),
@@ -38,8 +46,14 @@ NAMES = {"aws": "AWS credentials", "google": "Google application default credent
 def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
     """Whether the chain of ``cloud`` will probably find something, without asking it."""
     if cloud == "aws":
-        return _any_set(AWS_SIGNS, environ)
+        return environ.get(SKIP_AUTH) == "1" or _any_set(AWS_SIGNS, environ)
     return _any_set(GOOGLE_SIGNS, environ) and credential_file(environ) is not None
+
+
+def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
+    """Raise ``AuthenticationFailed`` where the variables of ``cloud`` cannot be right."""
+    if cloud == "google":
+        check_credential_file(environ)
 
 
 def _any_set(signs: tuple[tuple[str, ...], ...], environ: Mapping[str, str]) -> bool:

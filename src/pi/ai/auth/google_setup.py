@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pi.ai.errors import AuthenticationFailed
 from pi.base.files import expand_home
 
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
@@ -21,6 +22,21 @@ def credential_file(environ: Mapping[str, str]) -> Path | None:
         return expand_home(named)
     path = _gcloud_folder(environ) / "application_default_credentials.json"
     return path if path.is_file() else None
+
+
+def check_credential_file(environ: Mapping[str, str]) -> None:
+    """Raise ``AuthenticationFailed`` if the variable names a file that does not exist.
+
+    Google's own libraries do not go on to other credentials then either: they might be those of
+    another account.
+    """
+    named = environ.get(FILE_VARIABLE)
+    if named and not expand_home(named).exists():
+        raise AuthenticationFailed(
+            f"{FILE_VARIABLE} names a file that does not exist: {named}",
+            hint="Correct the path, or unset the variable to use the login of "
+            "`gcloud auth application-default login`.",
+        )
 
 
 def _gcloud_folder(environ: Mapping[str, str]) -> Path:

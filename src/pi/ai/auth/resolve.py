@@ -74,6 +74,8 @@ async def resolve(
         found = _from_environment(provider, variables, stored, clients)
     if found is None:
         return None
+    if provider.ambient and found.access.kind == "ambient":
+        ambient.check(provider.ambient, variables)
     return replace(found, access=_placed(found.access, provider, stored, variables, base_url))
 
 
@@ -90,7 +92,7 @@ def is_configured(
     except FileProblem:
         stored = None  # resolve() says what is wrong with it
     variables = _variables(environ, stored)
-    if not all(variables.get(name) for name in provider.needed_variables):
+    if not all(variables.get(name) for name in _needed(provider, provider.base_url)):
         return False
     if isinstance(stored, OAuthCredential):
         return provider.login is not None
@@ -193,6 +195,11 @@ def _variables(environ: Mapping[str, str], stored: Credential | None) -> dict[st
     return {**environ, **own}
 
 
+def _needed(provider: Provider, url: str) -> list[str]:
+    """The variables that ``url`` consists of; an address in models.json may be complete."""
+    return [name for name in provider.needed_variables if f"{{{name}}}" in url]
+
+
 def _key(key: str) -> Access:
     return Access(api_key=key, kind="api_key")
 
@@ -205,15 +212,16 @@ def _placed(
     base_url: str | None,
 ) -> Access:
     """``access`` with the provider's variables, and its address where these are part of it."""
-    missing = [name for name in provider.needed_variables if not variables.get(name)]
+    url = base_url or provider.base_url
+    names = _needed(provider, url)
+    missing = [name for name in names if not variables.get(name)]
     if missing:
         raise AuthenticationFailed(
             f"{provider.name} also needs {' and '.join(missing)}.",
             hint="Set it in the environment, or in the env of the provider's entry in auth.json.",
         )
-    needed = {name: variables[name] for name in provider.needed_variables}
+    needed = {name: variables[name] for name in names}
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
-    url = base_url or provider.base_url
     filled = fill_in(url, needed)
     return replace(
         access,

@@ -18,7 +18,7 @@ from pi.ai.stream import Flush
 from pi.ai.wire.anthropic_messages.compat import compat_of
 from pi.ai.wire.anthropic_messages.repairs import next_repair
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
-from pi.ai.wire.anthropic_messages.thinking import plan_thinking, provider_level
+from pi.ai.wire.anthropic_messages.thinking import interleaves, plan_thinking, provider_level
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
@@ -52,7 +52,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         call,
         builder,
         services.clock,
-        encode=partial(encode, call),
+        encode=partial(encode, call, interleaved=interleaves(services.environ)),
         deliver=deliver,
         next_repair=next_repair,
     )

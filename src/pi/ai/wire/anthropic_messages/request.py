@@ -19,7 +19,12 @@ from pi.ai.transcript import fold
 from pi.ai.user_agent import user_agent
 from pi.ai.wire.anthropic_messages.compat import Compat, compat_of
 from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
-from pi.ai.wire.anthropic_messages.thinking import ThinkingPlan, efforts, plan_thinking
+from pi.ai.wire.anthropic_messages.thinking import (
+    ThinkingPlan,
+    efforts,
+    plan_thinking,
+    with_room_to_think,
+)
 from pi.ai.wire.anthropic_messages.tools import (
     Offer,
     declarations,
@@ -63,7 +68,7 @@ def headers(call: Call, betas: Sequence[str] = ()) -> dict[str, str]:
     return named
 
 
-def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
+def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = True) -> Json:
     """The payload: the body of the request, and ``betas``, which go into a header instead."""
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
@@ -72,7 +77,11 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     offered = offer(call.messages, compat, dropped=repairs.tools)
     choice = tool_choice(call.options.tool_choice, offered.names)
     lost = not compat.force_adaptive_thinking and lacks_thought(rest, call.model, repairs)
-    plan = plan_thinking(call, compat, allowed=not is_forced(choice) and not lost)
+    may_think = not is_forced(choice) and not lost
+    plan = plan_thinking(call, compat, allowed=may_think)
+    if plan.has_budget and not interleaved:
+        call = with_room_to_think(call)
+        plan = plan_thinking(call, compat, allowed=may_think)
     style = HistoryStyle(
         model=call.model,
         offer=offered,
@@ -86,7 +95,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
         "messages": encode_history(history, style, cache),
         "max_tokens": call.max_tokens,
         "stream": True,
-        "betas": _betas(compat, plan, offered),
+        "betas": _betas(compat, plan, offered, interleaved=interleaved),
         "system": _system(instructions.prompt, cache),
         "temperature": _temperature(call, compat, plan),
         "tools": declarations(offered, compat, cache=cache, strict_refused=loose),
@@ -114,10 +123,10 @@ def _brings_authorization(call: Call) -> bool:
     return any(name.lower() == "authorization" for name in call.access.headers)
 
 
-def _betas(compat: Compat, plan: ThinkingPlan, offered: Offer) -> list[str]:
+def _betas(compat: Compat, plan: ThinkingPlan, offered: Offer, *, interleaved: bool) -> list[str]:
     wanted = {
         FINE_GRAINED_STREAMING: offered.tools and not compat.supports_eager_tool_input_streaming,
-        INTERLEAVED_THINKING: plan.has_budget,
+        INTERLEAVED_THINKING: plan.has_budget and interleaved,
         CHANGING_EFFORT: compat.supports_mid_convo_effort,
         CHANGING_TOOLS: offered.in_place,
         FALLBACK_MODELS: compat.allowed_fallback_models,

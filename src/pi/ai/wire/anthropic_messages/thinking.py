@@ -7,18 +7,22 @@ the request stays the one that the conversation began with, and every later chan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pi.ai.estimate import largest_answer
 from pi.ai.handoff import is_own
 from pi.ai.messages import AssistantMessage, Json, Message
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models.thinking import ROOM_TO_ANSWER, level_word, thinking_budget
 from pi.ai.request import Call
 from pi.ai.wire.anthropic_messages.compat import Compat
-from pi.base.records import Record
+from pi.base.records import Record, replace
 
 SMALLEST_BUDGET = 1024
 """Fewer thinking tokens are refused."""
+
+NO_INTERLEAVING = "PI_NO_INTERLEAVED_THINKING"
+"""``1``: for servers in front of Anthropic that refuse the beta of thinking between tool calls."""
 
 
 class ThinkingPlan(Record):
@@ -67,6 +71,25 @@ def plan_thinking(call: Call, compat: Compat, *, allowed: bool = True) -> Thinki
         },
         active=True,
     )
+
+
+def interleaves(environ: Mapping[str, str]) -> bool:
+    """Whether models that think within a budget may also think between tool calls."""
+    return environ.get(NO_INTERLEAVING) != "1"
+
+
+def with_room_to_think(call: Call) -> Call:
+    """``call`` with the budget on top of its largest answer, as far as the window has room.
+
+    Without interleaving all thoughts come before the answer and count as output, so that an answer
+    as long as was asked for would not fit beside them.
+    """
+    budget = thinking_budget(
+        call.options.reasoning, call.model.max_tokens, call.options.thinking_budgets
+    )
+    most = max(largest_answer(call.model, call.messages), call.max_tokens)
+    room = min(call.max_tokens + budget, most)
+    return replace(call, options=replace(call.options, max_tokens=room))
 
 
 def provider_level(plan: ThinkingPlan, compat: Compat) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -16,14 +17,26 @@ from pi.ai.request import Call
 from pi.ai.wire.bedrock_converse.sigv4 import AwsKeys
 from pi.base.records import Record
 
+DEFAULT_REGION = "us-east-1"
+
 WAYS_IN = (
     "Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-    "or AWS_PROFILE; a profile with single sign-on also needs `aws sso login`."
+    "or AWS_PROFILE, or AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN; a profile with single "
+    "sign-on also needs `aws sso login`."
 )
 
-_renewing: dict[str | None, Any] = {}
-"""Botocore's credentials by profile, where they renew themselves: to find them anew for every
-request would ask AWS every time. Others are read again, so that a new login is seen."""
+
+class WebIdentity(Record, frozen=True):
+    """A role that a token in a file may assume, as for a pod of Kubernetes or a job of CI."""
+
+    token_file: str
+    role_arn: str
+    session_name: str
+
+
+_renewing: dict[str | WebIdentity | None, Any] = {}
+"""Botocore's credentials by profile or role, where they renew themselves: to find them anew for
+every request would ask AWS every time. Others are read again, so that a new login is seen."""
 
 
 class AwsIdentity(Record):
@@ -47,6 +60,10 @@ async def find_identity(call: Call, environ: Mapping[str, str]) -> AwsIdentity:
             return AwsIdentity(keys=keys, region=region)
         if profile := layer.get("AWS_PROFILE"):
             return await _from_chain(profile, region)
+        # Not left to botocore: it reads the variables of the process only, which has neither those
+        # of a .env file nor those of an entry in auth.json.
+        if (role := _web_identity(layer)) is not None:
+            return await _from_chain(role, region)
     return await _from_chain(None, region)
 
 
@@ -64,13 +81,23 @@ def _named_keys(layer: Mapping[str, str]) -> AwsKeys | None:
     return AwsKeys(access_key=access_key, secret_key=secret_key, session_token=token)
 
 
-async def _from_chain(profile: str | None, region: str | None) -> AwsIdentity:
+def _web_identity(layer: Mapping[str, str]) -> WebIdentity | None:
+    token_file, role_arn = layer.get("AWS_WEB_IDENTITY_TOKEN_FILE"), layer.get("AWS_ROLE_ARN")
+    if not token_file or not role_arn:
+        return None
+    name = layer.get("AWS_ROLE_SESSION_NAME") or "pi"
+    return WebIdentity(token_file=token_file, role_arn=role_arn, session_name=name)
+
+
+async def _from_chain(source: str | WebIdentity | None, region: str | None) -> AwsIdentity:
     """Ask botocore, in a thread: it reads files, runs programs and asks servers."""
-    keys, configured = await asyncio.to_thread(_ask_botocore, profile)
+    keys, configured = await asyncio.to_thread(_ask_botocore, source, region)
     return AwsIdentity(keys=keys, region=region or configured)
 
 
-def _ask_botocore(profile: str | None) -> tuple[AwsKeys, str | None]:
+def _ask_botocore(
+    source: str | WebIdentity | None, region: str | None
+) -> tuple[AwsKeys, str | None]:
     try:  # here and by name: it belongs to the extra and takes half a second to load
         botocore = import_module("botocore.session")
         problems = import_module("botocore.exceptions")
@@ -79,21 +106,45 @@ def _ask_botocore(profile: str | None) -> tuple[AwsKeys, str | None]:
             "No AWS token or key is set, and botocore, which finds profiles and roles, is missing.",
             hint=f"Install it with `pip install 'pi-harness[bedrock]'`. {WAYS_IN}",
         ) from problem
+    profile = source if isinstance(source, str) else None
     whose = f"the profile {profile}" if profile else "this machine"
+    if isinstance(source, WebIdentity):
+        whose = f"the role {source.role_arn}"
     try:
         session = botocore.Session(profile=profile)
-        credentials = _renewing.get(profile) or session.get_credentials()
+        credentials = _renewing.get(source)
+        if credentials is None and isinstance(source, WebIdentity):
+            credentials = _assumed(source, session, region)
+        elif credentials is None:
+            credentials = session.get_credentials()
         if credentials is None:
             raise AuthenticationFailed(f"There are no AWS credentials on {whose}.", hint=WAYS_IN)
         frozen = credentials.get_frozen_credentials()
-        region = session.get_config_variable("region")
-    except (problems.BotoCoreError, problems.ClientError) as problem:
+        configured = session.get_config_variable("region")
+    except (problems.BotoCoreError, problems.ClientError, OSError) as problem:
         raise AuthenticationFailed(
             f"AWS gave no credentials for {whose}: {problem}", hint=WAYS_IN
         ) from problem
     if hasattr(credentials, "refresh_needed"):
-        _renewing[profile] = credentials
+        _renewing[source] = credentials
     keys = AwsKeys(
         access_key=frozen.access_key, secret_key=frozen.secret_key, session_token=frozen.token
     )
-    return keys, region
+    return keys, configured
+
+
+def _assumed(role: WebIdentity, session: Any, region: str | None) -> Any:
+    """Credentials of a role, which botocore gets and renews with the token in the file."""
+    credentials = import_module("botocore.credentials")
+    region = region or session.get_config_variable("region") or DEFAULT_REGION
+    fetcher = credentials.AssumeRoleWithWebIdentityCredentialFetcher(
+        client_creator=partial(session.create_client, region_name=region),
+        web_identity_token_loader=import_module("botocore.utils").FileWebIdentityTokenLoader(
+            role.token_file
+        ),
+        role_arn=role.role_arn,
+        extra_args={"RoleSessionName": role.session_name},
+    )
+    return credentials.DeferredRefreshableCredentials(
+        method="assume-role-with-web-identity", refresh_using=fetcher.fetch_credentials
+    )

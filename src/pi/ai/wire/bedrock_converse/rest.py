@@ -9,12 +9,11 @@ from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.user_agent import user_agent
-from pi.ai.wire.bedrock_converse.credentials import AwsIdentity
+from pi.ai.wire.bedrock_converse.credentials import DEFAULT_REGION, AwsIdentity
 from pi.ai.wire.bedrock_converse.sigv4 import scope_at, sign
 from pi.base.records import Record
 
 SERVICE = "bedrock"
-DEFAULT_REGION = "us-east-1"
 
 _ARN_REGION = r"arn:aws[a-z-]*:bedrock:([a-z0-9-]+):"
 _REGION = r"(?<![a-z0-9-])[a-z]{2}(?:-[a-z]+)+-\d(?![a-z0-9-])"

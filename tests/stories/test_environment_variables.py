@@ -1,0 +1,194 @@
+"""Variables that decide how providers are asked: what arrives at the server, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.factory import create_models
+from pi.ai.messages import AssistantMessage, Context, UserMessage
+from pi.ai.models.custom import read_custom_models
+from pi.ai.providers.rows import BUILT_IN
+from pi.ai.request import StreamOptions
+from pi.testing import FakeClock
+from tests.ai.loopback import Site, site
+
+HELLO = Context(messages=(UserMessage(content="hello"),))
+HOUR = "2999-01-01T00:00:00Z"
+ROLE = "arn:aws:iam::123456789012:role/pi"
+ASSUMED = f"""
+<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+  <AssumeRoleWithWebIdentityResult><Credentials>
+    <AccessKeyId>ASSUMED</AccessKeyId><SecretAccessKey>SK</SecretAccessKey>
+    <SessionToken>SESSION</SessionToken><Expiration>{HOUR}</Expiration>
+  </Credentials></AssumeRoleWithWebIdentityResult>
+</AssumeRoleWithWebIdentityResponse>
+""".encode()
+
+
+async def ask(
+    server: Site,
+    folder: Path,
+    name: str,
+    environ: Mapping[str, str],
+    options: StreamOptions | None = None,
+) -> AssistantMessage:
+    """What a bundled model answers that is served by ``server``, which refuses everything."""
+    provider, _, model_id = name.partition("/")
+    document = json.dumps({"providers": {provider: {"baseUrl": server.url}}})
+    models = create_models(
+        storage=AuthStorage(folder / "auth.json"),
+        environ=environ,
+        clock=FakeClock(),
+        cwd=folder,
+        folder=folder,
+        custom=read_custom_models(document, "models.json", [row.id for row in BUILT_IN]),
+    )
+    model = models.get_model(provider, model_id)
+    assert model is not None
+    assert models.is_available(provider)
+    try:
+        return await models.complete(model, HELLO, options)
+    finally:
+        await models.close()
+
+
+async def headers_for(folder: Path, name: str, environ: Mapping[str, str]) -> dict[str, str]:
+    async with site({}) as server:
+        await ask(server, folder, name, environ)
+    [(_, _, headers, _)] = server.asked
+    return headers
+
+
+# Amazon ------------------------------------------------------------------------------------------
+
+BEDROCK = "amazon-bedrock/us.anthropic.claude-opus-4-6-v1"
+
+
+async def test_a_proxy_that_authenticates_itself_is_asked_without_credentials(
+    tmp_path: Path,
+) -> None:
+    headers = await headers_for(tmp_path, BEDROCK, {"AWS_BEDROCK_SKIP_AUTH": "1"})
+
+    assert headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=none/")
+
+
+async def test_a_role_is_assumed_with_the_token_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("botocore", reason="not installed; not tested: roles of AWS")
+    (tmp_path / "token").write_text("token-of-the-pod")
+    environ = {  # of a .env file: the process does not have them
+        "AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "token"),
+        "AWS_ROLE_ARN": ROLE,
+        "AWS_REGION": "eu-west-1",
+    }
+    async with site({"/": ASSUMED}) as sts:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", sts.url)
+        headers = await headers_for(tmp_path, BEDROCK, environ)
+        again = await headers_for(tmp_path, BEDROCK, environ)
+
+    [(_, _, _, body)] = sts.asked  # the second request uses what the first has got
+    assert b"Action=AssumeRoleWithWebIdentity" in body
+    assert b"WebIdentityToken=token-of-the-pod" in body
+    assert b"RoleSessionName=pi" in body
+    for sent in (headers, again):
+        assert "Credential=ASSUMED/" in sent["authorization"]
+        assert "/eu-west-1/bedrock/" in sent["authorization"]
+        assert sent["x-amz-security-token"] == "SESSION"
+
+
+@pytest.mark.parametrize(
+    ("without_botocore", "message"),
+    [
+        (True, "botocore, which finds profiles and roles, is missing"),
+        (False, f"AWS gave no credentials for the role {ROLE}: "),
+    ],
+)
+async def test_a_role_that_cannot_be_assumed_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_botocore: bool, message: str
+) -> None:
+    if without_botocore:
+        monkeypatch.setitem(sys.modules, "botocore.session", None)
+    else:
+        pytest.importorskip("botocore", reason="not installed; not tested: roles of AWS")
+    environ = {"AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "none"), "AWS_ROLE_ARN": ROLE}
+    async with site({}) as server:
+        answer = await ask(server, tmp_path, BEDROCK, environ)
+
+    assert server.asked == []
+    assert message in str(answer.error_message)
+
+
+# Google ------------------------------------------------------------------------------------------
+
+
+async def test_a_file_of_google_that_does_not_exist_is_named_with_its_variable(
+    tmp_path: Path,
+) -> None:
+    missing = str(tmp_path / "adc.json")
+    environ = {
+        "GOOGLE_APPLICATION_CREDENTIALS": missing,
+        "GOOGLE_CLOUD_PROJECT": "p",
+        "GOOGLE_CLOUD_LOCATION": "l",
+        "HOME": str(tmp_path),
+    }
+    async with site({}) as server:
+        answer = await ask(server, tmp_path, "google-vertex/gemini-3.1-pro-preview", environ)
+
+    assert server.asked == []
+    assert answer.error_message == (
+        f"GOOGLE_APPLICATION_CREDENTIALS names a file that does not exist: {missing}"
+    )
+
+
+# Keys and tokens ---------------------------------------------------------------------------------
+
+
+async def test_a_token_of_a_grok_plan_comes_before_a_key(tmp_path: Path) -> None:
+    environ = {"XAI_OAUTH_TOKEN": "token", "XAI_API_KEY": "key"}
+
+    assert [
+        (await headers_for(tmp_path, "xai/grok-4.7", given))["authorization"]
+        for given in (environ, {"XAI_API_KEY": "key"})
+    ] == ["Bearer token", "Bearer key"]
+
+
+async def test_a_complete_address_of_the_cloudflare_gateway_needs_its_key_only(
+    tmp_path: Path,
+) -> None:
+    environ = {"CLOUDFLARE_AI_GATEWAY_API_KEY": "of-the-gateway", "CLOUDFLARE_API_KEY": "other"}
+
+    headers = await headers_for(tmp_path, "cloudflare-ai-gateway/claude-fable-5", environ)
+
+    assert headers["x-api-key"] == "of-the-gateway"
+
+
+# Thinking ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environ", "beta", "tokens"),
+    [
+        ({}, True, 4096),
+        ({"PI_NO_INTERLEAVED_THINKING": "1"}, False, 4096 + 2048),
+        ({"PI_NO_INTERLEAVED_THINKING": "0"}, True, 4096),
+    ],
+)
+async def test_older_models_of_anthropic_think_before_the_answer_only_for_who_wants_that(
+    tmp_path: Path, environ: dict[str, str], beta: bool, tokens: int
+) -> None:
+    options = StreamOptions(reasoning="low", max_tokens=4096)
+    async with site({}) as server:
+        given = {"ANTHROPIC_API_KEY": "k", **environ}
+        await ask(server, tmp_path, "anthropic/claude-haiku-4-5", given, options)
+
+    [(_, _, headers, body)] = server.asked
+    sent = json.loads(body)
+    assert ("interleaved-thinking-2025-05-14" in headers.get("anthropic-beta", "")) is beta
+    assert (sent["max_tokens"], sent["thinking"]["budget_tokens"]) == (tokens, 2048)
