@@ -50,3 +50,12 @@ def test_what_could_leave_the_folder_is_no_id(id: str) -> None:
 @pytest.mark.trap(221)
 def test_a_name_is_one_line_without_control_characters() -> None:
     assert clean_name("  a\nb\x1b]0;title\x07\tc\x00  ") == "a b c"
+
+
+def test_a_folder_with_a_very_long_path_keeps_its_sessions(tmp_path: Path) -> None:
+    long = "/" + "/".join(["a" * 100, "ü" * 60, "b" * 100])
+    names = {folder_name(long), folder_name(f"{long}c")}
+
+    assert len(names) == 2
+    for name in names:
+        (tmp_path / name).mkdir()

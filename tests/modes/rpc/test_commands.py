@@ -98,7 +98,7 @@ async def test_a_branch_goes_on_elsewhere_in_the_same_session(tmp_path: Path) ->
     )
 
     assert msgspec.to_builtins(moved)["text"] == "second"
-    assert (points, session.facts.file) == ({"messages": [first]}, file)
+    assert (points, session.facts.file) == ({"messages": [first, second]}, file)
     await session.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from pi.base.terminal_text import one_line
 
 _SEPARATORS = str.maketrans("/\\:", "---")
 _IN_TIME = str.maketrans(":.", "--")
+_LONGEST_NAME, _SHORTENED = 255, 200
+"""Bytes of a file's name: what file systems take, and what is kept of a longer one."""
 _ID = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 SESSIONS = "sessions"
@@ -17,9 +20,19 @@ SUFFIX = ".jsonl"
 
 
 def folder_name(cwd: str) -> str:
-    """The folder of the sessions of a working directory: ``/a.b/c:d`` gives ``--a.b-c-d--``."""
+    """The folder of the sessions of a working directory: ``/a.b/c:d`` gives ``--a.b-c-d--``.
+
+    A path that is too long for one name is shortened, and told apart from others by a hash.
+    """
     without_root = cwd[1:] if cwd[:1] in ("/", "\\") else cwd
-    return f"--{without_root.translate(_SEPARATORS)}--"
+    name = f"--{without_root.translate(_SEPARATORS)}--"
+    encoded = os.fsencode(name)
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    from hashlib import sha256  # seldom needed, and loads OpenSSL
+
+    start = encoded[:_SHORTENED].decode("utf-8", "ignore")
+    return f"{start}-{sha256(encoded).hexdigest()[:16]}--"
 
 
 def session_directory(agent_dir: Path, cwd: str, *, custom: Path | None = None) -> Path:
