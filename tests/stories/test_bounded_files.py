@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.bounded import Report, home_with_model, plain_environment, run_bounded
+from bench.terminal import terminal
+from tests.bounded import CHILD, PATIENCE, Report, home_with_model, plain_environment, run_bounded
 from tests.files import OLD_FD, put, stand_in
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
@@ -50,10 +52,18 @@ class Desk:
         return self.run("-p", "--model", "mine/m", "--tools", "read,find,grep", *words, "hello")
 
     def run(self, *words: str, stdin: str = "") -> Report:
-        env = plain_environment(self._home)
-        env["PATH"] = f"{self.programs}:{env['PATH']}"
-        report = run_bounded(words, self._folder, cwd=self.project, env=env, stdin=stdin)
+        report = run_bounded(words, self._folder, cwd=self.project, env=self.environ, stdin=stdin)
         return report.check()
+
+    @property
+    def environ(self) -> dict[str, str]:
+        env = plain_environment(self._home)
+        return {**env, "PATH": f"{self.programs}:{env['PATH']}"}
+
+    @property
+    def report(self) -> Path:
+        """Where a child on a terminal writes what it used."""
+        return self._folder / "report.json"
 
     def tool_result(self) -> str:
         """What the last request says that a tool has answered."""
@@ -176,6 +186,35 @@ def test_files_are_found_whatever_fd_does(desk: Desk, program: str) -> None:
 
     assert desk.prompt().code == 0
     assert desk.tool_result() == "folder/a.py"
+
+
+def test_at_completes_files_with_fd_8_6_outside_of_a_repository(desk: Desk) -> None:
+    stand_in(desk.programs / "fd", OLD_FD)
+    put(desk.project / "folder/poem.py", "")
+    command = [sys.executable, "-m", "pi", "--model", "mine/m"]
+    environ = {**desk.environ, "TERM": "xterm-256color"}
+
+    with terminal(command, cwd=desk.project, env=environ) as screen:
+        screen.wait_for(rb"mine", within=PATIENCE)
+        screen.send(b"@poe")
+        screen.wait_for(rb"poem\.py", within=PATIENCE)
+
+
+@pytest.mark.parametrize("make", [pipe, endless], ids=["pipes", "endless"])
+def test_the_screen_comes_up_although_the_head_of_git_never_ends(
+    desk: Desk, make: Callable[[Path], None]
+) -> None:
+    make(desk.project / ".git/HEAD")
+    command = [sys.executable, str(CHILD), str(desk.report), "300", "--model", "mine/m"]
+    environ = {**desk.environ, "TERM": "xterm-256color"}
+
+    with terminal(command, cwd=desk.project, env=environ) as screen:
+        screen.wait_for(rb"mine", within=PATIENCE)
+        screen.send(b"hello\r")
+        screen.wait_for(rb"All is well\.", within=PATIENCE)
+        screen.send(b"\x04")
+        assert screen.finish(within=PATIENCE).exit_code == 0
+    assert json.loads(desk.report.read_text())["peak_mb"] < 200
 
 
 @pytest.mark.parametrize(
