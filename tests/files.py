@@ -60,6 +60,14 @@ def full_disk(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def old_rg(path: Path, rg: str) -> Path:
+    """ripgrep 13, which Debian 12 has: the one at ``rg``, without the options that came later."""
+    later = "--hyperlink-format*|--generate*|--no-generate|-d|--ignore-file-case*|--dfa*"
+    complaint = "echo \"error: Found argument '$word' which wasn't expected\" >&2; exit 2"
+    check = f'for word in "$@"; do case "$word" in {later}) {complaint};; esac; done'
+    return stand_in(path, f'{check}\nexec {rg} "$@"')
+
+
 def old_git(path: Path) -> Path:
     """git 2.30, which Debian 11 has: the real one, without the options that came later."""
     later = (

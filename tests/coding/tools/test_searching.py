@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import tracemalloc
@@ -15,7 +16,7 @@ from pi.coding.tools.file_listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob, search
 from tests.bounded import LoopWatchdog
-from tests.files import stand_in
+from tests.files import old_rg, stand_in
 
 pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 
@@ -230,10 +231,11 @@ def test_absolute_globs_are_seen_from_the_folder(bundled: bool) -> None:
         'echo "error: Found argument --json which wasn\'t expected" >&2; exit 2',
         "echo 'rg: unrecognized flag --sort' >&2; exit 2",
         "exit 127",
+        "echo cannot be started >&2; exit 1",
         "kill -SEGV $$",
         'echo \'{"type":"begin"}\'; echo damaged >&2; exit 70',
     ],
-    ids=["rg 13", "rg 14", "missing library", "crash", "half way"],
+    ids=["rg 13", "rg 14", "missing library", "broken", "crash", "half way"],
 )
 async def test_without_a_ripgrep_that_works_python_searches(
     tmp_path: Path, bundled: bool, program: str
@@ -265,6 +267,25 @@ async def test_rules_in_a_pipe_and_without_end_stop_no_search(
         ]
         listing = FileListing(programs(bundled=bundled), home=tmp_path)
         assert await listing.below(tmp_path / folder) == [".gitignore", "f"]
+
+
+async def test_ripgrep_13_is_new_enough(
+    tree: Path, bundled: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    rg = programs().rg
+    assert rg is not None
+    own = programs(old_rg(tree.parent / "bin/rg", rg), bundled=False)
+    wanted = Search(
+        pattern="Needle in", place=tree, ignore_case=True, literal=True, glob="*.py", limit=1
+    )
+
+    with caplog.at_level(logging.WARNING, "pi"):
+        assert [match.path for match in await search(wanted, own, home=tree)] == [
+            "a.py",
+            "src/b.py",
+        ]
+        assert "src/" in await FileListing(own, home=tree).below(tree)
+    assert caplog.text == "", "Python has not searched instead"
 
 
 async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: bool) -> None:

@@ -14,7 +14,7 @@ from pi.coding.files.walking import GIT_FOLDER, Entry, Ignores, walk
 from pi.coding.resources.folders import repository_of
 from pi.coding.resources.ignoring import IgnoreTree
 from pi.coding.tools.program_output import ProgramFailed, output_of
-from pi.coding.tools.programs import NOT_ALL_READ, SearchPrograms
+from pi.coding.tools.programs import QUIET_SUCCESS, SearchPrograms
 
 log = logging.getLogger(__name__)
 
@@ -75,8 +75,7 @@ class FileListing:
             command,
             cwd=root,
             env=self._programs.environment,
-            success=(0, 1) if is_rg else (0,),
-            quiet_success=(NOT_ALL_READ,) if is_rg else (),
+            quiet_success=QUIET_SUCCESS if is_rg else (),
             silence=self._silence,
             most=MOST_OUTPUT,
         )

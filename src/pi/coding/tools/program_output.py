@@ -20,7 +20,7 @@ STALLED = 10.0
 
 ripgrep and fd open every ``.gitignore``, and wait for ever if it is a pipe.
 """
-MOST_MEMORY = 1024 * 1024 * 1024
+MOST_MEMORY = 512 * 1024 * 1024
 """Bytes; a ``.gitignore`` that is a link to ``/dev/zero`` is read until they are used up."""
 LONGEST_END = 5.0
 """Seconds that a program may go on after it has closed its output."""
@@ -43,15 +43,14 @@ async def output_of(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    success: Collection[int] = (0,),
     quiet_success: Collection[int] = (),
     silence: float | None = None,
     most: int | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """Pieces of the output of ``command``, which is ended if the caller stops reading.
 
-    Raises ``ProgramFailed`` after the last piece unless the exit code is one of ``success``, or
-    of ``quiet_success`` with nothing on standard error; and earlier if the program hangs, writes
+    Raises ``ProgramFailed`` after the last piece unless the exit code is 0, or one of
+    ``quiet_success`` with nothing on standard error; and earlier if the program hangs, writes
     nothing for ``silence`` seconds, or more than ``most`` bytes.
     """
     name, size = Path(command[0]).name, 0
@@ -73,7 +72,7 @@ async def output_of(
         finally:
             complaints.cancel()
     quiet = not errors and end.exit_code in quiet_success
-    if end.exit_code not in success and not quiet:
+    if not end.ok and not quiet:
         how = f"exit code {end.exit_code}" if end.signal is None else f"signal {end.signal}"
         raise ProgramFailed(name, f"failed ({how})", end=end, errors=errors)
 

@@ -12,6 +12,10 @@ from pi.coding.shell.environment import service_environment
 NOT_ALL_READ = 2
 """Exit code of ripgrep when something could not be read; also that of a wrong pattern or option."""
 
+QUIET_SUCCESS = (1, NOT_ALL_READ)
+"""Exit codes of a ripgrep that says nothing on standard error and has done its work: 1 is that it
+has found nothing. One that cannot start ends with either, too, but says why."""
+
 
 class SearchPrograms:
     """Finds ``rg`` and ``fd`` once: on PATH, in the agent's own ``bin`` folder, in our package's.

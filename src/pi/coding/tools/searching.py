@@ -16,7 +16,7 @@ import msgspec
 from pi.agent.tool import ToolFailed
 from pi.base.records import Record
 from pi.coding.tools.program_output import ProgramFailed, output_of
-from pi.coding.tools.programs import NOT_ALL_READ, SearchPrograms
+from pi.coding.tools.programs import NOT_ALL_READ, QUIET_SUCCESS, SearchPrograms
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +145,7 @@ async def _matches(
         command,
         cwd=wanted.folder,
         env=env,
-        success=(0, 1),
-        quiet_success=(NOT_ALL_READ,),
+        quiet_success=QUIET_SUCCESS,
     )
     async with aclosing(output) as pieces:
         reader = _MatchReader(Path(command[0]).name)
