@@ -50,6 +50,18 @@ async def test_what_is_said_is_answered_and_told_as_records(tmp_path: Path) -> N
     assert (stats.user_messages, stats.assistant_messages) == (1, 1)
 
 
+async def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path) -> None:
+    for name in ("pi", "msgspec"):
+        (tmp_path / f"{name}.py").write_text("open('mark', 'w').close()\nraise SystemExit(7)\n")
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+
+    async with asyncio.timeout(PATIENCE), RpcClient.started(cwd=tmp_path, env=env) as started:
+        state = await started.state()
+
+    assert state.session_id
+    assert not (tmp_path / "mark").exists()
+
+
 async def test_one_prompt_after_another_is_waited_for(tmp_path: Path) -> None:
     async with client(tmp_path, says("one"), says("two")) as session:
         answers = [await session.prompt_and_wait(text) for text in ("a", "b")]

@@ -32,7 +32,8 @@ R = TypeVar("R")
 RpcEvent: TypeAlias = AgentSessionEvent | Json
 """What a session tells; a record of a kind that this version does not know stays as it is."""
 
-PI = (sys.executable, "-m", "pi")
+PI = (sys.executable, "-P", "-m", "pi")
+"""``-P``: without it Python imports modules from the working directory, which may be untrusted."""
 
 
 class RpcClient:
