@@ -22,9 +22,6 @@ from pi.modes.interactive.status.branch import branch_of
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_choice import ThemeChoice, built_in, themes_in
 
-async def never(cwd):
-    raise AssertionError("git is not asked")
-
 folder = Path(sys.argv[1])
 choice = ThemeChoice(
     Theme(built_in("dark")),
@@ -35,7 +32,7 @@ choice = ThemeChoice(
 choice.use("mine")
 loop = asyncio.new_event_loop()
 os.utime(folder / "mine.json", ns=(1, 1))
-branches = [loop.run_until_complete(branch_of(folder, never))]
+branches = [loop.run_until_complete(branch_of(folder))]
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 held = []
 try:
@@ -44,11 +41,11 @@ try:
 except OSError:
     pass
 choice.reload_if_changed()
-branches.append(loop.run_until_complete(branch_of(folder, never)))
+branches.append(loop.run_until_complete(branch_of(folder)))
 for fd in held:
     os.close(fd)
 choice.reload_if_changed()
-branches.append(loop.run_until_complete(branch_of(folder, never)))
+branches.append(loop.run_until_complete(branch_of(folder)))
 loop.close()
 print(branches, choice.current)
 """

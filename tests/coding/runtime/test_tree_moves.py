@@ -30,7 +30,7 @@ async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) 
     assert len(moved) == 1
     await session.prompts.prompt("two, differently")
     texts = [point.text for point in session.facts.fork_points()]
-    assert texts == ["one", "two, differently"]
+    assert texts == ["one", "two", "two, differently"]
     await session.close()
 
 
