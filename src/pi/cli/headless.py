@@ -82,6 +82,7 @@ async def _run(
     with phase("session:open"):
         built = await assemble(cwd, host, session_options(arguments), parts)
     _introduce(built, verbose=arguments.switch("verbose"))
+    end_log = _start_log(host)
     when_ready()
     output = Output(stdout)
     try:
@@ -97,6 +98,7 @@ async def _run(
         await built.session.close()
         choice.remember(built.session.facts.file, built.session.cwd, host.clock)
         await output.close()
+        end_log()
     if output.failure is not None:
         complain(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
@@ -112,6 +114,19 @@ async def _reading(mode: Mode, cwd: Path, home: Path) -> Callable[[Arguments], S
     return lambda arguments: assembled_prompts(
         arguments.said, arguments.files, piped, cwd=cwd, home=home
     )
+
+
+def _start_log(host: Host) -> Callable[[], None]:
+    """Keep a log if a variable asks for details; returns what ends that.
+
+    Otherwise only the screen keeps one: here warnings go to standard error.
+    """
+    if host.environ.get("PI_CODEX_DEBUG"):
+        from pi.modes.interactive.log_file import CODEX_DEBUG, is_detailed, start_log
+
+        if is_detailed(host.environ, CODEX_DEBUG):
+            return start_log(host.agent_dir, host.environ)
+    return lambda: None
 
 
 def _check_prompts(prompts: Sequence[Prompt]) -> None:

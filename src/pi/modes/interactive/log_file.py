@@ -20,8 +20,16 @@ NAME = "pi.log"
 MOST_BYTES = 2_000_000
 BACKUPS = 3
 
-_FRAME_LOGGERS = ("pi.tui.screen.screen", "pi.tui.fullscreen.display")
-"""What logs a line per frame, at a level that only ``PI_DEBUG_REDRAW`` lets into the log."""
+CODEX_DEBUG = "PI_CODEX_DEBUG"
+_DETAILED = {
+    "PI_DEBUG_REDRAW": ("pi.tui.screen.screen", "pi.tui.fullscreen.display"),
+    CODEX_DEBUG: tuple(
+        f"pi.ai.wire.openai_responses.{name}"
+        for name in ("codex", "codex_socket", "codex_websocket")
+    ),
+}
+"""Loggers whose debug records get into the log only with the variable: a line per frame of the
+screen, and per connection and request to the ChatGPT backend."""
 
 
 def start_log(
@@ -36,7 +44,8 @@ def start_log(
     Secrets that ``environ`` and the files of ``agent_dir`` contain never get into it, nor whatever
     has the shape of a key, nor what the session and extensions ``redact``. ``on_error`` hears of
     errors, in a line and in the thread that logs them: once of each kind, and not if a record
-    ``is_told`` by whoever logs it. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line.
+    ``is_told`` by whoever logs it. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line,
+    with ``PI_CODEX_DEBUG`` every request to the ChatGPT backend.
     """
     # Not at the top: these load modules that nothing before the first frame needs.
     from logging.handlers import RotatingFileHandler
@@ -74,10 +83,16 @@ def start_log(
     root.addHandler(handler)
     if root.level > logging.INFO or root.level == logging.NOTSET:
         root.setLevel(logging.INFO)
-    _log_frames(on=environ.get("PI_DEBUG_REDRAW") == "1")
+    details = [
+        name
+        for variable in _DETAILED
+        if is_detailed(environ, variable)
+        for name in _DETAILED[variable]
+    ]
+    _set_levels(details, logging.DEBUG)
 
     def stop() -> None:
-        _log_frames(on=False)
+        _set_levels(details, logging.NOTSET)
         root.removeHandler(handler)
         with suppress(OSError):  # a disk that is full says so once more, of what it did not take
             handler.close()
@@ -90,9 +105,14 @@ def more_in_log(agent_dir: Path) -> str:
     return f"More is in {agent_dir / NAME}."
 
 
-def _log_frames(*, on: bool) -> None:
-    for name in _FRAME_LOGGERS:
-        logging.getLogger(name).setLevel(logging.DEBUG if on else logging.NOTSET)
+def is_detailed(environ: Mapping[str, str], variable: str) -> bool:
+    """Whether ``variable`` asks for debug records."""
+    return environ.get(variable, "").strip().lower() in ("1", "true")
+
+
+def _set_levels(names: list[str], level: int) -> None:
+    for name in names:
+        logging.getLogger(name).setLevel(level)
 
 
 def _first_line(text: str) -> str:

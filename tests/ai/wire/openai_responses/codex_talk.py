@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -48,10 +48,10 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(url: str) -> AsyncIterator[Talk]:
+async def talking(url: str, environ: Mapping[str, str] | None = None) -> AsyncIterator[Talk]:
     clock = FakeClock()
     model = talk.model(api="openai-codex-responses", base_url=url)
-    services = Services(http=HttpClient(environ={}), clock=clock, environ={})
+    services = Services(http=HttpClient(environ={}), clock=clock, environ=environ or {})
     try:
         yield Talk(model, services, clock)
     finally:

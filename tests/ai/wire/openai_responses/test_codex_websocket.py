@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from pi.ai.errors import ProviderError
 from pi.ai.messages import Json
 from pi.ai.request import Transport
 from pi.base.records import replace
+from pi.modes.interactive.log_file import start_log
+from pi.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.openai_responses.codex_talk import connected, replying, sent, talking
@@ -144,6 +147,110 @@ async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:
 
     assert (broken.text, broken.stop_reason) == ("part", "error")
     assert (answered.text, seen) == ("ok", [b"POST"])
+
+
+# What variables decide ---------------------------------------------------------------------------
+
+
+class CountingClock(FakeClock):
+    """Every wait is over at once, and counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+
+async def test_a_socket_that_ends_before_the_answer_is_replaced_after_a_wait() -> None:
+    async def gone(side: Side) -> None:
+        await side.asked()
+        side.socket.transport.abort()
+
+    async with connected(gone, gone, replying(says("a", "resp_1"))) as (server, led):
+        led.services = replace(led.services, clock=CountingClock())
+        answer = await led.ask(user("hi"))
+
+    assert answer.text == "a"
+    assert [connection for connection, _ in server.requests] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, (0.5, 1.0, 2.0, 4.0, 8.0)),
+        ({"PI_CODEX_WEBSOCKET_RETRY_BUDGET": "0"}, ()),
+        ({"PI_CODEX_WEBSOCKET_RETRY_BUDGET": "2"}, (0.5, 1.0)),
+        ({"PI_CODEX_WEBSOCKET_RETRY_BUDGET": "-1"}, (0.5, 1.0, 2.0, 4.0, 8.0)),
+        (
+            {
+                "PI_CODEX_WEBSOCKET_RETRY_BUDGET": "2",
+                "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS": "100",
+            },
+            (0.1, 0.2),
+        ),
+        (
+            {
+                "PI_CODEX_WEBSOCKET_RETRY_BUDGET": "1",
+                "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS": "0",
+            },
+            (0.5,),
+        ),
+    ],
+)
+async def test_variables_say_how_often_a_new_socket_is_tried(
+    environ: dict[str, str], expected: tuple[float, ...]
+) -> None:
+    clock = CountingClock()
+
+    async with raw_server(refuse) as nobody, talking(nobody.url.rstrip("/"), environ) as led:
+        led.services = replace(led.services, clock=clock)
+        await led.ask(user("hi"))
+
+    assert tuple(clock.waits) == expected
+
+
+async def refuse(peer: Peer) -> None:
+    """End every connection before anything is said."""
+    peer.reset()
+
+
+async def test_a_preferred_websocket_is_tried_again_after_it_failed() -> None:
+    preferred = {"PI_CODEX_WEBSOCKET": "1"}
+
+    async with only_http() as (url, seen), talking(url, preferred) as led:
+        first = await led.ask(user("hi"))
+        await led.ask(user("hi"), first, user("go"))
+        await led.ask(user("hi"), transport="sse")
+
+    assert seen == [b"GET", b"POST", b"GET", b"POST", b"POST"]
+
+
+async def test_a_variable_says_how_long_the_server_may_be_silent() -> None:
+    async def silent(side: Side) -> None:
+        await side.asked()
+        await side.say(*says("part", "resp_1")[:2])
+
+    limit = {"PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS": "50"}
+    async with backend(silent) as server, talking(server.url, limit) as led:
+        broken = await led.ask(user("hi"))
+
+    assert (broken.text, broken.stop_reason) == ("part", "error")
+    assert broken.error_message == "The server was silent for 0.05 s."
+
+
+async def test_details_get_into_the_log_only_for_whoever_asks_for_them(tmp_path: Path) -> None:
+    for folder, environ in (("off", {}), ("on", {"PI_CODEX_DEBUG": "1"})):
+        stop = start_log(tmp_path / folder, environ)
+        async with connected(replying(says("a", "resp_1"))) as (_, led):
+            await led.ask(user("hi"))
+        stop()
+
+    assert "pi.ai" not in (tmp_path / "off/pi.log").read_text()
+    lines = (tmp_path / "on/pi.log").read_text()
+    assert "asking m over a WebSocket: 1 items" in lines
+    assert "connected to ws://127.0.0.1:" in lines
 
 
 async def test_an_overloaded_server_is_no_reason_to_leave_the_websocket() -> None:

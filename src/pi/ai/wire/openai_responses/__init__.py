@@ -2,7 +2,8 @@
 
 ``request`` builds the body from ``input_items`` and ``tools``; ``response`` decodes events into
 what ``output_items`` makes of them; ``repairs`` says what to leave out after a refusal. ``azure``
-and ``codex`` hold what is different there. Must not know providers, credentials or sessions.
+and ``codex`` hold what is different there; ``chaining`` continues responses that the server has.
+Must not know providers, credentials or sessions.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
+from pi.ai.diagnostics import Repairs
 from pi.ai.exchange import Services
+from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses import azure, codex
 from pi.ai.wire.openai_responses.asking import Asking
-from pi.ai.wire.openai_responses.request import encode, headers, url
+from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
+from pi.ai.wire.openai_responses.compat import read_compat
+from pi.ai.wire.openai_responses.request import answer_items, encode, headers, url
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
@@ -25,9 +30,37 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             await azure.answer(call, builder, flush, services)
         case "openai-codex-responses":
             await codex.answer(call, builder, flush, services)
+        case _ if is_stateful(call, services.environ):
+            await _answer_stored(Asking(call, builder, flush, services))
         case _:
             asking = Asking(call, builder, flush, services)
             await asking.ask(
                 encode=partial(encode, call),
                 deliver=partial(asking.post, url=url(call), headers=headers(call)),
             )
+
+
+async def _answer_stored(asking: Asking) -> None:
+    """Have the response stored, and continue the one before it where the server has that."""
+    call = asking.call
+    stored = stored_responses(asking.services)
+    conversation = Conversation(
+        url=url(call), account=call.access.api_key or "", session=call.cached_session or ""
+    )
+    post = partial(asking.post, url=url(call), headers=headers(call))
+
+    def encode_stored(repairs: Repairs) -> Json:
+        store = stored.is_kept(conversation)
+        return {**encode(call, repairs), "store": store, **call.sampling}
+
+    def answered() -> tuple[list[Json], str]:
+        items = answer_items(call, read_compat(call.model), asking.builder.message())
+        return items, asking.builder.response_id or ""
+
+    async def deliver(payload: Json) -> None:
+        if payload.get("store") is True:  # an extension may have decided against it
+            await stored.deliver(conversation, payload, post, answered)
+        else:
+            await post(payload)
+
+    await asking.ask(encode=encode_stored, deliver=deliver)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from base64 import b64decode
+from collections.abc import Mapping
 from functools import partial
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from pi.ai.builder import MessageBuilder
 from pi.ai.diagnostics import NO_REPAIRS, Repairs
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.exchange import Services, final_headers, timeouts
+from pi.ai.exchange import LONGEST_BACKOFF, Services, final_headers, timeouts
 from pi.ai.http.timeouts import Timeouts
 from pi.ai.messages import Json
 from pi.ai.request import Call
@@ -47,6 +48,13 @@ CLAIM = "https://api.openai.com/auth"
 CONNECT_SECONDS = 15.0
 """How long a WebSocket may take to open, unless the options say otherwise."""
 
+RETRY_BUDGET = 5
+"""Further attempts with a WebSocket before the turn goes over HTTP."""
+MOST_RETRIES = 100
+"""However large the budget is."""
+RETRY_DELAY_MS = 500
+"""The wait before the first of them."""
+
 SSE_PROTOCOL = "responses=experimental"
 WEBSOCKET_PROTOCOL = "responses_websockets=2026-02-06"
 
@@ -58,14 +66,17 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
 
 
 async def _deliver(asking: Asking, payload: Json) -> None:
-    call = asking.call
+    call, environ = asking.call, asking.services.environ
     sockets = sockets_of(asking.services)
-    if sockets.is_wanted(call.options.transport):
+    preferred = environ.get("PI_CODEX_WEBSOCKET", "").strip().lower() in ("1", "true")
+    if sockets.is_wanted(call.options.transport, preferred=preferred):
+        log.debug("asking %s over a WebSocket: %d items", call.model.id, len(payload["input"]))
         try:
             await sockets.converse(_address(call), _turn(asking, payload))
             return
         except SocketLost as problem:
             log.info("asking over HTTP, as the WebSocket cannot be used: %s", problem)
+    log.debug("asking %s over HTTP: %d items", call.model.id, len(payload["input"]))
     await asking.post(payload, url=url(call), headers=headers(call))
 
 
@@ -155,7 +166,9 @@ def _turn(asking: Asking, payload: Json) -> Turn:
     call, builder = asking.call, asking.builder
     protocol = {"openai-beta": WEBSOCKET_PROTOCOL}
     wait = call.options.websocket_connect_timeout_ms
-    patience = timeouts(call, asking.services.environ) or Timeouts()
+    environ = asking.services.environ
+    patience = timeouts(call, environ) or Timeouts()
+    idle = _number(environ, "PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS")
     return Turn(
         payload=payload,
         headers=final_headers(call, {**_identity(call), **protocol}),
@@ -164,8 +177,23 @@ def _turn(asking: Asking, payload: Json) -> Turn:
         flush=asking.flush,
         output=lambda: answer_items(call, _compat(call), builder.message()),
         connect_seconds=CONNECT_SECONDS if wait is None else wait / 1000 or None,
-        idle_seconds=patience.limit("idle"),
+        idle_seconds=idle / 1000 if idle else patience.limit("idle"),
+        retries=_retries(environ),
     )
+
+
+def _retries(environ: Mapping[str, str]) -> tuple[float, ...]:
+    """Seconds before each further attempt with a WebSocket, twice as long every time."""
+    base = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS") or RETRY_DELAY_MS
+    budget = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_BUDGET")
+    attempts = RETRY_BUDGET if budget is None else min(budget, MOST_RETRIES)
+    return tuple(min(base * 2**attempt / 1000, LONGEST_BACKOFF) for attempt in range(attempts))
+
+
+def _number(environ: Mapping[str, str], name: str) -> int | None:
+    """A variable that is a whole number, not negative; ``None`` for everything else."""
+    text = environ.get(name, "").strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def _address(call: Call) -> Address:

@@ -19,6 +19,7 @@ from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.sse import event_too_large
 from pi.ai.stream import Flush
+from pi.ai.wire.openai_responses.chaining import Chain
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.base.records import UNREADABLE, Record
 
@@ -32,7 +33,14 @@ MESSAGE_TOO_BIG = 1009
 
 
 class SocketLost(Exception):
-    """The socket is of no use for a turn of whose answer nothing has arrived."""
+    """The socket is of no use for a turn of whose answer nothing has arrived.
+
+    ``retryable`` says whether a new socket may work: a server that refuses upgrades will not.
+    """
+
+    def __init__(self, reason: str, *, retryable: bool = True) -> None:
+        super().__init__(reason)
+        self.retryable = retryable
 
 
 class SocketBroken(ProviderUnavailable):
@@ -52,6 +60,8 @@ class Turn(Record):
     """The finished answer as the items that it will be in the next request."""
     connect_seconds: float | None
     idle_seconds: float | None
+    retries: tuple[float, ...] = ()
+    """Seconds before each further attempt to have the turn carried by a new socket."""
 
 
 class CodexSocket:
@@ -60,9 +70,7 @@ class CodexSocket:
     def __init__(self, connection: ClientConnection, opened: float) -> None:
         self.opened = opened
         self._connection = connection
-        self._settings: Json = {}
-        self._items: list[Json] = []
-        self._response = ""
+        self._chain = Chain()
 
     @property
     def is_open(self) -> bool:
@@ -110,13 +118,8 @@ class CodexSocket:
 
     def _request(self, payload: Json) -> Json:
         """What to send: everything, or what is new since the turn that the server remembers."""
-        settings, items = _settings(payload), _items(payload)
-        request = {"type": "response.create", **settings, "input": items}
-        known = len(self._items)
-        follows = settings == self._settings and items[:known] == self._items
-        if not (self._response and follows and len(items) > known):
-            return request
-        return {**request, "previous_response_id": self._response, "input": items[known:]}
+        told = {name: value for name, value in payload.items() if name != "stream"}
+        return {"type": "response.create", **self._chain.shortened(told)}
 
     def _begins(self, frame: bytes, builder: MessageBuilder) -> bool:
         """Whether ``frame`` begins this turn's answer; those of an earlier turn may come late."""
@@ -125,24 +128,13 @@ class CodexSocket:
             raise SocketLost(code)
         if head.type == "error":
             return True
-        if head.response is None or head.response.id == self._response:
+        if head.response is None or head.response.id == self._chain.response:
             return False
         builder.start()
         return True
 
     def _remember(self, turn: Turn) -> None:
-        self._settings = _settings(turn.payload)
-        self._items = [*_items(turn.payload), *turn.output()]
-        self._response = turn.builder.response_id or ""
-
-
-def _settings(payload: Json) -> Json:
-    """Everything but the conversation, and what only means something over HTTP."""
-    return {name: value for name, value in payload.items() if name not in ("input", "stream")}
-
-
-def _items(payload: Json) -> list[Json]:
-    return list(payload.get("input") or ())
+        self._chain.remember(turn.payload, turn.output(), turn.builder.response_id or "")
 
 
 class _Problem(msgspec.Struct):

@@ -7,6 +7,7 @@ the ``codex`` extra; where a WebSocket cannot be had, the caller asks over HTTP.
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from weakref import WeakKeyDictionary
@@ -21,6 +22,8 @@ from pi.ai.wire.openai_responses.codex_network import network_arguments
 from pi.ai.wire.openai_responses.codex_socket import CodexSocket, SocketBroken, SocketLost, Turn
 from pi.base.clock import Clock
 from pi.base.records import Record
+
+log = logging.getLogger(__name__)
 
 OLDEST = 55 * 60.0
 """Seconds after which a socket is replaced; the server ends it after sixty minutes."""
@@ -46,26 +49,39 @@ class CodexSockets:
         self._kept: dict[Address, CodexSocket] = {}
         self._open: set[CodexSocket] = set()
 
-    def is_wanted(self, transport: Transport) -> bool:
-        """Whether to use a WebSocket: if it is asked for, or may be tried and has never failed."""
+    def is_wanted(self, transport: Transport, *, preferred: bool = False) -> bool:
+        """Whether to use a WebSocket: if it is asked for, or may be tried and has never failed.
+
+        Where it is ``preferred``, an earlier failure does not count.
+        """
         if transport == "websocket" and not _is_installed():
             raise ProviderError(
                 "The websocket transport needs a library that is not installed.",
                 hint='Run pip install "pi-harness[codex]", or set transport to "auto".',
             )
-        return transport == "websocket" or (transport == "auto" and self._promising)
+        if transport == "auto":
+            return _is_installed() if preferred else self._promising
+        return transport == "websocket"
 
     async def converse(self, address: Address, turn: Turn) -> None:
         """Ask and read the whole answer.
 
-        Raises ``SocketLost`` if no socket can be had, before anything of the answer has arrived,
-        and ``ProviderError`` for everything else.
+        Raises ``SocketLost`` if no socket can be had after ``turn.retries``, before anything of the
+        answer has arrived, and ``ProviderError`` for everything else.
         """
         kept = self._take(address)
         try:
             if kept is not None and await self._carried(address, kept, turn):
                 return
-            await self._hold(address, await self._connect(address, turn), turn)
+            for wait in (*turn.retries, None):
+                try:
+                    await self._hold(address, await self._connect(address, turn), turn)
+                    return
+                except SocketLost as problem:
+                    if wait is None or not problem.retryable:
+                        raise
+                    log.debug("a new WebSocket in %g s: %s", wait, problem)
+                await self._clock.sleep(wait)
         except (SocketLost, SocketBroken):
             self._promising = False
             raise
@@ -111,7 +127,19 @@ class CodexSockets:
     async def _connect(self, address: Address, turn: Turn) -> CodexSocket:
         # Only here: the library comes with an extra and takes 40 ms to load.
         from websockets.asyncio.client import connect
-        from websockets.exceptions import WebSocketException
+        from websockets.exceptions import (
+            InvalidHandshake,
+            InvalidMessage,
+            InvalidStatus,
+            WebSocketException,
+        )
+
+        def may_pass(problem: Exception) -> bool:
+            # A refused upgrade is refused again, and a silent server has taken long enough.
+            if isinstance(problem, InvalidStatus):
+                return problem.response.status_code >= 500
+            cut_off = isinstance(problem, InvalidMessage)
+            return cut_off or not isinstance(problem, InvalidHandshake | TimeoutError)
 
         try:
             connection = await connect(
@@ -125,7 +153,10 @@ class CodexSockets:
                 **await network_arguments(address.url, self._http),
             )
         except (OSError, HttpError, WebSocketException) as problem:
-            raise SocketLost(f"connecting failed: {problem}") from problem
+            raise SocketLost(
+                f"connecting failed: {problem}", retryable=may_pass(problem)
+            ) from problem
+        log.debug("connected to %s", address.url)
         socket = CodexSocket(connection, self._clock.monotonic())
         self._open.add(socket)
         return socket

@@ -1,0 +1,144 @@
+"""Sending only what is new: requests that name the response before them.
+
+The server keeps a response and the conversation that led to it. A request that continues it names
+the response (``previous_response_id``) and leaves out what the server has. WebSockets to the
+ChatGPT backend remember one response each; OpenAI's own API keeps those that were stored.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from pi.ai.errors import BadRequest
+from pi.ai.exchange import Services
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.base.records import Record
+
+log = logging.getLogger(__name__)
+
+STORING_HOST = "api.openai.com"
+"""Where responses are stored and continued unless ``PI_OPENAI_STATEFUL`` says otherwise."""
+LOST = "previous_response_not_found"
+"""The error code for a response that expired, or was never stored, as with zero data retention."""
+MOST_CONVERSATIONS = 32
+"""Conversations whose last request is remembered; the one used longest ago is forgotten first."""
+
+
+class Chain:
+    """The last response of a conversation, and the request items that it stands for."""
+
+    def __init__(self) -> None:
+        self.response = ""
+        """The id of the response; empty before the first and after ``forget``."""
+        self._settings: Json = {}
+        self._items: list[Json] = []
+
+    def shortened(self, payload: Json) -> Json:
+        """``payload`` without what the server has; unchanged if it does not continue that."""
+        items = _items(payload)
+        known = len(self._items)
+        follows = _settings(payload) == self._settings and items[:known] == self._items
+        if not (self.response and follows and len(items) > known):
+            return payload
+        return {**payload, "previous_response_id": self.response, "input": items[known:]}
+
+    def remember(self, payload: Json, output: list[Json], response: str) -> None:
+        """``payload`` was answered with ``response``; ``output`` is what the next request adds."""
+        self._settings = _settings(payload)
+        self._items = [*_items(payload), *output]
+        self.response = response
+
+    def forget(self) -> None:
+        """The server no longer has the response."""
+        self.response = ""
+        self._items = []
+
+
+class Conversation(Record):
+    """Requests with equal values may continue each other."""
+
+    url: str
+    account: str
+    session: str
+
+
+class StoredResponses:
+    """The chains of all conversations whose responses the server stores."""
+
+    def __init__(self) -> None:
+        self._chains: dict[Conversation, Chain] = {}
+        self._refused: set[tuple[str, str]] = set()
+
+    def is_kept(self, conversation: Conversation) -> bool:
+        """Whether the server is expected to have what it was told to store."""
+        return (conversation.url, conversation.account) not in self._refused
+
+    async def deliver(
+        self,
+        conversation: Conversation,
+        payload: Json,
+        post: Callable[[Json], Awaitable[None]],
+        answered: Callable[[], tuple[list[Json], str]],
+    ) -> None:
+        """Post ``payload``, shortened if possible; a lost response costs one more request.
+
+        ``answered`` returns the output items and the id of the response once it is complete.
+        """
+        chain = self._chains.pop(conversation, None) or Chain()
+        self._chains[conversation] = chain
+        while len(self._chains) > MOST_CONVERSATIONS:
+            del self._chains[next(iter(self._chains))]
+        shortened = chain.shortened(payload)
+        try:
+            await post(shortened)
+        except BadRequest as refusal:
+            if shortened is payload or not _is_lost(refusal):
+                raise
+            log.info("sending the whole conversation: the server has lost %s", chain.response)
+            # An account with zero data retention loses every response: chaining would cost a
+            # refused request on every turn, so it ends for this account.
+            self._refused.add((conversation.url, conversation.account))
+            chain.forget()
+            await post({**payload, "store": False})
+            return
+        chain.remember(payload, *answered())
+
+
+def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:
+    """Whether the server shall store the responses of this call's conversation.
+
+    Never without a session, nor where the caller wants nothing cached: such a call has no
+    successor that could continue it.
+    """
+    if not call.cached_session:
+        return False
+    wish = environ.get("PI_OPENAI_STATEFUL", "").strip().lower()
+    if wish:
+        return wish in ("1", "true", "yes", "on")
+    return urlsplit(call.base_url).hostname == STORING_HOST
+
+
+def stored_responses(services: Services) -> StoredResponses:
+    """The stored responses of ``services``, forgotten together with them."""
+    return _stored.setdefault(services.closing, StoredResponses())
+
+
+_stored: WeakKeyDictionary[AsyncExitStack, StoredResponses] = WeakKeyDictionary()
+
+
+def _is_lost(refusal: BadRequest) -> bool:
+    return refusal.code == LOST or LOST in refusal.message
+
+
+def _settings(payload: Json) -> Json:
+    """Everything but the conversation, and what only means something over HTTP."""
+    return {name: value for name, value in payload.items() if name not in ("input", "stream")}
+
+
+def _items(payload: Json) -> list[Json]:
+    return list(payload.get("input") or ())
