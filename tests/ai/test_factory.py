@@ -46,7 +46,7 @@ def test_everything_is_there_and_nothing_is_available_without_a_key(tmp_path: Pa
     assert ids[: len(BUILT_IN)] == [row.id for row in BUILT_IN]
     assert ids[len(BUILT_IN) :] == ["ollama", "llama.cpp", "lm-studio", "vllm", "local", "demo"]
     assert [name for name in ids if models.is_available(name)] == ids[len(BUILT_IN) :]
-    assert len(models.get_models()) == 1465 + 2
+    assert len(models.get_models()) == 1465 + 7 + 2
 
 
 def test_a_key_in_the_environment_opens_its_provider_and_no_other(tmp_path: Path) -> None:
@@ -205,3 +205,25 @@ async def test_servers_on_this_machine_are_not_asked_through_a_proxy() -> None:
         await services.close()
 
     assert response.json() == {"ok": True}
+
+
+def test_a_plan_serves_the_models_of_its_vendor_from_its_own_row(tmp_path: Path) -> None:
+    models = collection(tmp_path, environ={"MINIMAX_CODE_API_KEY": "k"})
+
+    plan = models.get_models("minimax-code")
+    assert {model.id for model in plan} == {model.id for model in models.get_models("minimax")}
+    assert {(model.provider, model.base_url) for model in plan} == {
+        ("minimax-code", "https://api.minimax.io/anthropic")
+    }
+    assert models.is_available("minimax-code")
+    assert not models.is_available("minimax")
+
+
+def test_a_model_of_ones_own_needs_no_address_where_the_provider_lists_its_models(
+    tmp_path: Path,
+) -> None:
+    models = collection(tmp_path, providers={"venice": {"models": [{"id": "mine"}]}})
+
+    model = models.get_model("venice", "mine")
+    assert model is not None
+    assert (model.api, model.base_url) == ("openai-completions", "https://api.venice.ai/api/v1")

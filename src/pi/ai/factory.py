@@ -25,7 +25,7 @@ from pi.ai.providers.demo import demo_provider
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.local import LocalProvider
 from pi.ai.providers.provider import Provider
-from pi.ai.providers.radius import GatewayProvider
+from pi.ai.providers.radius import GatewayProvider, openai_models
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.clock import Clock
 from pi.base.files import expand_home
@@ -158,6 +158,8 @@ def _providers(
     providers: list[ModelProvider] = [
         _gateway(row, store, changes.get(row.id), environ.get(GATEWAY_VARIABLE))
         if row.id == "radius"
+        else _listing(row, store, changes.get(row.id))
+        if row.lists_models
         else _wire_provider(row, changes.get(row.id))
         for row in rows.values()
     ]
@@ -189,16 +191,28 @@ def _gateway(
     return GatewayProvider(row, store, own=change)
 
 
+def _listing(row: Provider, store: ModelsStore, change: CustomProvider | None) -> GatewayProvider:
+    row = _changed(row, change)
+    return GatewayProvider(row, store, own=change, api="openai-completions", read=openai_models)
+
+
 def _wire_provider(row: Provider, change: CustomProvider | None) -> WireProvider:
     kind = CopilotProvider if row.id == "github-copilot" else WireProvider
+    return kind(_changed(row, change), partial(_models, row, change))
+
+
+def _changed(row: Provider, change: CustomProvider | None) -> Provider:
     if change is None:
-        return kind(row, partial(bundled_models, row.id))
-    named = replace(row, name=change.name or row.name, base_url=change.base_url or row.base_url)
-    return kind(named, partial(_customised, change))
+        return row
+    return replace(row, name=change.name or row.name, base_url=change.base_url or row.base_url)
 
 
-def _customised(change: CustomProvider) -> tuple[Model, ...]:
-    return customised(change, bundled_models(change.id))
+def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
+    bundled = bundled_models(row.catalog or row.id)
+    if row.catalog:
+        # The same models behind another key: only who serves them, and where, is different.
+        bundled = tuple(replace(model, provider=row.id, base_url=row.base_url) for model in bundled)
+    return bundled if change is None else customised(change, bundled)
 
 
 def _custom_row(provider: CustomProvider) -> Provider:

@@ -12,7 +12,7 @@ from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
 from pi.ai.models.store import ModelsStore
 from pi.ai.providers.provider import Provider
-from pi.ai.providers.radius import GatewayProvider
+from pi.ai.providers.radius import GatewayProvider, openai_models
 from pi.ai.request import Access
 from pi.base.records import replace
 from pi.testing import FakeClock
@@ -80,3 +80,35 @@ def test_what_a_person_says_of_a_gateway_counts(tmp_path: Path) -> None:
     models = GatewayProvider(replace(ROW, base_url=base), store, own=own).models()
 
     assert models == (replace(found, context_window=7), replace(found, id="mine", name="mine"))
+
+
+# Lists as OpenAI's API has them -------------------------------------------------------------------
+
+
+def test_a_list_of_openais_kind_becomes_models_one_can_talk_to() -> None:
+    answer = {
+        "data": [
+            {"id": "a", "type": "text", "context_length": 200_000, "max_output_tokens": 9000},
+            {"id": "small", "max_model_len": 4096},
+            {"id": "plain", "object": "model"},
+            {"id": "painter", "type": "image"},
+            {"id": 7},
+            "odd",
+        ]
+    }
+
+    models = openai_models(answer, "https://api.example/v1", "venice")
+
+    assert [(m.id, m.context_window, m.max_tokens) for m in models] == [
+        ("a", 200_000, 9000),
+        ("small", 4096, 4096),
+        ("plain", 128_000, 16_384),
+    ]
+    assert {(m.api, m.provider, m.base_url) for m in models} == {
+        ("openai-completions", "venice", "https://api.example/v1")
+    }
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"data": {}}, [], "text"])
+def test_an_answer_without_a_list_has_no_models(answer: Any) -> None:
+    assert openai_models(answer, "https://api.example/v1", "venice") == ()

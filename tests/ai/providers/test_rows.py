@@ -3,13 +3,15 @@ from __future__ import annotations
 from pi.ai.models.catalog import bundled_models, bundled_providers
 from pi.ai.providers.rows import BUILT_IN
 
-DYNAMIC = {"radius"}
+DYNAMIC = {"radius", *(row.id for row in BUILT_IN if row.lists_models)}
 """Their list comes from the provider itself."""
+SHARED = {row.id for row in BUILT_IN if row.catalog}
+"""They serve the models of another row."""
 
 
 def test_every_provider_of_the_catalog_has_a_row_and_every_row_its_models() -> None:
-    assert {row.id for row in BUILT_IN} == {*bundled_providers(), *DYNAMIC}
-    assert len(BUILT_IN) == len({row.id for row in BUILT_IN}) == 41
+    assert {row.id for row in BUILT_IN} == {*bundled_providers(), *DYNAMIC, *SHARED}
+    assert len(BUILT_IN) == len({row.id for row in BUILT_IN}) == 52
 
 
 def test_every_default_model_exists() -> None:
@@ -17,7 +19,7 @@ def test_every_default_model_exists() -> None:
         row.id
         for row in BUILT_IN
         if row.id not in DYNAMIC
-        and row.default_model not in {model.id for model in bundled_models(row.id)}
+        and row.default_model not in {model.id for model in bundled_models(row.catalog or row.id)}
     ]
 
     assert missing == []
@@ -31,3 +33,29 @@ def test_every_provider_can_be_opened_somehow() -> None:
     ]
 
     assert closed == []
+
+
+STATED = {
+    "aimlapi": ("https://api.aimlapi.com/v1", "AIMLAPI_API_KEY"),
+    "kilo": ("https://api.kilo.ai/api/gateway", "KILO_API_KEY"),
+    "minimax-code": ("https://api.minimax.io/anthropic", "MINIMAX_CODE_API_KEY"),
+    "nanogpt": ("https://nano-gpt.com/api/v1", "NANO_GPT_API_KEY"),
+    "ollama-cloud": ("https://ollama.com/v1", "OLLAMA_CLOUD_API_KEY"),
+    "qianfan": ("https://qianfan.baidubce.com/v2", "QIANFAN_API_KEY"),
+    "venice": ("https://api.venice.ai/api/v1", "VENICE_API_KEY"),
+    "wafer-pass": ("https://pass.wafer.ai/v1", "WAFER_PASS_API_KEY"),
+    "wafer-serverless": ("https://pass.wafer.ai/v1", "WAFER_SERVERLESS_API_KEY"),
+    "zenmux": ("https://zenmux.ai/api/v1", "ZENMUX_API_KEY"),
+    "zhipu-coding-plan": ("https://open.bigmodel.cn/api/coding/paas/v4", "ZHIPU_API_KEY"),
+}
+"""Where the specification or the vendor's documentation says that a key goes."""
+
+
+def test_keys_go_only_where_vendors_say() -> None:
+    without_catalog = {
+        row.id: (row.base_url, *row.key_variables)
+        for row in BUILT_IN
+        if row.id not in bundled_providers() and row.id != "radius"
+    }
+
+    assert without_catalog == STATED

@@ -30,5 +30,7 @@ class Provider(Record):
     needs_key: bool = True
     """False for servers on this machine, which usually take any key."""
     default_model: str = ""
+    catalog: str = ""
+    """The provider whose bundled models it serves, where it has none of its own."""
     lists_models: bool = False
     """Whether it alone knows its models, so that it is asked for them."""

@@ -1,4 +1,9 @@
-"""The built-in providers, one row each. Their models are in the bundled catalog."""
+"""The built-in providers, one row each.
+
+Their models are in the bundled catalog, or asked for where a row ``lists_models``. A row exists
+only where the specification or the vendor's documentation states base URL and authentication: a
+key must never be sent to a host that was guessed.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,8 @@ def _row(
 
 # fmt: off
 BUILT_IN: tuple[Provider, ...] = (
+    _row("aimlapi", "AI/ML API", "https://api.aimlapi.com/v1", "", "AIMLAPI_API_KEY",
+         lists_models=True),
     _row("amazon-bedrock", "Amazon Bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com",
          "us.anthropic.claude-opus-4-6-v1",
          token_variables=("AWS_BEARER_TOKEN_BEDROCK",), ambient="aws"),
@@ -54,6 +61,8 @@ BUILT_IN: tuple[Provider, ...] = (
     _row("groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", "GROQ_API_KEY"),
     _row("huggingface", "Hugging Face", "https://router.huggingface.co/v1", "moonshotai/Kimi-K2.6",
          "HUGGINGFACE_HUB_TOKEN", "HF_TOKEN"),
+    _row("kilo", "Kilo Gateway", "https://api.kilo.ai/api/gateway", "", "KILO_API_KEY",
+         lists_models=True),
     _row("kimi-coding", "Kimi for Coding", "https://api.kimi.com/coding", "kimi-for-coding",
          "KIMI_API_KEY", login="kimi_coding"),
     _row("meta", "Meta", "https://api.meta.ai/v1", "muse-spark-1.3", "META_API_KEY", login="meta"),
@@ -61,14 +70,20 @@ BUILT_IN: tuple[Provider, ...] = (
          "MINIMAX_API_KEY"),
     _row("minimax-cn", "MiniMax (China)", "https://api.minimaxi.com/anthropic", "MiniMax-M2.7",
          "MINIMAX_CN_API_KEY"),
+    _row("minimax-code", "MiniMax Coding Plan", "https://api.minimax.io/anthropic", "MiniMax-M2.7",
+         "MINIMAX_CODE_API_KEY", catalog="minimax"),
     _row("mistral", "Mistral", "https://api.mistral.ai", "devstral-medium-latest",
          "MISTRAL_API_KEY"),
     _row("moonshotai", "Moonshot AI", "https://api.moonshot.ai/v1", "kimi-k2.6",
          "MOONSHOT_API_KEY"),
     _row("moonshotai-cn", "Moonshot AI (China)", "https://api.moonshot.cn/v1", "kimi-k2.6",
          "MOONSHOT_API_KEY"),
+    _row("nanogpt", "NanoGPT", "https://nano-gpt.com/api/v1", "", "NANO_GPT_API_KEY",
+         lists_models=True),
     _row("nvidia", "NVIDIA", "https://integrate.api.nvidia.com/v1",
          "nvidia/nemotron-3-super-120b-a12b", "NVIDIA_API_KEY"),
+    _row("ollama-cloud", "Ollama Cloud", "https://ollama.com/v1", "", "OLLAMA_CLOUD_API_KEY",
+         lists_models=True),
     _row("openai", "OpenAI", "https://api.openai.com/v1", "gpt-5.5", "OPENAI_API_KEY"),
     _row("openai-codex", "ChatGPT (Codex)", "https://chatgpt.com/backend-api", "gpt-5.5",
          login="openai_codex"),
@@ -78,6 +93,8 @@ BUILT_IN: tuple[Provider, ...] = (
          "OPENCODE_API_KEY"),
     _row("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "moonshotai/kimi-k2.6",
          "OPENROUTER_API_KEY", login="openrouter"),
+    _row("qianfan", "Baidu Qianfan", "https://qianfan.baidubce.com/v2", "", "QIANFAN_API_KEY",
+         lists_models=True),
     _row("qwen-token-plan", "Qwen Token Plan", _QWEN.format("ap-southeast-1"), "qwen3.7-max",
          "QWEN_TOKEN_PLAN_API_KEY"),
     _row("qwen-token-plan-cn", "Qwen Token Plan (China)", _QWEN.format("cn-beijing"),
@@ -88,8 +105,14 @@ BUILT_IN: tuple[Provider, ...] = (
          login="radius"),
     _row("together", "Together", "https://api.together.ai/v1", "moonshotai/Kimi-K2.6",
          "TOGETHER_API_KEY"),
+    _row("venice", "Venice", "https://api.venice.ai/api/v1", "", "VENICE_API_KEY",
+         lists_models=True),
     _row("vercel-ai-gateway", "Vercel AI Gateway", "https://ai-gateway.vercel.sh", "zai/glm-5.1",
          "AI_GATEWAY_API_KEY"),
+    _row("wafer-pass", "Wafer Pass", "https://pass.wafer.ai/v1", "", "WAFER_PASS_API_KEY",
+         lists_models=True),
+    _row("wafer-serverless", "Wafer Serverless", "https://pass.wafer.ai/v1", "",
+         "WAFER_SERVERLESS_API_KEY", lists_models=True),
     _row("xai", "xAI", "https://api.x.ai/v1", "grok-4.7", "XAI_API_KEY", login="xai",
          token_variables=("XAI_OAUTH_TOKEN",)),
     _row("xiaomi", "Xiaomi MiMo", "https://api.xiaomimimo.com/v1", "mimo-v2.5-pro",
@@ -106,5 +129,8 @@ BUILT_IN: tuple[Provider, ...] = (
     _row("zai", "Z.ai", "https://api.z.ai/api/coding/paas/v4", "glm-5.3", "ZAI_API_KEY"),
     _row("zai-coding-cn", "Z.ai (China)", "https://open.bigmodel.cn/api/coding/paas/v4", "glm-5.3",
          "ZAI_CODING_CN_API_KEY"),
+    _row("zenmux", "ZenMux", "https://zenmux.ai/api/v1", "", "ZENMUX_API_KEY", lists_models=True),
+    _row("zhipu-coding-plan", "Zhipu Coding Plan", "https://open.bigmodel.cn/api/coding/paas/v4",
+         "glm-5.3", "ZHIPU_API_KEY", catalog="zai-coding-cn"),
 )
 # fmt: on
