@@ -231,7 +231,7 @@ async def test_the_conversation_used_longest_ago_is_forgotten_first() -> None:
     sessions = [str(number) for number in range(33)]
 
     async with server(*[A] * 35) as (ask, bodies):
-        first = [await ask(user("hi"), session_id=name) for name in sessions][0]
+        first, *_ = [await ask(user("hi"), session_id=name) for name in sessions]
         for name in ("0", "32"):
             await ask(user("hi"), first, user("go"), session_id=name)
 
