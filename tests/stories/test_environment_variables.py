@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +18,8 @@ from pi.ai.models.custom import read_custom_models
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.request import StreamOptions
 from pi.testing import FakeClock
-from tests.ai.loopback import Site, site
+from tests.ai.loopback import NOWHERE, Site, site
+from tests.ai.wire.openai_responses.websocket_server import says
 
 HELLO = Context(messages=(UserMessage(content="hello"),))
 HOUR = "2999-01-01T00:00:00Z"
@@ -192,3 +195,86 @@ async def test_older_models_of_anthropic_think_before_the_answer_only_for_who_wa
     sent = json.loads(body)
     assert ("interleaved-thinking-2025-05-14" in headers.get("anthropic-beta", "")) is beta
     assert (sent["max_tokens"], sent["thinking"]["budget_tokens"]) == (tokens, 2048)
+
+
+# OpenAI ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environ", "sent"),
+    [
+        ({}, [(False, None, 1), (False, None, 3)]),
+        ({"PI_OPENAI_STATEFUL": "1"}, [(True, None, 1), (True, "resp_1", 1)]),
+    ],
+)
+async def test_a_session_whose_responses_are_stored_sends_only_what_is_new(
+    tmp_path: Path, environ: dict[str, str], sent: list[tuple[bool, str | None, int]]
+) -> None:
+    events = says("fine", "resp_1")
+    page = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    async with site({"/responses": page}) as server:
+        document = json.dumps({"providers": {"openai": {"baseUrl": server.url}}})
+        models = create_models(
+            storage=AuthStorage(tmp_path / "auth.json"),
+            environ={"OPENAI_API_KEY": "k", **environ},
+            clock=FakeClock(),
+            cwd=tmp_path,
+            folder=tmp_path,
+            custom=read_custom_models(document, "models.json", ["openai"]),
+        )
+        model = models.get_model("openai", "gpt-5.5")
+        assert model is not None
+        options = StreamOptions(session_id="s")
+        first = await models.complete(model, HELLO, options)
+        going_on = (*HELLO.messages, first, UserMessage(content="go on"))
+        await models.complete(model, Context(messages=going_on), options)
+        await models.close()
+
+    bodies = [json.loads(body) for _, _, _, body in server.asked]
+    assert [
+        (body["store"], body.get("previous_response_id"), len(body["input"])) for body in bodies
+    ] == sent
+
+
+# Providers that are asked for their models --------------------------------------------------------
+
+
+def test_a_provider_that_is_asked_for_its_models_answers_or_says_why_not(tmp_path: Path) -> None:
+    chunks = (
+        {"id": "1", "choices": [{"index": 0, "delta": {"content": "here"}, "finish_reason": None}]},
+        {"id": "1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    )
+    answer = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+    listed = {"data": [{"id": "m", "context_length": 8000}]}
+    (tmp_path / "w").mkdir()
+
+    async def told(pages: Mapping[str, object], *words: str) -> tuple[int, str, str]:
+        async with site(pages) as server:
+            document = {"providers": {"venice": {"baseUrl": server.url}}}
+            (tmp_path / "models.json").write_text(json.dumps(document))
+            environ = {
+                **NOWHERE,
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "PI_CODING_AGENT_DIR": str(tmp_path),
+                "VENICE_API_KEY": "k",
+            }
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "pi", "-p", "--no-session", *words),
+                cwd=tmp_path / "w",
+                env=environ,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            out, err = await process.communicate()
+            return process.returncode or 0, out.decode().strip(), err.decode()
+
+    code, out, err = asyncio.run(told({}, "hello"))
+    assert (code, out) == (1, "")
+    assert err.startswith("Venice did not give its list of models.\nCheck its key")
+    code, out, err = asyncio.run(told({}, "--model", "venice/m", "hello"))
+    assert (code, out) == (1, "")
+    assert "Venice did not give its list of models. Check its key" in err
+    pages = {"/models": listed, "/chat/completions": answer}
+    assert asyncio.run(told(pages, "hello")) == (0, "here", "")

@@ -62,7 +62,10 @@ class GatewayProvider(WireProvider):
         base = (access.base_url or self.row.base_url).rstrip("/")
         answer = await ask_json(services, f"{base}/models", bearer(access))
         if answer is None:
-            raise ProviderUnavailable(f"{self.row.name} did not give its list of models.")
+            raise ProviderUnavailable(
+                f"{self.row.name} did not give its list of models.",
+                hint="Check its key and its address, or name the models to use in models.json.",
+            )
         self._found = self._read(answer, base, self.row.id)
         now = services.clock.now_ms()
         await asyncio.to_thread(self._store.write, self.row.id, self._found, checked_at=now)

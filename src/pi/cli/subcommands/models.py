@@ -47,6 +47,8 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
 async def _found(search: str, host: Host) -> list[Model]:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
+    for problem in registry.unlisted.values():
+        complain(f"Warning: {problem.message} {problem.hint}")
     await registry.models.close()
     usable = registry.get_available()
     return rank(search, usable, key=lambda model: f"{model.provider}/{model.id} {model.name}")

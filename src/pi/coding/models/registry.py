@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from pi.ai.errors import ProviderError
 from pi.ai.models.model import Model
 from pi.ai.models_collection import Models
 from pi.ai.providers.provider import Provider
@@ -36,6 +37,8 @@ class ModelRegistry:
         self._offline = offline
         self._read_again = read_again
         self._resolvers: tuple[Resolver, ...] = ()
+        self.unlisted: dict[str, ProviderError] = {}
+        """Why providers with credentials did not list their models when they were asked last."""
 
     def add_resolver(self, resolver: Resolver) -> Callable[[], None]:
         """Have ``resolver`` say what names mean, before patterns do; gives what ends that."""
@@ -110,7 +113,14 @@ class ModelRegistry:
     async def discover_local(self) -> bool:
         """Ask those who alone know their models; whether any model came of it."""
         before = len(self.get_all())
-        await asyncio.gather(*(self.models.refresh(name) for name in self.discoverable()))
+        asked = [self.models.refresh(name) for name in self.discoverable()]
+        problems = await asyncio.gather(*asked)
+        self.unlisted = {
+            name: problem
+            for found in problems
+            for name, problem in found.items()
+            if name not in LOCAL  # most machines run no server, which is no problem
+        }
         return len(self.get_all()) > before
 
     def is_undiscovered(self, provider: str) -> bool:

@@ -69,7 +69,7 @@ async def find_starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
     try:
         return starting_model(wishes, registry)
     except UnknownModel:
-        if not await registry.discover_local():
+        if not await registry.discover_local() and not registry.unlisted:
             raise
         return starting_model(wishes, registry)
 
@@ -164,6 +164,8 @@ def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
 def _locked(wishes: Wishes, registry: ModelRegistry) -> str:
     """What to do about a gateway that tells its models only to those who have credentials."""
     owner = wishes.provider or (wishes.pattern or "").partition("/")[0]
+    if (problem := registry.unlisted.get(owner)) is not None:
+        return f"{problem.message} {problem.hint}"
     rows = [row for row in registry.models.get_providers() if row.id == owner and row.lists_models]
     if not rows or registry.has_auth(owner):
         return ""

@@ -76,7 +76,9 @@ class ModelSelection:
         await self.discover()
         registry = self._core.registry
         model = next(filter(None, map(registry.default_of, registry.discoverable())), None)
-        if model is None and self._last_resort is not None and self._never_chosen:
+        # Whoever has a key wants that provider, not a download.
+        is_keyless = self._never_chosen and not registry.unlisted
+        if model is None and self._last_resort is not None and is_keyless:
             model = await self._last_resort()
         if model is not None:
             await self.use(model, source="set")

@@ -280,6 +280,8 @@ class Prompting:
         if not core.has_model:
             await self._find_somebody()
         if not core.has_model:
+            for problem in core.registry.unlisted.values():
+                raise NoModel(problem.message, hint=problem.hint)
             raise NoModel("No API key found for the selected model.", hint=HOW_TO_LOG_IN)
         if not self.may_ask(core.agent.model):
             name = core.agent.model.provider
