@@ -75,7 +75,7 @@ async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
 
 
 @asynccontextmanager
-async def only_http() -> AsyncIterator[tuple[str, list[bytes]]]:
+async def only_http(status: bytes = b"404") -> AsyncIterator[tuple[str, list[bytes]]]:
     """A server that refuses upgrades and answers requests, and the first lines it has seen."""
     seen: list[bytes] = []
 
@@ -83,7 +83,7 @@ async def only_http() -> AsyncIterator[tuple[str, list[bytes]]]:
         asked = await peer.request()
         seen.append(asked.partition(b" ")[0])
         if seen[-1] == b"GET":
-            await peer.say(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            await peer.say(b"HTTP/1.1 %s No\r\nContent-Length: 0\r\n\r\n" % status)
         else:
             await peer.say(recording("openai-responses", "usage_cache"))
         await peer.hang_up()
@@ -214,6 +214,20 @@ async def test_variables_say_how_often_a_new_socket_is_tried(
 async def refuse(peer: Peer) -> None:
     """End every connection before anything is said."""
     peer.reset()
+
+
+@pytest.mark.parametrize(("status", "waits"), [(b"503", 5), (b"501", 0), (b"426", 0)])
+async def test_an_upgrade_is_asked_for_again_only_if_the_refusal_may_pass(
+    status: bytes, waits: int
+) -> None:
+    clock = CountingClock()
+
+    async with only_http(status) as (url, seen), talking(url) as led:
+        led.services = replace(led.services, clock=clock)
+        answer = await led.ask(user("hi"))
+
+    assert (answer.text, len(clock.waits)) == ("ok", waits)
+    assert seen == [b"GET"] * (waits + 1) + [b"POST"]
 
 
 async def test_a_preferred_websocket_is_tried_again_after_it_failed() -> None:

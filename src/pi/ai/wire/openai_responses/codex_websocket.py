@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 OLDEST = 55 * 60.0
 """Seconds after which a socket is replaced; the server ends it after sixty minutes."""
+PASSING = frozenset({500, 502, 503, 504})
+"""Statuses of a refused upgrade after which another attempt may succeed."""
 CLOSE_SECONDS = 1.0
 """How long the server may take to say goodbye."""
 
@@ -137,7 +139,7 @@ class CodexSockets:
         def may_pass(problem: Exception) -> bool:
             # A refused upgrade is refused again, and a silent server has taken long enough.
             if isinstance(problem, InvalidStatus):
-                return problem.response.status_code >= 500
+                return problem.response.status_code in PASSING
             cut_off = isinstance(problem, InvalidMessage)
             return cut_off or not isinstance(problem, InvalidHandshake | TimeoutError)
 
