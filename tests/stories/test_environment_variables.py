@@ -68,6 +68,30 @@ async def headers_for(folder: Path, name: str, environ: Mapping[str, str]) -> di
     return headers
 
 
+async def printed(
+    folder: Path, providers: object, environ: Mapping[str, str], *words: str
+) -> tuple[int, str, str]:
+    """Exit code, output and errors of ``pi -p`` with these providers in ``models.json``."""
+    (folder / "models.json").write_text(json.dumps({"providers": providers}))
+    (folder / "w").mkdir(exist_ok=True)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "pi", "-p", "--no-session", *words),
+        cwd=folder / "w",
+        env={
+            **NOWHERE,
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PI_CODING_AGENT_DIR": str(folder),
+            **environ,
+        },
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode().strip(), err.decode()
+
+
 # Amazon ------------------------------------------------------------------------------------------
 
 BEDROCK = "amazon-bedrock/us.anthropic.claude-opus-4-6-v1"
@@ -236,6 +260,22 @@ async def test_a_session_whose_responses_are_stored_sends_only_what_is_new(
     ] == sent
 
 
+async def test_requests_to_chatgpt_are_logged_for_whoever_asks_for_it(tmp_path: Path) -> None:
+    login = {"type": "oauth", "access": "t", "refresh": "r", "expires": 2**52, "accountId": "a"}
+    (tmp_path / "auth.json").write_text(json.dumps({"openai-codex": login}))
+    events = says("fine", "resp_1")
+    page = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    words = ("--model", "openai-codex/gpt-5.5", "hello")
+    async with site({"/codex/responses": (200, page)}) as server:
+        providers = {"openai-codex": {"baseUrl": server.url}}
+        quiet = await printed(tmp_path, providers, {}, *words)
+        assert not (tmp_path / "pi.log").exists()
+        logged = await printed(tmp_path, providers, {"PI_CODEX_DEBUG": "1"}, *words)
+
+    assert quiet == logged == (0, "fine", "")
+    assert "asking gpt-5.5 over HTTP: 1 items" in (tmp_path / "pi.log").read_text()
+
+
 # Providers that are asked for their models --------------------------------------------------------
 
 
@@ -246,29 +286,12 @@ def test_a_provider_that_is_asked_for_its_models_answers_or_says_why_not(tmp_pat
     )
     answer = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
     listed = {"data": [{"id": "m", "context_length": 8000}]}
-    (tmp_path / "w").mkdir()
 
     async def told(pages: Mapping[str, object], *words: str) -> tuple[int, str, str]:
         async with site(pages) as server:
-            document = {"providers": {"venice": {"baseUrl": server.url}}}
-            (tmp_path / "models.json").write_text(json.dumps(document))
-            environ = {
-                **NOWHERE,
-                "PATH": os.environ["PATH"],
-                "HOME": str(tmp_path),
-                "PI_CODING_AGENT_DIR": str(tmp_path),
-                "VENICE_API_KEY": "k",
-            }
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "pi", "-p", "--no-session", *words),
-                cwd=tmp_path / "w",
-                env=environ,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+            return await printed(
+                tmp_path, {"venice": {"baseUrl": server.url}}, {"VENICE_API_KEY": "k"}, *words
             )
-            out, err = await process.communicate()
-            return process.returncode or 0, out.decode().strip(), err.decode()
 
     code, out, err = asyncio.run(told({}, "hello"))
     assert (code, out) == (1, "")
