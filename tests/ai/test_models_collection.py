@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pi.ai.auth.resolved import MissingCredentials
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
@@ -31,6 +32,9 @@ class Doors:
 
     def is_configured(self, provider: Provider) -> bool:
         return provider.id in self.open_doors
+
+    def missing(self, provider: Provider) -> MissingCredentials:
+        return MissingCredentials(advice=f"Open {provider.id}.")
 
 
 def collection(*providers: FauxProvider, doors: Doors | None = None) -> Models:
@@ -111,7 +115,7 @@ async def test_without_credentials_the_stream_ends_with_what_to_do() -> None:
 
     assert message.error_message == "No API key for provider: other"
     assert isinstance(stream.failure, AuthenticationFailed)
-    assert stream.failure.hint == "To use Other, set OTHER_KEY or log in with /login other."
+    assert stream.failure.hint == "Open other."
 
 
 async def test_an_unknown_provider_is_an_error_in_the_stream() -> None:

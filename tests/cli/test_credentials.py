@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.auth.resolve import how_to_get
 from pi.ai.providers.rows import BUILT_IN
-from pi.cli.credentials import Check, Credentials, NoCredentials, NoTarget, how_to_get
+from pi.cli.credentials import Check, Credentials, NoCredentials, NoTarget
 from pi.coding.models.starting import UnknownModel
 
 

@@ -20,6 +20,50 @@ def test_without_any_credentials_it_says_what_to_do(tmp_path: Path) -> None:
     assert "ANTHROPIC_API_KEY" in help[0]
 
 
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai/gpt-5", "OPENAI_API_KEY"),
+        ("google/gemini-2.5-pro", "GEMINI_API_KEY"),
+        ("groq/openai/gpt-oss-20b", "GROQ_API_KEY"),
+        ("amazon-bedrock/us.anthropic.claude-opus-4-6-v1", "AWS_PROFILE"),
+    ],
+)
+def test_a_hint_names_the_variable_of_the_provider_that_was_chosen(
+    tmp_path: Path, model: str, variable: str
+) -> None:
+    ended = Program.below(tmp_path).run("-p", "--model", model, "hello")
+
+    assert ended.code == 1
+    assert ended.err.startswith("No API key found for the selected model.\n")
+    assert variable in ended.err and "ANTHROPIC_API_KEY" not in ended.err
+
+
+def test_a_key_whose_variable_is_not_set_is_named_everywhere(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path, PI_OFFLINE="1")
+    mine = {
+        "baseUrl": "http://127.0.0.1:9/v1",
+        "api": "openai-completions",
+        "apiKey": "$MY_KEY",
+        "models": [{"id": "m1"}],
+    }
+    cli.write("models.json", json.dumps({"providers": {"mine": mine}}))
+    why = "The API key for mine in models.json has no value: MY_KEY is not set."
+
+    for words in (("-p", "hello"), ("-p", "--model", "mine/m1", "hello")):
+        assert why in cli.run(*words).err
+    assert cli.run("--list-models", "mine") == (0, "", f"Warning: {why}\n")
+    assert why in cli.run("--list-models").err
+    assert cli.run("--list-models", "nothing-like-it") == (
+        0,
+        'No models matching "nothing-like-it"\n',
+        "",
+    )
+    assert why in cli.run("doctor").out
+    cli.environ["MY_KEY"] = "k"
+    assert "m1" in cli.run("--list-models", "mine").out
+
+
 @pytest.mark.trap(285)
 def test_a_saved_default_without_credentials_is_skipped(cli: Program) -> None:
     cli.write("settings.json", '{"defaultProvider": "groq", "defaultModel": "openai/gpt-oss-20b"}')

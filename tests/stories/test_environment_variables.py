@@ -133,7 +133,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
 @pytest.mark.parametrize(
     ("without_botocore", "message"),
     [
-        (True, "botocore, which finds profiles and roles, is missing"),
+        (True, "run `pip install 'pi-harness[bedrock]'`"),
         (False, f"AWS gave no credentials for the role {ROLE}: "),
     ],
 )

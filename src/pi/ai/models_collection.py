@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from pi.ai.auth.resolved import MissingCredentials
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.estimate import largest_answer
@@ -78,6 +79,10 @@ class Authenticator(Protocol):
         """Whether there seem to be credentials, without asking anybody."""
         ...
 
+    def missing(self, provider: Provider) -> MissingCredentials:
+        """Why there are none, and how to get some."""
+        ...
+
 
 class Models:
     """The providers a program talks to. One owner; close it when done."""
@@ -124,6 +129,13 @@ class Models:
         """Whether requests to ``provider`` have credentials to go with."""
         owner = self._providers.get(provider)
         return owner is not None and any(auth.is_configured(owner.row) for auth in self._auths)
+
+    def missing_credentials(self, provider: str) -> MissingCredentials:
+        """Why requests to ``provider`` have no credentials, and how to get some."""
+        owner = self._providers.get(provider)
+        if owner is None:
+            return MissingCredentials(problem=f'There is no provider "{provider}".')
+        return self._auth.missing(owner.row)
 
     def ask_first(self, auth: Authenticator) -> Callable[[], None]:
         """Have ``auth`` asked for credentials before everybody else; gives what ends that."""
@@ -253,7 +265,8 @@ class Models:
         access = await self.access(model.provider, model, options)
         if access is None:
             raise AuthenticationFailed(
-                f"No API key for provider: {model.provider}", hint=_how_to_log_in(owner.row)
+                f"No API key for provider: {model.provider}",
+                hint=self._auth.missing(owner.row).explain(),
             )
         call = Call(model=model, messages=conversation(context), options=options, access=access)
         await owner.answer(call, builder, flush, services)
@@ -274,12 +287,3 @@ class Models:
         if self._services is None:
             self._services = self._make_services()
         return self._services
-
-
-def _how_to_log_in(row: Provider) -> str:
-    ways = []
-    if row.key_variables:
-        ways.append(f"set {row.key_variables[0]}")
-    if row.login is not None:
-        ways.append(f"log in with /login {row.id}")
-    return f"To use {row.name}, {' or '.join(ways)}." if ways else ""

@@ -9,7 +9,7 @@ from typing import Literal
 from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.resolve import resolve
+from pi.ai.auth.resolve import how_to_get, resolve
 from pi.ai.auth.resolved import Resolved
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import ProviderError
@@ -191,13 +191,6 @@ class Credentials(Record):
         like = nearest(provider, self.rows())
         meant = f" Did you mean {like}?" if like else ""
         return f'There is no provider "{provider}".{meant}'
-
-
-def how_to_get(row: Provider) -> str:
-    """What to do for credentials of a provider."""
-    ways = [f"set {name}" for name in row.key_variables[:1]]
-    ways.append(f"run `pi auth login {row.id}`")
-    return f"To use {row.name}, {' or '.join(ways)}."
 
 
 def _not_ready(provider: str, reason: Reason) -> Check:

@@ -165,6 +165,12 @@ async def _models(host: Host, cwd: Path) -> list[Finding]:
         for text in [" ".join(problem.removeprefix("Warning: ").split())]
     ]
     findings.append(_providers(registry))
+    findings += [
+        Finding(
+            level="broken", topic="credentials", text=text, advice="Set it, or correct the key."
+        )
+        for text in registry.key_problems()
+    ]
     pulled = not missing_bytes(weights_folder(host.agent_dir))
     embedded = "the embedded model is here" if pulled else "the embedded model is not here"
     findings.append(

@@ -331,8 +331,8 @@ asyncio.run(main())
     )
 
     assert ended.stdout == (
-        "Google credentials need the package google-auth. "
-        "Run `pip install 'pi-harness[vertex]'`, or set GOOGLE_CLOUD_API_KEY."
+        "Google credentials need the package google-auth, which is not installed: "
+        "run `pip install 'pi-harness[vertex]'`. Or set GOOGLE_CLOUD_API_KEY."
     )
 
 

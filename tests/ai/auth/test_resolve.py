@@ -299,6 +299,7 @@ def test_an_address_is_filled_in_where_names_are_known() -> None:
 
 @pytest.mark.trap(43)
 async def test_a_profile_of_the_entry_beats_the_environment_of_a_cloud(asking: Asking) -> None:
+    pytest.importorskip("botocore", reason="not installed; not tested: the chain of AWS")
     ambient = Resolved(access=Access(kind="ambient"), source="AWS credentials")
     assert await asking(CLOUD) is None
     assert await asking(CLOUD, {"AWS_REGION": "eu-west-1"}) is None
@@ -316,6 +317,7 @@ async def test_a_profile_of_the_entry_beats_the_environment_of_a_cloud(asking: A
 async def test_an_entry_that_names_only_a_region_goes_with_a_token_or_the_chain(
     asking: Asking,
 ) -> None:
+    pytest.importorskip("botocore", reason="not installed; not tested: the chain of AWS")
     own = {"AWS_REGION": "eu-west-1"}
     await asking.storage.set("cloud", ApiKeyCredential(env=own))
 

@@ -198,3 +198,62 @@ def test_an_unknown_action_suggests_the_nearest(run: Any) -> None:
         "Error: Unknown command: auth chek\nDid you mean `pi auth check`?\n",
     )
     assert run("")[2].startswith("Error: Unknown command: auth\npi auth check; ")
+
+
+def _with_module(cli: Program, name: str, *, installed: bool) -> None:
+    """Have a package installed, or not, whatever this machine has."""
+    folder = cli.home / "modules"
+    package = folder.joinpath(*name.split("."))
+    if installed:
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+    else:
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules[{name!r}] = None\n")
+    cli.environ["PYTHONPATH"] = str(folder)
+
+
+@pytest.mark.parametrize(
+    ("provider", "module", "environ", "extra"),
+    [
+        ("amazon-bedrock", "botocore", {"AWS_PROFILE": "work"}, "bedrock"),
+        (
+            "google-vertex",
+            "google.auth",
+            {
+                "GOOGLE_CLOUD_PROJECT": "p",
+                "GOOGLE_CLOUD_LOCATION": "l",
+                "GOOGLE_APPLICATION_CREDENTIALS": "/dev/null",
+            },
+            "vertex",
+        ),
+    ],
+)
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_cloud_is_ready_only_with_the_package_that_reads_its_credentials(
+    tmp_path: Path,
+    provider: str,
+    module: str,
+    environ: dict[str, str],
+    extra: str,
+    installed: bool,
+) -> None:
+    cli = Program.below(tmp_path, **environ)
+    _with_module(cli, module, installed=installed)
+
+    ended = cli.run("auth", "check", provider)
+
+    if installed:
+        assert ended == (0, "ready\n", "")
+        return
+    assert (ended.code, ended.out) == (1, "not_ready\n")
+    assert f"pip install 'pi-harness[{extra}]'" in ended.err
+    answered = cli.run("-p", "--provider", provider, "hello")
+    assert answered.code == 1 and f"pip install 'pi-harness[{extra}]'" in answered.err
+
+
+def test_a_pair_of_keys_needs_no_package(tmp_path: Path) -> None:
+    cli = Program.below(tmp_path, AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
+    _with_module(cli, "botocore", installed=False)
+
+    assert cli.run("auth", "check", "amazon-bedrock") == (0, "ready\n", "")

@@ -7,6 +7,7 @@ themselves are run by the wires.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from itertools import product
 from typing import Literal
 
@@ -16,6 +17,7 @@ from pi.ai.auth.google_setup import (
     check_credential_file,
     credential_file,
 )
+from pi.ai.errors import AuthenticationFailed
 
 SKIP_AUTH = "AWS_BEDROCK_SKIP_AUTH"
 """``1``: a proxy authenticates the requests itself, so that they are signed with dummy keys."""
@@ -29,6 +31,11 @@ AWS_SIGNS = (
 )
 GOOGLE_SIGNS = tuple(product(PROJECT_VARIABLES, LOCATION_VARIABLES))
 
+NO_GOOGLE_AUTH = (
+    "Google credentials need the package google-auth, which is not installed:"
+    " run `pip install 'pi-harness[vertex]'`."
+)
+
 SECRET_VARIABLES = (
     # Also the id, which is no secret: a program that finds it without its key stops there and does
     # not look for a profile.
@@ -41,6 +48,12 @@ SECRET_VARIABLES = (
 """Variables of a cloud's chain that hold a secret themselves, not the place of one."""
 
 NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}
+WAYS = {
+    "aws": "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,",
+    "google": "run `gcloud auth application-default login` and set GOOGLE_CLOUD_PROJECT and"
+    " GOOGLE_CLOUD_LOCATION,",
+}
+"""How to set up the chain of a cloud."""
 
 
 def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
@@ -51,9 +64,35 @@ def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> boo
 
 
 def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
-    """Raise ``AuthenticationFailed`` where the variables of ``cloud`` cannot be right."""
+    """Raise ``AuthenticationFailed`` where the chain of ``cloud`` is known to fail.
+
+    That is when a variable names what does not exist, or the library that reads the credentials
+    is not installed.
+    """
     if cloud == "google":
         check_credential_file(environ)
+        if credential_file(environ) is not None and not _is_installed("google.auth"):
+            raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.")
+    elif _needs_botocore(environ) and not _is_installed("botocore"):
+        raise AuthenticationFailed(
+            "AWS profiles and roles need the package botocore, which is not installed:"
+            " run `pip install 'pi-harness[bedrock]'`.",
+            hint="Or set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        )
+
+
+def _needs_botocore(environ: Mapping[str, str]) -> bool:
+    """Whether neither dummy keys nor a pair of keys will do, as the Bedrock wire looks for them."""
+    keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    return environ.get(SKIP_AUTH) != "1" and not all(environ.get(name) for name in keys)
+
+
+def _is_installed(module: str) -> bool:
+    """Whether a module can be imported, without the half second that importing it takes."""
+    try:
+        return find_spec(module) is not None
+    except ImportError:  # the package that it would be in is missing
+        return False
 
 
 def _any_set(signs: tuple[tuple[str, ...], ...], environ: Mapping[str, str]) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.ai.auth.resolve import is_configured, resolve
+from pi.ai.auth.resolve import is_configured, missing, resolve
+from pi.ai.auth.resolved import MissingCredentials
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.auth.values import expand, remember_used, why_not
 from pi.ai.errors import AuthenticationFailed
@@ -70,6 +71,16 @@ class Authentication:
         """Whether there seem to be credentials, without asking anybody."""
         custom = self._custom.get(provider.id)
         return is_configured(
+            provider,
+            storage=self._storage,
+            environ=self._environ,
+            configured_key=custom.api_key if custom else None,
+        )
+
+    def missing(self, provider: Provider) -> MissingCredentials:
+        """Why ``provider`` has no credentials, and how to get some."""
+        custom = self._custom.get(provider.id)
+        return missing(
             provider,
             storage=self._storage,
             environ=self._environ,

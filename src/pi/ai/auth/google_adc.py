@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from pi.ai.auth.ambient import NO_GOOGLE_AUTH
 from pi.ai.auth.google_setup import PROJECT_VARIABLES, credential_file
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
@@ -133,10 +134,7 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as problem:
-        raise AuthenticationFailed(
-            "Google credentials need the package google-auth.",
-            hint="Run `pip install 'pi-harness[vertex]'`, or set GOOGLE_CLOUD_API_KEY.",
-        ) from problem
+        raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.") from problem
 
 
 # Refreshing --------------------------------------------------------------------------------------

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pi.ai.auth import ambient
 from pi.ai.auth.clients import NO_CLIENTS, login_settings
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
-from pi.ai.auth.resolved import MODELS_JSON, Resolved, unused_sources
+from pi.ai.auth.resolved import MODELS_JSON, MissingCredentials, Resolved, unused_sources
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.auth.values import RememberedCommands, expand, may_expand, why_not
 from pi.ai.errors import AuthenticationFailed
@@ -75,7 +75,7 @@ async def resolve(
     if found is None:
         return None
     if provider.ambient and found.access.kind == "ambient":
-        ambient.check(provider.ambient, variables)
+        ambient.check(provider.ambient, _of_cloud(provider.ambient, variables, stored))
     return replace(found, access=_placed(found.access, provider, stored, variables, base_url))
 
 
@@ -100,6 +100,43 @@ def is_configured(
     if key:
         return may_expand(key, variables)
     return _from_environment(provider, variables, stored, NO_CLIENTS) is not None
+
+
+def missing(
+    provider: Provider,
+    *,
+    storage: AuthStorage,
+    environ: Mapping[str, str],
+    configured_key: str | None = None,
+) -> MissingCredentials:
+    """Why there are no credentials and how to get some, without network or commands."""
+    try:
+        stored = storage.peek(provider.id)
+    except FileProblem as problem:
+        return MissingCredentials(problem=problem.message, advice=problem.hint)
+    variables = _variables(environ, stored)
+    if not isinstance(stored, OAuthCredential):
+        own = stored.key if stored is not None else None
+        key, source = (own, storage.where) if own else (configured_key, MODELS_JSON)
+        if key and not may_expand(key, variables):
+            return MissingCredentials(
+                problem=_no_value(provider, source, key, variables), advice=_CORRECT_IT
+            )
+    unset = [name for name in _needed(provider, provider.base_url) if not variables.get(name)]
+    if unset and _from_environment(provider, variables, None, NO_CLIENTS) is not None:
+        return MissingCredentials(
+            problem=f"{provider.name} also needs {' and '.join(unset)}.", advice=_SET_IT
+        )
+    return MissingCredentials(advice=how_to_get(provider))
+
+
+def how_to_get(provider: Provider) -> str:
+    """What to do for credentials of a provider."""
+    ways = [f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]]
+    if provider.ambient:
+        ways.append(ambient.WAYS[provider.ambient])
+    ways.append(f"run `pi auth login {provider.id}`")
+    return f"To use {provider.name}, {' or '.join(ways)}."
 
 
 def fill_in(url: str, variables: Mapping[str, str]) -> str:
@@ -157,12 +194,17 @@ async def _expanded(
 ) -> Resolved:
     key = await expand(text, environ=variables, cwd=cwd, remembered=remembered)
     if key is None:
-        raise AuthenticationFailed(
-            f"The API key for {provider.name} in {source} has no value: "
-            f"{why_not(text, variables)}.",
-            hint="Correct it, or remove it to use the environment.",
-        )
+        raise AuthenticationFailed(_no_value(provider, source, text, variables), hint=_CORRECT_IT)
     return Resolved(access=_key(key), source=source)
+
+
+_CORRECT_IT = "Correct it, or remove it to use the environment."
+_SET_IT = "Set it in the environment, or in the env of the provider's entry in auth.json."
+
+
+def _no_value(provider: Provider, source: str, text: str, variables: Mapping[str, str]) -> str:
+    why = why_not(text, variables)
+    return f"The API key for {provider.name} in {source} has no value: {why}."
 
 
 def _from_environment(
@@ -172,8 +214,8 @@ def _from_environment(
     clients: Mapping[str, Json],
 ) -> Resolved | None:
     cloud, own = provider.ambient, stored.env if stored is not None else {}
-    if cloud and ambient.is_there(cloud, own):
-        variables = own  # a profile that was chosen beats what lies about in the environment
+    if cloud:
+        variables = _of_cloud(cloud, variables, stored)
     for name in provider.token_variables:
         if token := variables.get(name):
             headers = login_settings(provider, clients).request_headers
@@ -193,6 +235,17 @@ def _from_environment(
 def _variables(environ: Mapping[str, str], stored: Credential | None) -> dict[str, str]:
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
     return {**environ, **own}
+
+
+def _of_cloud(
+    cloud: Literal["aws", "google"], variables: Mapping[str, str], stored: Credential | None
+) -> Mapping[str, str]:
+    """The variables that the chain of ``cloud`` looks at.
+
+    A profile that was chosen for pi beats what happens to be in the environment.
+    """
+    own = stored.env if isinstance(stored, ApiKeyCredential) else {}
+    return own if ambient.is_there(cloud, own) else variables
 
 
 def _needed(provider: Provider, url: str) -> list[str]:
@@ -218,7 +271,7 @@ def _placed(
     if missing:
         raise AuthenticationFailed(
             f"{provider.name} also needs {' and '.join(missing)}.",
-            hint="Set it in the environment, or in the env of the provider's entry in auth.json.",
+            hint=_SET_IT,
         )
     needed = {name: variables[name] for name in names}
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}

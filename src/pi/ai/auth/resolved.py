@@ -36,6 +36,18 @@ class Resolved(Record):
         return f"Requests are paid through {payer}.{others}"
 
 
+class MissingCredentials(Record):
+    """Why requests to a provider have no credentials."""
+
+    problem: str = ""
+    """What is wrong with those that were configured; empty when there are none at all."""
+    advice: str = ""
+
+    def explain(self) -> str:
+        """Both as one text."""
+        return f"{self.problem} {self.advice}".strip()
+
+
 def unused_sources(
     provider: Provider, environ: Mapping[str, str], configured_key: str | None
 ) -> tuple[str, ...]:

@@ -36,22 +36,28 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     ``approve`` says whether the project is trusted, if that was not decided before.
     """
     host = host_here(environ, Path.cwd(), report=complain, approve=approve)
-    found = asyncio.run(_found(search, host))
+    found, problems = asyncio.run(_found(search, host))
     if found:
         sys.stdout.write(table(found))
-    else:
+    elif not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
+    for problem in problems:
+        complain(f"Warning: {problem}")
     return 0
 
 
-async def _found(search: str, host: Host) -> list[Model]:
+async def _found(search: str, host: Host) -> tuple[list[Model], list[str]]:
+    """The models that fit, and why others that fit cannot be asked although they are set up."""
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
     for problem in registry.unlisted.values():
         complain(f"Warning: {problem.message} {problem.hint}")
     await registry.models.close()
-    usable = registry.get_available()
-    return rank(search, usable, key=lambda model: f"{model.provider}/{model.id} {model.name}")
+    fitting = rank(
+        search, registry.get_all(), key=lambda model: f"{model.provider}/{model.id} {model.name}"
+    )
+    problems = registry.key_problems({model.provider for model in fitting})
+    return [model for model in fitting if registry.has_auth(model.provider)], problems
 
 
 def table(models: Iterable[Model]) -> str:

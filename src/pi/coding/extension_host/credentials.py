@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from pi.ai.auth.resolved import MissingCredentials
 from pi.ai.auth.values import remember_used
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.models.model import Model
@@ -80,3 +81,7 @@ class AuthSources:
         """Whether a source has said that it has a key."""
         named = (row.value.names for row in self._rows)
         return any(provider.id in names for names in named if names is not None)
+
+    def missing(self, provider: Provider) -> MissingCredentials:
+        """Nothing: sources need not explain what they do not have."""
+        return MissingCredentials()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from pi.ai.errors import ProviderError
@@ -64,6 +64,18 @@ class ModelRegistry:
     def has_configured_auth(self, model: Model) -> bool:
         """Whether requests to a model have credentials to go with."""
         return self.has_auth(model.provider)
+
+    def key_problems(self, providers: Collection[str] | None = None) -> list[str]:
+        """What is wrong with the keys of these providers, or of all: a variable that is not set.
+
+        Providers that nobody has configured are no problem.
+        """
+        return [
+            problem
+            for row in self.models.get_providers()
+            if (providers is None or row.id in providers) and not self.has_auth(row.id)
+            if (problem := self.models.missing_credentials(row.id).problem)
+        ]
 
     async def get_api_key_and_headers(self, model: Model) -> tuple[str | None, dict[str, str]]:
         """What requests to a model take along; nothing where there are no credentials."""

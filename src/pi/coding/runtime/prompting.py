@@ -282,12 +282,13 @@ class Prompting:
         if not core.has_model:
             for problem in core.registry.unlisted.values():
                 raise NoModel(problem.message, hint=problem.hint)
-            raise NoModel("No API key found for the selected model.", hint=HOW_TO_LOG_IN)
+            hint = " ".join([*core.registry.key_problems(), HOW_TO_LOG_IN])
+            raise NoModel("No API key found for the selected model.", hint=hint)
         if not self.may_ask(core.agent.model):
-            name = core.agent.model.provider
+            missing = core.registry.models.missing_credentials(core.agent.model.provider)
             raise NoModel(
                 "No API key found for the selected model.",
-                hint=f"Set a key for {name}, or choose another model with --model. {HOW_TO_LOG_IN}",
+                hint=f"{missing.explain()} Or choose another model with --model.",
             )
 
     def may_ask(self, model: Model) -> bool:

@@ -122,7 +122,7 @@ async def test_without_the_library_auto_means_http(monkeypatch: pytest.MonkeyPat
 
     assert (message.text, seen) == ("ok", [b"POST"])
     assert isinstance(refused.failure, ProviderError)
-    assert "pi-harness[codex]" in refused.failure.hint
+    assert "pi-harness[codex]" in refused.failure.message
 
 
 @pytest.mark.trap(56)

@@ -103,8 +103,9 @@ def _ask_botocore(
         problems = import_module("botocore.exceptions")
     except ImportError as problem:
         raise AuthenticationFailed(
-            "No AWS token or key is set, and botocore, which finds profiles and roles, is missing.",
-            hint=f"Install it with `pip install 'pi-harness[bedrock]'`. {WAYS_IN}",
+            "No AWS token or key is set, and botocore, which finds profiles and roles, is not"
+            " installed: run `pip install 'pi-harness[bedrock]'`.",
+            hint=WAYS_IN,
         ) from problem
     profile = source if isinstance(source, str) else None
     whose = f"the profile {profile}" if profile else "this machine"

@@ -58,8 +58,9 @@ class CodexSockets:
         """
         if transport == "websocket" and not _is_installed():
             raise ProviderError(
-                "The websocket transport needs a library that is not installed.",
-                hint='Run pip install "pi-harness[codex]", or set transport to "auto".',
+                "The websocket transport needs a library that is not installed:"
+                " run `pip install 'pi-harness[codex]'`.",
+                hint='Or set transport to "auto".',
             )
         if transport == "auto":
             return _is_installed() if preferred else self._promising
