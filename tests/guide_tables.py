@@ -1,13 +1,13 @@
-"""docs/guide/settings.md and keys.md, made from the code; run this module to write them."""
+"""Pages of docs/ that are made from the code; run this module to write them."""
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 from pathlib import Path
 
+from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
 from pi.modes.interactive.commands.built_in import BUILT_IN
-from pi.modes.interactive.dialogs.settings.rows import SETTINGS
-from pi.modes.interactive.dialogs.settings.setting import Setting
 from pi.tui.input.actions import ACTIONS, Action
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide"
@@ -23,9 +23,27 @@ SETTINGS_HEAD = """\
 
 `/settings` shows and changes all of them; type to search. They live in
 `~/.pi/agent/settings.json`, and a trusted project may have its own in `.pi/settings.json`, which
-win. Both are JSON with nested objects (`compaction.enabled` is
+wins. Both are JSON with nested objects (`compaction.enabled` is
 `{"compaction": {"enabled": false}}`). Keys that pi does not know are kept as they are, and a file
 that is broken is reported and never replaced. After editing by hand: `/reload`.
+
+`pi doctor` reports keys that do not exist (with the nearest name), values of the wrong type, names
+of models, themes, tools and strategies that are not known, and settings that have no effect. Types,
+defaults and when a change takes effect are in the [reference](../reference/settings.md).
+
+Made from the code by `python -m tests.guide_tables`.
+"""
+REFERENCE_HEAD = """\
+# Settings
+
+Every key of `settings.json`: that of the user in the agent directory (`~/.pi/agent`), and that of a
+trusted project in `.pi`. Objects merge and the project wins; `packages`, `extensions`, `skills`,
+`prompts` and `themes` are combined. A name with dots stands for nested objects. Extensions may read
+further keys.
+
+- **scope**: settings of the user alone are ignored in a project's file.
+- **effect**: when a change counts: at once; after `/reload` and in new sessions (reload); at the
+  next start (start).
 
 Made from the code by `python -m tests.guide_tables`.
 """
@@ -42,13 +60,30 @@ Made from the code by `python -m tests.guide_tables`.
 
 
 def settings_page() -> str:
-    """Every setting with its values."""
+    """Every setting, and what it does."""
     parts = [SETTINGS_HEAD]
     for group, settings in groupby(SETTINGS, key=lambda setting: setting.group):
         parts += [f"## {group}\n", "| setting | values | |", "|---|---|---|"]
-        parts += [f"| `{each.name}` | {_values(each)} | {each.description} |" for each in settings]
+        parts += [f"| `{each.name}` | {_values(each)} | {_described(each)} |" for each in settings]
         parts.append("")
     return "\n".join(parts)
+
+
+def settings_reference() -> str:
+    """Every setting with type, default, scope and effect."""
+    parts = [REFERENCE_HEAD]
+    for group, settings in groupby(SETTINGS, key=lambda setting: setting.group):
+        parts += [f"## {group}\n", "| name | type | default | what it does | scope | effect |"]
+        parts.append("|---|---|---|---|---|---|")
+        parts += map(_reference_row, settings)
+        parts.append("")
+    parts += ["## Written by pi\n", "| name | |", "|---|---|"]
+    parts += [f"| `{name}` | {what} |" for name, what in WRITTEN_BY_PI.items()]
+    parts += ["", "## Without effect\n"]
+    parts += ["Settings of the original that do nothing here. They stay in the file.\n"]
+    parts += ["| name | why |", "|---|---|"]
+    parts += [f"| `{name}` | {why} |" for name, why in WITHOUT_EFFECT.items()]
+    return "\n".join([*parts, ""])
 
 
 def keys_page() -> str:
@@ -67,7 +102,11 @@ def keys_page() -> str:
     return "\n".join([*parts, ""])
 
 
-PAGES = {GUIDE / "settings.md": settings_page, GUIDE / "keys.md": keys_page}
+PAGES = {
+    GUIDE / "settings.md": settings_page,
+    GUIDE / "keys.md": keys_page,
+    GUIDE.parent / "reference" / "settings.md": settings_reference,
+}
 
 
 def _place(action: Action) -> int:
@@ -80,17 +119,43 @@ def _keys(action: Action) -> str:
 
 def _values(setting: Setting) -> str:
     if setting.kind == "choice":
-        first, *others = map(_written, setting.choices)
-        if setting.default is False:
-            first, *others = _written(False), _written(True)
-        return ", ".join([f"**{first}**", *others])
+        others = [each for each in setting.choices if each is not setting.default]
+        return ", ".join([f"**{_written(setting.default)}**", *map(_written, others)])
     kinds = {"number": "number", "text": "text", "list": "list of texts", "json": "JSON"}
-    default = "" if setting.default is None else f", **`{setting.default}`**"
+    default = "" if setting.default is None else f", **{_written(setting.default)}**"
     return kinds[setting.kind] + default
 
 
+def _described(setting: Setting) -> str:
+    return " ".join([setting.description, *setting.notes[: 1 if setting.needs else 0]])
+
+
+def _reference_row(setting: Setting) -> str:
+    default = "" if setting.default is None else _written(setting.default)
+    scope = "user" if setting.is_global else "user, project"
+    cells = (f"`{setting.name}`", _type(setting), default, _described(setting), scope)
+    return f"| {' | '.join(cells)} | {setting.applies} |"
+
+
+def _type(setting: Setting) -> str:
+    match setting.kind:
+        case "choice" if set(setting.choices) == {True, False}:
+            return "boolean"
+        case "choice":
+            return ", ".join(map(_written, setting.choices))
+        case "number":
+            upper = "" if setting.most is None else f", at most {setting.most}"
+            return f"number, at least {setting.least}{upper}"
+        case "text":
+            return "string"
+        case "list":
+            return "array of strings"
+        case _:
+            return "JSON"
+
+
 def _written(value: object) -> str:
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    return f"`{json.dumps(value) if isinstance(value, tuple | bool) else value}`"
 
 
 if __name__ == "__main__":

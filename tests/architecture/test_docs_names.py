@@ -14,8 +14,8 @@ from pi.cli.commands import COMMANDS
 from pi.cli.flags import FLAGS
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.running_session import RunningSession
+from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.commands.built_in import BUILT_IN
-from pi.modes.interactive.dialogs.settings.rows import SETTINGS
 from tests.guide_tables import GUIDE, PAGES
 
 ROOT = GUIDE.parent.parent

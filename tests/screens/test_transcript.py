@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from io import BytesIO
 from pathlib import Path
@@ -84,9 +85,9 @@ async def test_a_picture_is_shown_where_the_terminal_can_and_named_elsewhere(
         Theatre(tmp_path / name, calls("read", path="red.png"), says("It is red."), environ=environ)
         for name, environ in (("shown", {"KITTY_WINDOW_ID": "1"}), ("named", {}))
     ]
-    data = base64.b64encode(red()).decode()
+    data = base64.b64encode(coloured("red")).decode()
     for theatre in (shown, named):
-        (theatre.stage.cwd / "red.png").write_bytes(red())
+        (theatre.stage.cwd / "red.png").write_bytes(coloured("red"))
         async with theatre.playing():
             await theatre.asks("What colour?", "It is red.")
             theatre.type(CTRL_O)
@@ -94,6 +95,26 @@ async def test_a_picture_is_shown_where_the_terminal_can_and_named_elsewhere(
             readable = PLACEHOLDER.sub("▒", theatre.screen)
             check(f"picture-{theatre.stage.home.parent.name}", readable)
     assert [theatre.written.count(data) for theatre in (shown, named)] == [1, 0]
+
+
+async def test_no_more_pictures_are_drawn_than_the_settings_say(tmp_path: Path) -> None:
+    drawn = {}
+    for limit in (0, 1, 2):
+        answers = [calls("read", path="red.png"), calls("read", path="blue.png"), says("Seen.")]
+        theatre = Theatre(tmp_path / str(limit), *answers, environ={"KITTY_WINDOW_ID": "1"})
+        (theatre.stage.cwd / "red.png").write_bytes(coloured("red"))
+        (theatre.stage.cwd / "blue.png").write_bytes(coloured("blue"))
+        settings = {"tui": {"maxInlineImages": limit}}
+        theatre.stage.write(".pi/agent/settings.json", json.dumps(settings))
+        async with theatre.playing():
+            await theatre.asks("Look", "Seen.")
+            theatre.type(CTRL_O)
+            await theatre.quiet()
+        pictures = (base64.b64encode(coloured(colour)).decode() for colour in ("red", "blue"))
+        sent = sum(theatre.written.count(data) for data in pictures)
+        drawn[limit] = sent, theatre.written.count("\x1b_Ga=d,d=I")
+
+    assert drawn == {0: (0, 0), 1: (2, 1), 2: (2, 0)}
 
 
 async def check_folded_and_expanded(theatre: Theatre, name: str, unfolded: str) -> None:
@@ -106,8 +127,8 @@ async def check_folded_and_expanded(theatre: Theatre, name: str, unfolded: str) 
     check(f"{name}-expanded", theatre.screen)
 
 
-def red() -> bytes:
+def coloured(colour: str) -> bytes:
     """A picture of 90 by 54 pixels: ten cells by three."""
     output = BytesIO()
-    Pillow.new("RGB", (90, 54), "red").save(output, "PNG")
+    Pillow.new("RGB", (90, 54), colour).save(output, "PNG")
     return output.getvalue()

@@ -7,7 +7,6 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,24 +19,17 @@ from pi.base.errors import PiError
 from pi.base.files import FileProblem, expand_home
 from pi.base.records import Record, replace
 from pi.cli.configured import trusted_here, with_project
+from pi.cli.settings_check import SettingsCheck
 from pi.cli.update_check import UpdateCheck, index_page
-from pi.coding.compaction.options import (
-    BadTokens,
-    BranchSummaryOptions,
-    CompactionOptions,
-    check_tokens,
-)
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
-from pi.coding.retry.backoff import RetrySettings
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.workspace import ShellEnvironment, ShellValues, environment_rules
+from pi.coding.runtime.workspace import environment_rules
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
-from pi.coding.settings.values import Values
 from pi.coding.shell.environment import service_environment, withheld
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
@@ -46,15 +38,6 @@ from pi.coding.trust.store import BadTrustFile, canonical
 
 Level: TypeAlias = Literal["good", "note", "missing", "broken"]
 
-SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
-    ((), Values),
-    (("branchSummary",), BranchSummaryOptions),
-    (("compaction",), CompactionOptions),
-    (("retry",), RetrySettings),
-    (("shell",), ShellValues),
-    (("shell", "env"), ShellEnvironment),
-)
-"""Parts of the settings, and what they should be."""
 WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
 
 
@@ -77,7 +60,7 @@ async def examine(host: Host, cwd: Path) -> list[Finding]:
     findings += of_trust
     if trusted:
         host = with_project(host, cwd)
-    findings += _settings_problems(settings)
+    findings += await _settings_problems(host, cwd, settings, trusted=trusted)
     findings += await _models(host, cwd)
     findings += [_shell(host, settings), *_programs(host), _terminal(host)]
     findings.append(_withheld(host, settings))
@@ -141,16 +124,18 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
     return settings, decided, [finding]
 
 
-def _settings_problems(settings: Settings) -> list[Finding]:
-    for path, kind in SECTIONS:
-        settings.section(path, kind)  # reading it finds what does not fit
-    broken = partial(Finding, level="broken", topic="settings")
-    found = [broken(text=text, advice="Correct it; it is not used.") for text in settings.warnings]
-    try:
-        check_tokens(settings.raw.get("compaction"))
-    except BadTokens as problem:
-        found.append(broken(text=problem.message, advice="Correct it: no session can begin."))
-    fits = f"{len(settings.raw)} values, all fit"
+async def _settings_problems(
+    host: Host, cwd: Path, settings: Settings, *, trusted: bool
+) -> list[Finding]:
+    # What is wrong with models.json is told with the models.
+    registry = discover_models(replace(host, report=lambda text: None), cwd)
+    check = SettingsCheck(settings, registry, agent_dir=host.agent_dir, cwd=cwd, trusted=trusted)
+    found = [
+        Finding(level=each.severity, topic="settings", text=each.text, advice=each.advice)
+        for each in check.problems()
+    ]
+    await registry.models.close()
+    fits = f"{check.count} values, all fit"
     return found or [Finding(level="good", topic="settings", text=fits)]
 
 

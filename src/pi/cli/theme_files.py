@@ -11,6 +11,7 @@ from pi.coding.resources.folders import is_file, is_folder, theme_files
 from pi.coding.resources.selection import Selection
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.workspace import Workspace
+from pi.coding.settings.settings import Settings
 
 _FOLDER = "themes"
 
@@ -32,22 +33,36 @@ def session_themes(
     named = list(_files(given))
     if arguments.switch("no_themes"):
         return named
-    project = workspace.cwd / ".pi"
-    lists = (
-        _selection(workspace, "project", project),
-        _selection(workspace, "user", host.agent_dir),
+    of_packages = [place.path for each in workspace.packages for place in each.places("themes")]
+    return named + theme_paths(
+        workspace.settings,
+        host.agent_dir,
+        workspace.cwd / ".pi",
+        trusted=workspace.trust.trusted,
+        others=(*of_packages, *of_extensions),
     )
-    places = [project / _FOLDER] if workspace.trust.trusted else []
-    places.append(host.agent_dir / _FOLDER)
+
+
+def theme_paths(
+    settings: Settings,
+    agent_dir: Path,
+    project: Path,
+    *,
+    trusted: bool,
+    others: Iterable[Path] = (),
+) -> list[Path]:
+    """The theme files of the settings, of both folders of themes and of ``others``."""
+    lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
+    places = [project / _FOLDER] if trusted else []
+    places.append(agent_dir / _FOLDER)
     places += [path for each in lists for path in (*each.paths, *each.forced)]
-    places += [place.path for each in workspace.packages for place in each.places("themes")]
-    found = _files((*places, *of_extensions))
-    return named + [path for path in found if all(each.admits(path, path.parent) for each in lists)]
+    found = _files((*places, *others))
+    return [path for path in found if all(each.admits(path, path.parent) for each in lists)]
 
 
-def _selection(workspace: Workspace, scope: str, base: Path) -> Selection:
+def _selection(settings: Settings, scope: str, base: Path) -> Selection:
     """What a settings file says of themes; a project's says nothing before it is trusted."""
-    listed = workspace.settings.layer(scope, (_FOLDER,))
+    listed = settings.layer(scope, (_FOLDER,))
     entries = listed if isinstance(listed, list) else []
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pi.ai.errors import ProviderError, RateLimited
-from pi.base.records import Record
+from pi.base.records import Meta, Record
 
 
 class RetrySettings(Record):
     """With the names and defaults of the settings file."""
 
     enabled: bool = True
-    max_retries: int = 3
-    base_delay_ms: int = 2000
+    max_retries: Annotated[int, Meta(ge=0)] = 3
+    base_delay_ms: Annotated[int, Meta(ge=0)] = 2000
     """Before the first retry; doubled for every further one."""
-    max_agent_delay_ms: int = 60_000
+    max_agent_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
     """Longer than this nobody waits: the failure is told instead."""
 
 

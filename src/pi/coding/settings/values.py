@@ -30,8 +30,7 @@ class TerminalValues(Record):
     """How the terminal is used."""
 
     show_images: bool = True
-    image_width_cells: int = 60
-    clear_on_shrink: bool = False
+    image_width_cells: Annotated[int, Meta(ge=1)] = 60
     show_terminal_progress: bool = False
     hyperlinks: bool | Literal["auto"] = "auto"
     true_color: bool | Literal["auto"] = "auto"
@@ -49,7 +48,13 @@ class MarkdownValues(Record):
     """How answers are drawn."""
 
     code_block_indent: str = "  "
-    mermaid: Literal["off", "final", "streaming"] = "streaming"
+
+
+class TuiValues(Record):
+    """How much is drawn."""
+
+    max_inline_images: Annotated[int, Meta(ge=0)] = 20
+    """Images that stay on the screen; older ones are shown as their names."""
 
 
 class WarningValues(Record):
@@ -90,6 +95,7 @@ class Values(Record):
     autocomplete_max_visible: Annotated[int, Meta(ge=3, le=20)] = 5
     show_hardware_cursor: bool = False
     terminal: TerminalValues = TerminalValues()
+    tui: TuiValues = TuiValues()
     images: ImageValues = ImageValues()
     markdown: MarkdownValues = MarkdownValues()
     transport: Literal["auto", "sse", "websocket", "websocket-cached"] = "auto"
@@ -107,8 +113,5 @@ class Values(Record):
     themes: tuple[str, ...] = ()
     enable_skill_commands: bool = True
     collapse_changelog: bool = False
-    enable_install_telemetry: bool = False
-    enable_analytics: bool = False
     warnings: WarningValues = WarningValues()
     last_changelog_version: str | None = None
-    tracking_id: str | None = None

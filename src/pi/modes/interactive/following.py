@@ -65,6 +65,8 @@ class SettingsFollower:
         self._frame.theme.code_indent = expand_tabs(sanitise(values.markdown.code_block_indent))
         look.pad = values.output_pad
         look.image_columns = values.terminal.image_width_cells
+        if self._graphics is not None:
+            self._graphics.show_at_most(values.tui.max_inline_images)
         look.graphics = self._graphics if values.terminal.show_images else None
         if look.hides_thinking != values.hide_thinking_block:
             self._transcript.hide_thinking(hidden=values.hide_thinking_block)

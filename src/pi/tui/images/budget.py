@@ -7,18 +7,19 @@ class ImageBudget:
     """Keeps the most recent pictures and says which must go."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
+        """How many; a lower one counts from the next picture on."""
         self._live: dict[int, None] = {}
         """Numbers of the pictures that are shown, oldest first."""
         self._demoted: set[int] = set()
 
     def admit(self, number: int) -> list[int]:
         """Make room for a picture that is shown for the first time; those that go for it."""
-        if self._limit < 1:
+        if self.limit < 1:
             self._demoted.add(number)
             return []
         self._live[number] = None
-        excess = list(self._live)[: max(len(self._live) - self._limit, 0)]
+        excess = list(self._live)[: max(len(self._live) - self.limit, 0)]
         for old in excess:
             del self._live[old]
         self._demoted.update(excess)

@@ -81,6 +81,10 @@ class Graphics:
         """The pixels of a cell, as far as the terminal has told."""
         return Size(*self._cell_size())
 
+    def show_at_most(self, limit: int) -> None:
+        """Keep this many pictures on the screen, from the next one on."""
+        self._budget.limit = limit
+
     def new_id(self) -> int:
         """A number for a picture, unlike all others of this terminal."""
         self._next_id += 1

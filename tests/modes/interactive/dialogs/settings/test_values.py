@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.settings.rows import SETTINGS
-from pi.modes.interactive.dialogs.settings.setting import Setting
+from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.settings.values import (
     BadValue,
     chosen,

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from pi.base.errors import PiError
 from pi.coding.settings.layers import value_at
+from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.panel import LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.settings.field import ValueField
-from pi.modes.interactive.dialogs.settings.rows import SETTINGS
-from pi.modes.interactive.dialogs.settings.setting import Setting
 from pi.modes.interactive.dialogs.settings.values import BadValue, chosen, shown, worded
 from pi.modes.interactive.theme_file import BadTheme
 from pi.modes.interactive.ui import Ui
@@ -18,7 +17,7 @@ from pi.tui.component import Component
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
 _LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
-_DESCRIPTION = 2
+_DESCRIPTION = 3
 """Rows that tell about a setting."""
 _FOR_NOW = "\nWhat you chose holds until you leave."
 _SEEN = ("Screen", "Terminal")
@@ -61,7 +60,7 @@ class _Editing:
             id=setting.name,
             label=f"{setting.group}: {setting.label}",
             current_value=self._shown(setting),
-            description=f"{setting.description} ({setting.name})",
+            description=" ".join([setting.description, *setting.notes, f"({setting.name})"]),
             values=tuple(map(worded, setting.choices)),
             submenu=None if setting.choices else self._submenu(setting),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.modes.interactive.dialogs.settings.setting import Setting
-from pi.modes.interactive.dialogs.settings.values import BadValue, for_editing, typed, worded
+from pi.coding.settings.table import Setting
+from pi.modes.interactive.dialogs.settings.values import BadValue, by_default, for_editing, typed
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.slicing import truncate_to_width
@@ -65,4 +65,4 @@ class ValueField:
 
 def _without(setting: Setting) -> str:
     """What holds while nothing is typed."""
-    return "nothing set" if setting.default is None else f"{worded(setting.default)}, by default"
+    return "nothing set" if setting.default is None else f"{by_default(setting)}, by default"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 from pi.base.errors import PiError
-from pi.modes.interactive.dialogs.settings.setting import Setting, Value
+from pi.coding.settings.table import Setting, Value
 
 UNSET = "(not set)"
+LONGEST_LIST = 30
+"""Characters of a default list that are shown on a row."""
 
 
 class BadValue(PiError):
@@ -17,10 +19,18 @@ class BadValue(PiError):
 def shown(setting: Setting, value: object) -> str:
     """A value on one row; what holds by default is told as such."""
     if value is None:
-        return UNSET if setting.default is None else worded(setting.default)
+        return by_default(setting)
     if setting.kind in ("list", "json"):
         return json.dumps(value, ensure_ascii=False)
     return worded(value)
+
+
+def by_default(setting: Setting) -> str:
+    """What holds when nothing is set, on one row."""
+    if isinstance(setting.default, tuple):
+        listed = ", ".join(setting.default)
+        return listed if len(listed) <= LONGEST_LIST else "(default)"
+    return UNSET if setting.default is None else worded(setting.default)
 
 
 def worded(value: object) -> str:
@@ -30,7 +40,7 @@ def worded(value: object) -> str:
 
 def chosen(setting: Setting, words: str) -> Value:
     """The choice that these words stand for."""
-    return next((each for each in setting.choices if worded(each) == words), setting.default)
+    return next(each for each in setting.choices if worded(each) == words)
 
 
 def typed(setting: Setting, text: str) -> object:
@@ -62,7 +72,8 @@ def for_editing(setting: Setting, value: object) -> str:
 
 def _number(setting: Setting, text: str) -> int:
     least, most = setting.least, setting.most
-    if text.isdecimal() and least <= int(text) and (most is None or int(text) <= most):
+    digits = text.removeprefix("-")
+    if digits.isdecimal() and least <= int(text) and (most is None or int(text) <= most):
         return int(text)
     upper = "" if most is None else f" and at most {most}"
     raise BadValue(f"{setting.label} must be a whole number of at least {least}{upper}.")

@@ -1,0 +1,296 @@
+"""What ``pi doctor`` finds in the settings: unknown keys, wrong types, unknown names, no effect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pi.ai.messages import Json
+from pi.base.files import read_regular
+from pi.base.fuzzy import did_you_mean, nearest
+from pi.base.records import Record
+from pi.cli.theme_files import theme_paths
+from pi.coding.blobs.images import BlobOptions
+from pi.coding.compaction.options import (
+    BadTokens,
+    BranchSummaryOptions,
+    CompactionOptions,
+    check_tokens,
+)
+from pi.coding.models.patterns import find_scope
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.retry.backoff import RetrySettings
+from pi.coding.runtime.asking import ProviderRetry
+from pi.coding.runtime.circles import CircleValues
+from pi.coding.runtime.exporting import ShareOptions
+from pi.coding.runtime.extended_bash import AsyncValues, BashValues, InterceptorValues
+from pi.coding.runtime.older_credentials import KEYS
+from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
+from pi.coding.settings.layers import value_at
+from pi.coding.settings.reading import read_record
+from pi.coding.settings.settings import Settings
+from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
+from pi.coding.settings.values import Values
+from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS
+from pi.modes.interactive.theme_choice import BUILT_IN as BUILT_IN_THEMES
+from pi.modes.interactive.theme_choice import themes_in
+from pi.modes.interactive.theme_file import theme_name
+
+SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
+    ((), Values),
+    (("async",), AsyncValues),
+    (("bash",), BashValues),
+    (("bashInterceptor",), InterceptorValues),
+    (("blobs",), BlobOptions),
+    (("branchSummary",), BranchSummaryOptions),
+    (("compaction",), CompactionOptions),
+    (("repetition",), CircleValues),
+    (("retry",), RetrySettings),
+    (("retry", "provider"), ProviderRetry),
+    (("share",), ShareOptions),
+    (("shell",), ShellValues),
+    (("shell", "env"), ShellEnvironment),
+)
+"""The records that the program reads from the settings; a test finds those that are missing."""
+
+STRATEGIES = ("context-full", "shake", "off")
+TOOLS = tuple(dict.fromkeys((*DEFAULT_TOOLS, *READ_ONLY_TOOLS)))
+
+Severity: TypeAlias = Literal["broken", "missing", "note"]
+
+_ROWS = {setting.name: setting for setting in SETTINGS}
+_OBJECTS = dict.fromkeys(
+    ".".join(parts[:end])
+    for name in (*_ROWS, *WITHOUT_EFFECT)
+    for parts in [name.split(".")]
+    for end in range(1, len(parts))
+)
+"""Names that hold further settings."""
+
+
+class Problem(Record):
+    """Something to correct in the settings."""
+
+    severity: Severity
+    text: str
+    advice: str
+
+
+class SettingsCheck:
+    """Looks at the settings of the user and of a trusted project, file by file."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        registry: ModelRegistry,
+        *,
+        agent_dir: Path,
+        cwd: Path,
+        trusted: bool,
+    ) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._agent_dir, self._cwd, self._trusted = agent_dir, cwd, trusted
+        files = {"user": agent_dir / "settings.json", "project": cwd / ".pi" / "settings.json"}
+        self._layers: list[tuple[str, Path, Json]] = [
+            (scope, path, raw)
+            for scope, path in files.items()
+            if isinstance(raw := settings.layer(scope, ()), dict) and raw
+        ]
+
+    @property
+    def count(self) -> int:
+        """How many values the files have at their top level."""
+        return sum(len(raw) for _, _, raw in self._layers)
+
+    def problems(self) -> Iterator[Problem]:
+        """Everything that is wrong, most serious first for each file."""
+        for warning in self._settings.warnings:  # a file that is no JSON, and was not used
+            yield Problem(severity="broken", text=warning, advice="Correct it; it is not used.")
+        try:
+            check_tokens(self._settings.raw.get("compaction"))
+        except BadTokens as bad:
+            advice = "Correct it: no session can begin."
+            yield Problem(severity="broken", text=bad.message, advice=advice)
+        for scope, path, raw in self._layers:
+            yield from _wrong_types(raw, path)
+            yield from _unknown_keys(raw, path)
+            yield from self._without_effect(scope, raw, path)
+        yield from self._unknown_names()
+
+    # Settings without effect ----------------------------------------------------------------------
+
+    def _without_effect(self, scope: str, raw: Json, path: Path) -> Iterator[Problem]:
+        def problem(name: str, why: str, advice: str) -> Problem:
+            text = f'"{name}" in {path} has no effect: {why}'
+            return Problem(severity="note", text=text, advice=advice)
+
+        for name, why in WITHOUT_EFFECT.items():
+            if value_at(raw, name.split(".")) is not None:
+                yield problem(name, why, "It can be removed.")
+        for setting in SETTINGS:
+            if value_at(raw, setting.name.split(".")) is None:
+                continue
+            if scope == "project" and setting.is_global:
+                advice = f"Set it in {self._agent_dir}/settings.json."
+                yield problem(setting.name, "a project cannot set it", advice)
+            elif off := [name for name in setting.needs if not self._is_on(name)]:
+                are = "is" if len(off) == 1 else "are"
+                names = " and ".join(off)
+                yield problem(setting.name, f"{names} {are} off", f"Set {names} to true.")
+
+    def _is_on(self, name: str) -> bool:
+        value = value_at(self._settings.raw, name.split("."))
+        if isinstance(value, dict):
+            return value.get("enabled") is not False
+        return bool(_ROWS[name].default if value is None else value)
+
+    # Names of models, themes, tools, strategies ---------------------------------------------------
+
+    def _unknown_names(self) -> Iterator[Problem]:
+        values = self._settings.values
+        compaction = self._settings.section(("compaction",), CompactionOptions)
+        yield from _unknown("compaction.strategy", [compaction.strategy], "strategy", STRATEGIES)
+        if values.theme is not None:
+            yield from _unknown("theme", values.theme.split("/", 1), "theme", self._themes())
+        yield from _unknown("defaultTools", values.default_tools, "tool", TOOLS)
+        yield from self._unknown_models(values, compaction)
+        interceptor = self._settings.section(("bashInterceptor",), InterceptorValues)
+        for rule in interceptor.rules or ():
+            try:
+                re.compile(rule.pattern)
+            except re.error as bad:
+                yield Problem(
+                    severity="broken",
+                    text=f'bashInterceptor.rules: "{rule.pattern}" is not a regular expression:'
+                    f" {bad}",
+                    advice="Correct it; the rule is not used.",
+                )
+
+    def _themes(self) -> list[str]:
+        files = theme_paths(
+            self._settings, self._agent_dir, self._cwd / ".pi", trusted=self._trusted
+        )
+        names = []
+        for path in (*themes_in(BUILT_IN_THEMES), *files):
+            with suppress(OSError):
+                names += [theme_name(read_regular(path)) or path.stem, path.stem]
+        return names
+
+    def _unknown_models(self, values: Values, compaction: CompactionOptions) -> Iterator[Problem]:
+        known = [row.id for row in self._registry.models.get_providers()]
+        provider = values.default_provider
+        if provider is not None:
+            yield from _unknown("defaultProvider", [provider], "provider", known)
+        if values.default_model is not None and (provider is None or provider in known):
+            name = f"{provider}/{values.default_model}" if provider else values.default_model
+            yield from self._unknown_patterns("defaultModel", [name])
+        yield from self._unknown_patterns("enabledModels", values.enabled_models or ())
+        yield from self._unknown_patterns("modelThinkingLevels", values.model_thinking_levels)
+        yield from self._unknown_patterns("compaction.modelOverrides", compaction.model_overrides)
+        yield from self._unknown_patterns("compaction.fallbackModels", compaction.fallback_models)
+
+    def _unknown_patterns(self, setting: str, patterns: Collection[str]) -> Iterator[Problem]:
+        models = self._registry.get_all()
+        names = [f"{model.provider}/{model.id}" for model in models]
+        for pattern in patterns:
+            # Some providers tell their models only when they are asked, which doctor does not do.
+            owner, _, model_id = pattern.partition("/")
+            if self._registry.is_undiscovered(owner) or self._registry.find(owner, model_id):
+                continue
+            if not find_scope([pattern], models, usable=lambda provider: True):
+                yield Problem(
+                    severity="missing",
+                    text=f'{setting}: no known model fits "{pattern}"',
+                    advice=did_you_mean(pattern, names) or "See `pi models` for what there is.",
+                )
+
+
+def _unknown(
+    setting: str, names: Sequence[str], what: str, known: Sequence[str]
+) -> Iterator[Problem]:
+    for name in names:
+        if name not in known:
+            meant = did_you_mean(name, known) or f"Known: {', '.join(dict.fromkeys(known))}."
+            yield Problem(
+                severity="missing",
+                text=f'{setting}: unknown {what} "{name}"',
+                advice=f"{meant} An extension or a package may add others.",
+            )
+
+
+# Types --------------------------------------------------------------------------------------------
+
+
+def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
+    found: list[str] = []
+    for place, kind in SECTIONS:
+        value = value_at(raw, place) if place else raw
+        if value is not None:
+            read_record(kind, value, warn=found.append, where=".".join(place))
+    texts = [text.removeprefix("Ignored setting ") for text in found]
+    reported = {text.split('"')[1] for text in texts}
+    texts += [
+        f'"{setting.name}": expected {wanted}, got {value!r}'
+        for setting in SETTINGS
+        if setting.name not in reported
+        if (value := value_at(raw, setting.name.split("."))) is not None
+        if (wanted := _unfit(setting, value))
+    ]
+    for text in dict.fromkeys(texts):
+        yield Problem(
+            severity="broken", text=f"{text} in {path}", advice="Correct it; it is not used."
+        )
+
+
+def _unfit(setting: Setting, value: Any) -> str:
+    """What was expected, if ``value`` does not fit a row; records check the structure of JSON."""
+    match setting.kind:
+        case "choice" if value not in setting.choices or type(value) is int:
+            return " or ".join(str(each).lower() for each in setting.choices)
+        case "number":
+            upper = "" if setting.most is None else f" and at most {setting.most}"
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+            if not fits or value < setting.least or value > (setting.most or value):
+                return f"a number of at least {setting.least}{upper}"
+        case "text" if not isinstance(value, str):
+            return "a string"
+        case "list" if not (
+            isinstance(value, list) and all(isinstance(each, str) for each in value)
+        ):
+            return "a list of strings"
+    return ""
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
+    for key, value in raw.items():
+        name = f"{below}{key}"
+        if name in _OBJECTS:
+            if isinstance(value, dict):
+                yield from _unknown_keys(value, path, f"{name}.")
+        elif name not in (*_ROWS, *WITHOUT_EFFECT, *WRITTEN_BY_PI, KEYS):
+            like = _meant(key, below, holds_more=isinstance(value, dict))
+            yield Problem(
+                severity="missing" if like else "note",
+                text=f'unknown key "{name}" in {path}',
+                advice=f'Did you mean "{like}"?'
+                if like
+                else "Remove it, unless an extension reads it.",
+            )
+
+
+def _meant(key: str, below: str, *, holds_more: bool) -> str | None:
+    """The known name that a key is most likely a slip of: in its place, or in another one."""
+    structured = [name for name, row in _ROWS.items() if row.kind == "json"]
+    known = [*_OBJECTS, *structured] if holds_more else [*_ROWS]
+    here = [name for name in known if name.startswith(below) and "." not in name[len(below) :]]
+    if like := nearest(f"{below}{key}", here):
+        return like
+    last = {name.rpartition(".")[2]: name for name in reversed(known)}
+    return last.get(nearest(key, last) or "")

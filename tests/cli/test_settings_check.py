@@ -1,0 +1,181 @@
+"""What ``pi doctor`` says of the settings, through the real program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.mock_process import MockProcess
+from tests.cli.program import Ended, Program
+
+
+def doctor(folder: Path, settings: Any, *, project: Any = None) -> Ended:
+    cli = Program.below(folder, PI_OFFLINE="1")
+    cli.write("settings.json", json.dumps(settings))
+    if project is not None:
+        cli.write("trust.json", json.dumps({str(cli.cwd.resolve()): True}))
+        (cli.cwd / ".pi").mkdir()
+        (cli.cwd / ".pi" / "settings.json").write_text(json.dumps(project))
+    return cli.run("doctor")
+
+
+def told(ended: Ended) -> str:
+    """The lines about settings and the advice below them, without columns."""
+    lines, on = [], False
+    for line in ended.out.splitlines():
+        on = line[2:].startswith("settings") or (on and line.startswith("  "))
+        if on:
+            lines.append(" ".join(line.split()))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "meant"),
+    [
+        ({"compation": {"enabled": False}}, "compation", 'Did you mean "compaction"?'),
+        ({"quietStratup": True}, "quietStratup", 'Did you mean "quietStartup"?'),
+        (
+            {"compaction": {"reserveToken": 5}},
+            "compaction.reserveToken",
+            'Did you mean "compaction.reserveTokens"?',
+        ),
+        ({"reserveTokens": 5}, "reserveTokens", 'Did you mean "compaction.reserveTokens"?'),
+        (
+            {"bash": {"autoBackground": {"tresholdMs": 5}}},
+            "bash.autoBackground.tresholdMs",
+            'Did you mean "bash.autoBackground.thresholdMs"?',
+        ),
+        ({"myTool": {"a": 1}}, "myTool", "Remove it, unless an extension reads it."),
+    ],
+)
+def test_an_unknown_key_is_named_with_the_nearest_one(
+    tmp_path: Path, settings: Any, key: str, meant: str
+) -> None:
+    ended = doctor(tmp_path, settings)
+
+    path = tmp_path / "home" / ".pi" / "agent" / "settings.json"
+    assert f'settings unknown key "{key}" in {path}\n→ {meant}' in told(ended)
+    assert ended.code == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"quietStartup": 1}, '"quietStartup": expected `bool`, got 1'),
+        ({"tui": {"maxInlineImages": -2}}, '"tui.maxInlineImages": expected `int` >= 0, got -2'),
+        ({"bash": {"extended": "yes"}}, '"bash.extended": expected `bool`, got "yes"'),
+        ({"async": True}, '"async": expected an object, got true'),
+        ({"retry": {"provider": {"timeoutMs": "x"}}}, '"retry.provider.timeoutMs": expected'),
+        ({"retry": {"maxRetries": -1}}, '"retry.maxRetries": expected `int` >= 0, got -1'),
+        ({"share": {"command": "gh"}}, '"share.command": expected `array`'),
+        ({"tui": {"statusEngine": {"items": 4}}}, "expected a list of strings, got 4"),
+        (
+            {"bashInterceptor": {"rules": [{"pattern": "(", "tool": "t", "message": "m"}]}},
+            '"(" is not a regular expression',
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(tmp_path: Path, settings: Any, text: str) -> None:
+    ended = doctor(tmp_path, settings)
+
+    assert text in told(ended)
+    assert ended.code == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"compaction": {"strategy": "shak"}}, 'unknown strategy "shak"\n→ Did you mean shake?'),
+        ({"theme": "light/drak"}, 'unknown theme "drak"\n→ Did you mean dark?'),
+        ({"defaultTools": ["raed", "ls"]}, 'unknown tool "raed"\n→ Did you mean read?'),
+        ({"defaultProvider": "opnai"}, 'unknown provider "opnai"\n→ Did you mean openai?'),
+        (
+            {"defaultProvider": "openai", "defaultModel": "gtp-5"},
+            'no known model fits "openai/gtp-5"\n→ Did you mean openai/gpt-5?',
+        ),
+        ({"enabledModels": ["gpt-5*", "zzz*"]}, 'enabledModels: no known model fits "zzz*"'),
+        ({"compaction": {"fallbackModels": ["zzz"]}}, 'fallbackModels: no known model fits "zzz"'),
+        ({"modelThinkingLevels": {"zzz/z": "high"}}, 'no known model fits "zzz/z"'),
+    ],
+)
+def test_a_name_that_does_not_exist_is_named(tmp_path: Path, settings: Any, text: str) -> None:
+    assert text in told(doctor(tmp_path, settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"enableAnalytics": True}, '"enableAnalytics" in FILE has no effect: pi sends no tele'),
+        ({"terminal": {"clearOnShrink": True}}, '"terminal.clearOnShrink" in FILE has no effect'),
+        ({"async": {"enabled": True}}, "has no effect: bash.extended is off"),
+        (
+            {"bash": {"extended": True, "autoBackground": {"enabled": True}}},
+            "has no effect: async.enabled is off\n→ Set async.enabled to true.",
+        ),
+    ],
+)
+def test_a_setting_without_effect_is_named(tmp_path: Path, settings: Any, text: str) -> None:
+    ended = doctor(tmp_path, settings)
+
+    file = str(tmp_path / "home" / ".pi" / "agent" / "settings.json")
+    assert text in told(ended).replace(file, "FILE")
+    assert ended.code == 0
+
+
+def test_settings_of_a_project_are_looked_at_once_it_is_trusted(tmp_path: Path) -> None:
+    project = {"httpProxy": "http://x", "tuiMode": "fullscreen", "bash": {"enabled": 3}}
+
+    text = told(doctor(tmp_path, {}, project=project))
+
+    file = tmp_path / "work" / ".pi" / "settings.json"
+    for name in ("httpProxy", "tuiMode"):
+        assert f'"{name}" in {file} has no effect: a project cannot set it' in text
+    assert f'"bash.enabled": expected `bool`, got 3 in {file}' in text
+
+
+def test_what_fits_is_good(tmp_path: Path) -> None:
+    settings = {
+        "theme": "light/dark",
+        "bash": {"extended": True},
+        "async": {"enabled": True},
+        "defaultProvider": "openai",
+        "defaultModel": "gpt-5",
+        "enabledModels": ["anthropic/*", "ollama/whatever"],
+        "compaction": {"strategy": "shake", "thresholdPercent": 82.5},
+        "tui": {"statusEngine": {"items": ["model"]}, "maxInlineImages": 3},
+        "packages": [],
+        "lastChangelogVersion": "0.1.0",
+    }
+
+    assert told(doctor(tmp_path, settings)) == "✓ settings 10 values, all fit"
+
+
+@pytest.mark.parametrize(
+    ("settings", "parameters"),
+    [
+        ({}, ["command", "timeout"]),
+        ({"bash": {"enabled": False}}, None),
+        ({"bash": {"extended": True}}, ["command", "timeout", "cwd", "env", "pty"]),
+        (
+            {"bash": {"extended": True}, "async": {"enabled": True}},
+            ["command", "timeout", "cwd", "env", "pty", "async"],
+        ),
+    ],
+)
+def test_settings_of_bash_say_what_the_model_is_offered(
+    cli: Program, server: MockProcess, settings: Any, parameters: list[str] | None
+) -> None:
+    cli.write("settings.json", json.dumps(settings))
+
+    assert cli.run("-p", "--model", "mock/echo-3", "hello").code == 0
+
+    tools = {
+        tool["function"]["name"]: tool["function"]["parameters"]["properties"]
+        for tool in json.loads(server.log()[0].body)["tools"]
+    }
+    assert (sorted(tools["bash"]) if "bash" in tools else None) == (
+        parameters and sorted(parameters)
+    )

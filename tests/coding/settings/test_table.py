@@ -1,0 +1,184 @@
+"""The table of settings is what the program reads: same names, same defaults, same types."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import fields
+
+import pi
+from pi.base.records import Record
+from pi.batteries.status_engine.config import SETTING, declare
+from pi.cli.settings_check import SECTIONS, STRATEGIES, TOOLS
+from pi.coding.runtime.compaction import Strategies
+from pi.coding.settings.table import (
+    FOR_THE_FIRST_FRAME,
+    SETTINGS,
+    WITHOUT_EFFECT,
+    WRITTEN_BY_PI,
+    Setting,
+    choice,
+    group,
+    needing,
+    number,
+    switch,
+)
+from pi.coding.settings.values import GLOBAL_ONLY
+from pi.coding.tools.registry import built_in_tools
+from pi.modes.interactive.early_settings import EarlySettings
+from tests.coding.tools.places import make_place
+
+ROWS = {setting.name: setting for setting in SETTINGS}
+SOURCES = sorted(Path(pi.__file__).parent.rglob("*.py"))
+
+
+class Declared:
+    """Takes what the status lines declare."""
+
+    def __init__(self) -> None:
+        self.defaults: dict[str, Any] = {}
+
+    def declare(self, key: str, kind: type[Any], default: Any, help: str = "") -> None:
+        self.defaults[key] = default
+
+    def get(self, key: str) -> Any:
+        return self.defaults[key]
+
+
+def read_by_the_program() -> dict[str, Any]:
+    """Every name that the program reads, with its default."""
+    found: dict[str, Any] = {}
+    for place, kind in SECTIONS:
+        found |= _leaves(kind(), "".join(f"{part}." for part in place))
+    status = Declared()
+    declare(status)
+    return found | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
+
+
+def _leaves(record: Record, below: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(type(record)):
+        name, value = f"{below}{field.encode_name}", getattr(record, field.name)
+        found |= _leaves(value, f"{name}.") if isinstance(value, Record) else {name: value}
+    return found
+
+
+def test_every_name_is_there_once() -> None:
+    names = [setting.name for setting in SETTINGS]
+    assert len(names) == len(set(names))
+
+
+def test_the_table_has_exactly_the_settings_that_the_program_reads() -> None:
+    assert set(ROWS) | set(WRITTEN_BY_PI) == set(read_by_the_program())
+    assert not set(WITHOUT_EFFECT) & set(read_by_the_program())
+
+
+def test_every_record_that_is_read_from_the_settings_is_checked() -> None:
+    """``settings.section(path, kind)`` anywhere in the program has its row in ``SECTIONS``."""
+    read = set()
+    for source in SOURCES:
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="section"), args=[ast.Tuple(elts=place), kind]
+                ):
+                    read.add((tuple(map(ast.literal_eval, place)), ast.unparse(kind)))
+
+    assert read == {(place, kind.__name__) for place, kind in SECTIONS}
+
+
+def test_defaults_are_those_that_hold() -> None:
+    empty: tuple[object, ...] = (None, (), [], {}, "")
+
+    def plain(value: object) -> object:
+        value = msgspec.to_builtins(value)
+        value = tuple(value) if isinstance(value, list) else value
+        return None if value in empty else value
+
+    holding = read_by_the_program()
+    assert {name: plain(row.default) for name, row in ROWS.items()} == {
+        name: plain(holding[name]) for name in ROWS
+    }
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
+    """What the table takes for a value is one for the record, and a wrong type is none."""
+    for place, kind in SECTIONS:
+        below = "".join(f"{part}." for part in place)
+        if setting.name.startswith(below) and setting.name in _leaves(kind(), below):
+            path = setting.name.removeprefix(below).split(".")
+            break
+    else:
+        assert setting.name.startswith(SETTING)
+        return
+    for value in _examples(setting):
+        msgspec.convert(_nested(path, value), kind)
+    if setting.kind != "json":
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(_nested(path, {"no": "such"}), kind)
+
+
+def _examples(setting: Setting) -> list[Any]:
+    match setting.kind:
+        case "choice":
+            return list(setting.choices)
+        case "number":
+            return [setting.least, setting.most if setting.most is not None else 10**6]
+        case "text":
+            return ["words"]
+        case "list":
+            return [[], ["one", "two"]]
+        case _:
+            return [setting.default or ([] if setting.name.endswith(("packages", "rules")) else {})]
+
+
+def _nested(path: list[str], value: Any) -> Any:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def test_every_choice_has_its_default_among_them() -> None:
+    choices = [setting for setting in SETTINGS if setting.kind == "choice"]
+    assert [each.name for each in choices if each.default not in each.choices] == []
+
+
+def test_whatever_a_setting_needs_or_a_project_may_not_set_exists() -> None:
+    assert {name for setting in SETTINGS for name in setting.needs} <= set(ROWS)
+    assert set(ROWS) >= GLOBAL_ONLY
+
+
+def test_what_the_first_frame_alone_reads_is_of_the_user() -> None:
+    """The session follows the others, of a project as well, as soon as it is there."""
+    followed = {"theme", "editorPaddingX", "autocompleteMaxVisible", "defaultThinkingLevel"}
+
+    assert set(_leaves(EarlySettings(), "")) - followed == FOR_THE_FIRST_FRAME
+
+
+def test_names_that_doctor_knows_are_those_there_are(tmp_path: Path) -> None:
+    class NoExtensions:
+        def strategies(self) -> dict[str, Any]:
+            return {}
+
+    assert set(STRATEGIES) == {"off", *Strategies(NoExtensions())}  # type: ignore[arg-type]
+    assert set(TOOLS) == set(built_in_tools(make_place(tmp_path)))
+
+
+def test_settings_of_a_group_know_it_and_say_what_they_need() -> None:
+    [first], [second] = (
+        group("G", switch("a", "A", "a.", on=True)),
+        needing(("a",), choice("b", "B", "b.", ("x", "y"))),
+    )
+
+    assert (first.group, first.default, first.choices) == ("G", True, (True, False))
+    assert (second.default, second.notes) == ("x", ("Has no effect without a.",))
+
+
+def test_numbers_have_a_range() -> None:
+    made = number("n", "N", "n.", 3, least=1, most=9)
+    assert (made.kind, made.default, made.least, made.most) == ("number", 3, 1, 9)
