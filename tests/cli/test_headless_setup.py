@@ -60,7 +60,10 @@ def test_a_key_whose_variable_is_not_set_is_named_everywhere(tmp_path: Path) -> 
         "",
     )
     assert why in cli.run("doctor").out
-    cli.environ["MY_KEY"] = "k"
+    cli.environ |= {"PI_OFFLINE": "", "PI_NO_LOCAL": ""}
+    ended = cli.run("-p", "hello")
+    assert why in ended.err and "Fetching" not in ended.err  # no other model takes its place
+    cli.environ |= {"PI_OFFLINE": "1", "MY_KEY": "k"}
     assert "m1" in cli.run("--list-models", "mine").out
 
 

@@ -122,3 +122,18 @@ async def test_models_may_be_kept_from_commands_but_not_the_person(tmp_path: Pat
 
     assert ran.output == "mine\n"
     assert "bash" not in names and "read" in names
+
+
+async def test_settings_of_the_tool_take_effect_with_a_reload(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    session = await stage.open()
+    shown = []
+    for settings in ("{}", EXTENDED, '{"bash": {"enabled": false}}'):
+        stage.write(".pi/agent/settings.json", settings)
+        await session.extensions.reload()
+        tools = {tool.name: tool for tool in session._core.toolbox.active()}
+        bash = tools.get("bash")
+        shown.append(bash and "async" in bash.declaration.parameters["properties"])
+    await session.close()
+
+    assert shown == [False, True, None]

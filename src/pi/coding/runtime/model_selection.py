@@ -85,10 +85,13 @@ class ModelSelection:
 
     @property
     def _never_chosen(self) -> bool:
-        """Whether nobody waits for a certain model, for which no other should stand in unasked."""
+        """Whether nobody waits for a certain model, for which no other should stand in unasked.
+
+        Somebody does who has configured a provider, although the variable of its key is not set.
+        """
         values = self._core.workspace.values
         chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
-        return not chosen
+        return not chosen and not self._core.registry.key_problems()
 
     async def choose(self, provider: str, model_id: str) -> Model:
         """Have that model answer from the next request on; ``PiError`` if there is none."""
