@@ -76,14 +76,14 @@ async def test_settings_are_searched_and_changed_in_place(tmp_path: Path) -> Non
         play.type("summary")
         await play.sees("Summary reserve")
         play.type("\r")
-        await play.sees("Skip summary     on")
+        await play.sees("Skip summary        on")
         play.type(f"{DOWN}\r")
         await play.sees("16384, by default")
         play.send("many")
         await looks_like(play, "settings-typing", "must be a whole number")
         play.type(CTRL_U)
         play.send("9000")
-        await looks_like(play, "settings", "Summary reserve  9000")
+        await looks_like(play, "settings", "Summary reserve     9000")
     stored = json.loads((play.stage.agent_dir / "settings.json").read_text())
     assert stored["branchSummary"] == {"skipPrompt": True, "reserveTokens": 9000}
 
