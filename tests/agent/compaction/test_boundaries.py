@@ -8,6 +8,7 @@ from pi.agent.compaction.boundaries import (
     REQUEST_TAGS,
     SUMMARY_TAGS,
     defused,
+    readable_summary,
     tagged,
     without_blocks,
 )
@@ -41,3 +42,25 @@ def test_the_blocks_that_pi_added_are_taken_off_a_summary() -> None:
     assert without_blocks(f"## Goal\nx\n\n{blocks}") == "## Goal\nx"
     assert without_blocks(f"before\n{tagged('files', 'x')}\n\nafter") == "before\n\nafter"
     assert without_blocks("nothing to take <read-files>") == "nothing to take <read-files>"
+
+
+def test_people_read_headings_and_lists_in_place_of_tags() -> None:
+    carried = tagged("carry-over", "As said.\n\n## First request [entry a1]\nBuild it.")
+    lists = "\n".join((tagged("read-files", "a.py"), tagged("modified-files", "b.py\nc d.py")))
+
+    assert readable_summary(f"## Goal\nBuild.\n\n{carried}\n\n{lists}") == (
+        "## Goal\nBuild.\n\n\n## Carried over\n\nAs said.\n\n"
+        "### First request [entry a1]\nBuild it."
+        "\n\n\n## Files read\n\n- a.py\n\n## Files changed\n\n- b.py\n- c d.py"
+    )
+
+
+def test_a_tree_of_files_keeps_its_indentation() -> None:
+    assert readable_summary(tagged("files", "# src/\n  a.py (RW)")) == (
+        "## Files\n\n```text\n# src/\n  a.py (RW)\n```"
+    )
+
+
+@pytest.mark.parametrize("summary", ["<files>\na", "a <carry-over> b", "</files>", "plain"])
+def test_what_is_no_whole_block_is_read_as_it_is(summary: str) -> None:
+    assert readable_summary(summary) == summary

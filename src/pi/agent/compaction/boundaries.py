@@ -45,3 +45,43 @@ def without_blocks(summary: str) -> str:
     blocks = "|".join(SUMMARY_TAGS[1:])
     pattern = rf"(?<!\s)\s*<({blocks})>\n.*?\n</\1>"
     return re.sub(pattern, "", summary, flags=re.DOTALL).strip()
+
+
+_TITLES = {
+    "<carry-over>": "Carried over",
+    "<read-files>": "Files read",
+    "<modified-files>": "Files changed",
+    "<files>": "Files",
+}
+
+
+def readable_summary(summary: str) -> str:
+    """A stored summary for people, in Markdown: headings and lists in place of tagged blocks.
+
+    Goes line by line: a session file may hold any number of tags that are never closed.
+    """
+    shown: list[str] = []
+    opening, body = "", list[str]()
+    for line in summary.split("\n"):
+        if opening and line == f"</{opening[1:]}":
+            shown += _titled(opening, body)
+            opening, body = "", []
+        elif opening:
+            body.append(line)
+        elif line in _TITLES:
+            opening = line
+        else:
+            shown.append(line)
+    unclosed = [opening, *body] if opening else []
+    return "\n".join((*shown, *unclosed)).strip()
+
+
+def _titled(opening: str, body: list[str]) -> list[str]:
+    match opening:
+        case "<carry-over>":  # has headings of its own, which now belong below this one
+            lines = [f"#{line}" if line.startswith("## ") else line for line in body]
+        case "<files>":  # a tree, in which the indentation counts
+            lines = ["```text", *body, "```"]
+        case _:
+            lines = [f"- {line}" for line in body]
+    return ["", f"## {_TITLES[opening]}", "", *lines]

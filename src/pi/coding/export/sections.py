@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from pi.agent.compaction.boundaries import readable_summary
 from pi.ai.messages import (
     AssistantMessage,
     SystemMessage,
@@ -93,9 +94,9 @@ class _Writer:
             case CustomMessage(custom_type=kind, content=content):
                 section = _section(f"Message of {kind}", said(content))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
-                section = _section(f"Compaction of {tokens:,} tokens", summary)
+                section = _section(f"Compaction of {tokens:,} tokens", readable_summary(summary))
             case BranchSummaryMessage(summary=summary):
-                section = _section("Summary of a branch that was left", summary)
+                section = _section("Summary of a branch that was left", readable_summary(summary))
             case SystemMessage() | None:
                 section = Section(heading="", parts=())
         return section

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from pi.agent.compaction.boundaries import readable_summary
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -125,10 +126,11 @@ class Articles:
                 body = self._command(ran)
             case CompactionSummaryMessage() as made:
                 title = f"Compacted: {made.tokens_before:,} tokens became this summary"
-                body = self._folded(title, made.summary, "summary")
+                body = self._folded(title, readable_summary(made.summary), "summary")
                 body = join((body, self._mixed(made.content or ())))
             case BranchSummaryMessage(summary=summary):
-                body = self._folded("Summary of a branch that was left", summary, "summary")
+                title = "Summary of a branch that was left"
+                body = self._folded(title, readable_summary(summary), "summary")
             case SystemMessage() | None:
                 body = _data(node.entry)
         return body

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from pi.agent.answering import ABORTED_EARLY
+from pi.agent.compaction.boundaries import readable_summary
 from pi.agent.events import (
     AgentEnd,
     AgentSettled,
@@ -169,7 +170,8 @@ class Feed:
             case CompactionSummaryMessage(tokens_before=before, summary=summary):
                 self._compacted(before, summary)
             case BranchSummaryMessage(summary=summary):
-                self.add(DividerBlock(self._look, "Back from another branch", summary))
+                text = readable_summary(summary)
+                self.add(DividerBlock(self._look, "Back from another branch", text))
             case AssistantMessage():
                 self._streamed.clear()
 
@@ -242,7 +244,8 @@ class Feed:
         self._waits_to_retry = False
 
     def _compacted(self, before: int, summary: str) -> None:
-        self.add(DividerBlock(self._look, f"Compacted from {tokens(before)} tokens", summary))
+        title = f"Compacted from {tokens(before)} tokens"
+        self.add(DividerBlock(self._look, title, readable_summary(summary)))
 
     # What is done ---------------------------------------------------------------------------------
 
