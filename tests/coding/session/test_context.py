@@ -9,8 +9,12 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from pi.ai.messages import Image
-from pi.coding.session.context import build_session_context, shown_messages
+from pi.ai.messages import Image, SystemMessage
+from pi.coding.session.context import (
+    build_session_context,
+    display_transcript,
+    shown_messages,
+)
 from pi.coding.session.entries import (
     BranchSummary,
     Compaction,
@@ -184,3 +188,84 @@ def test_a_message_of_an_extension_has_the_time_of_its_entry_or_none() -> None:
     (message,) = shown_messages(log)
 
     assert message.timestamp == 1_700_000_000_000
+
+
+# The screen -----------------------------------------------------------------------------------
+
+
+def displayed(log: SessionLog, most: int = 1_000) -> list[str]:
+    """The first words of everything that a screen shows."""
+    shown = msgspec.to_builtins(display_transcript(log, most).items)
+    return [each.get("summary") or each["content"][0]["text"] for each in shown]
+
+
+def compacted(log: SessionLog) -> list[str]:
+    """A log with a pruned result, a hidden answer and two compactions; the ids of its entries."""
+    drafts = (
+        MessageEntry(message=SystemMessage(content="be kind")),
+        user("one"),
+        answer("calls", "c"),
+        result("c", "all of the output"),
+        answer("two"),
+        Compaction(summary="first summary", first_kept_id="", tokens_before=9),
+        user("three"),
+        answer("four"),
+        Compaction(summary="second summary", first_kept_id="", tokens_before=9),
+        user("five"),
+    )
+    ids = [log.append(draft).id for draft in drafts]
+    pruned = {"content": [{"type": "text", "text": "[Output truncated - 9 tokens]"}]}
+    log.append(ContextEdit(target_id=ids[3], replacement=pruned))
+    log.append(ContextEdit(target_id=ids[7], replacement=None))
+    return ids
+
+
+WHOLE = [
+    *("one", "calls", "all of the output", "two", "first summary"),
+    *("three", "four", "second summary", "five"),
+]
+
+
+def test_a_screen_shows_what_was_compacted_and_pruned_where_it_was(tmp_path: Path) -> None:
+    shelf = make_shelf(tmp_path)
+    log = new_session(shelf)
+    ids = compacted(log)
+
+    assert displayed(log) == WHOLE
+    assert texts(log) == ["second summary", "five"]
+    log.move_to(ids[7])
+    assert displayed(log) == WHOLE[:7]
+    log.close()
+    assert log.file is not None
+    assert displayed(open_session(log.file, shelf)) == WHOLE
+
+
+def test_of_a_long_branch_a_screen_shows_the_end_and_counts_the_rest() -> None:
+    log = new_session(make_shelf(None))
+    compacted(log)
+
+    for most in range(1, len(WHOLE) + 2):
+        shown, earlier = displayed(log, most), display_transcript(log, most).earlier
+        assert earlier + len(shown) == len(WHOLE)
+        assert shown == WHOLE[earlier:]
+
+
+def test_a_screen_never_begins_with_the_result_of_a_call_that_is_not_shown() -> None:
+    log = new_session(make_shelf(None))
+    compacted(log)
+
+    assert displayed(log, 7)[:2] == ["calls", "all of the output"]
+
+
+@given(stories)
+def test_a_screen_shows_every_message_of_any_branch(story: list[Step]) -> None:
+    log = new_session(make_shelf(None))
+    for step in story:
+        play(log, step)
+    whole = display_transcript(log, 10_000)
+
+    assert whole.earlier == 0
+    for most in (1, 3):
+        end = display_transcript(log, most)
+        assert end.items == whole.items[len(whole.items) - len(end.items) :]
+        assert end.earlier + len(end.items) == len(whole.items)

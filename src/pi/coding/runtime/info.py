@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,8 @@ from pi.coding.runtime.stats import (
     session_state,
     session_stats,
 )
-from pi.coding.session.entries import Label, MessageEntry, SessionHeader, SessionInfo
+from pi.coding.session.context import DisplayTranscript, display_transcript
+from pi.coding.session.entries import Custom, Label, MessageEntry, SessionHeader, SessionInfo
 from pi.coding.session.messages import SessionMessage
 from pi.coding.session.naming import clean_name
 from pi.coding.session.navigation import spoken_text
@@ -89,6 +90,12 @@ class SessionFacts:
     def messages(self) -> Sequence[SessionMessage]:
         """What the model is shown, system messages included."""
         return self._core.conversation.messages()
+
+    def transcript(
+        self, most: int, shows: Callable[[Custom], bool] | None = None
+    ) -> DisplayTranscript:
+        """What a screen shows of the branch: its newest ``most`` messages, compacted or not."""
+        return display_transcript(self._core.log, most, shows)
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:
         """Every entry as the file has it, or those after ``since``."""

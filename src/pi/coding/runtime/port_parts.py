@@ -28,7 +28,8 @@ from pi.coding.runtime.results import (
     Replaced,
     SessionState,
 )
-from pi.coding.session.entries import Entry, SessionHeader
+from pi.coding.session.context import DisplayTranscript
+from pi.coding.session.entries import Custom, Entry, SessionHeader
 from pi.coding.session.messages import SessionMessage
 from pi.coding.session.numbers import ContextUsage, SessionStats
 from pi.coding.session.tree_view import TreeNode
@@ -305,6 +306,12 @@ class FactsPort(Protocol):
 
     def messages(self) -> Sequence[SessionMessage]:
         """What the model is shown."""
+        ...
+
+    def transcript(
+        self, most: int, shows: Callable[[Custom], bool] | None = None
+    ) -> DisplayTranscript:
+        """What a screen shows of the branch: its newest ``most`` messages, compacted or not."""
         ...
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:

@@ -1,11 +1,15 @@
-"""What the model is shown of a session: a pure projection of the log and its leaf."""
+"""What the model and what a screen is shown of a session: pure projections of log and leaf.
+
+Compactions and context edits change what the model is shown. A screen shows the branch as it was
+written, with a divider where a compaction happened.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,11 +24,12 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.base.records import UNSET, Record, replace
+from pi.base.records import UNREADABLE, UNSET, Record, replace
 from pi.coding.session.entries import (
     BranchSummary,
     Compaction,
     ContextEdit,
+    Custom,
     CustomMessageEntry,
     Entry,
     MessageEntry,
@@ -72,10 +77,11 @@ class SessionContext(Record):
 
 def build_session_context(log: SessionLog) -> SessionContext:
     """What the model is shown at the leaf, and the model and thinking level chosen there."""
+    level = chosen_thinking_level(log)
     return SessionContext(
         messages=tuple(shown_messages(log)),
         model=chosen_model(log),
-        thinking_level=chosen_thinking_level(log) or "off",
+        thinking_level="off" if level is None else level,
     )
 
 
@@ -224,6 +230,90 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
         return replace(message, content=msgspec.convert(content, kind))
     except msgspec.ValidationError:
         return message  # an edit of a newer version: better too much than nothing
+
+
+# The screen -----------------------------------------------------------------------------------
+
+Displayed: TypeAlias = SessionMessage | Custom
+"""What a screen shows: a message, or an entry of an extension that has a view for it."""
+
+_DISPLAYED = frozenset({"message", "custom_message", "branch_summary", "compaction"})
+
+
+class DisplayTranscript(Record):
+    """The end of a branch as a screen shows it, in chronological order."""
+
+    items: tuple[Displayed, ...] = ()
+    earlier: int = 0
+    """How many messages come before them."""
+
+
+def display_transcript(
+    log: SessionLog, most: int, shows: Callable[[Custom], bool] | None = None
+) -> DisplayTranscript:
+    """The newest ``most`` messages of the branch, whatever the model is still shown of them.
+
+    ``shows`` says which entries of extensions are displayed. Only what is displayed is decoded:
+    a long session must open at once. The first item is never a tool result without its call.
+    """
+    items: list[Displayed] = []
+    places = log.tree.upwards(log.leaf)
+    for place in places:
+        item = _displayed(log, place, shows)
+        if item is None:
+            continue
+        items.append(item)
+        if len(items) >= most and not isinstance(item, ToolResultMessage):
+            break
+    items.reverse()
+    earlier = sum(_counts(log, place) for place in places)
+    return DisplayTranscript(items=tuple(items), earlier=earlier)
+
+
+def _displayed(
+    log: SessionLog, place: int, shows: Callable[[Custom], bool] | None
+) -> Displayed | None:
+    kind = log.tree.outlines[place].type
+    if kind not in _DISPLAYED and (kind != "custom" or shows is None):
+        return None
+    match log.at(place):
+        case Custom() as kept:
+            return kept if shows is not None and shows(kept) else None
+        case Compaction() as compaction:
+            return _summary(compaction)
+        case entry:
+            message = message_of(entry)
+    match message:
+        case SystemMessage() | CustomMessage(display=False):
+            return None
+        case _:
+            return message
+
+
+class _Role(Record):
+    role: str = ""
+
+
+class _Glance(Record):
+    """As much of a message as it takes to know whether it is displayed."""
+
+    message: _Role
+
+
+_GLANCE = msgspec.json.Decoder(_Glance)
+
+
+def _counts(log: SessionLog, place: int) -> bool:
+    """Whether the entry is displayed; of a message next to nothing is decoded."""
+    if log.tree.outlines[place].type != "message":
+        return _displayed(log, place, None) is not None
+    try:
+        return _GLANCE.decode(log.line(place)).message.role != "system"
+    except UNREADABLE:
+        return _displayed(log, place, None) is not None
+
+
+# ----------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.messages import ToolResultMessage
+from pi.ai.providers.faux import Reply, call
+from pi.coding.session.entries import ContextEdit, MessageEntry
+from pi.coding.session.opening import open_session
 from pi.testing import says
+from tests.coding.session.sessions import make_shelf
 from tests.modes.interactive.commands.playhouse import Playhouse, asked
 
 DIALOGS = {
@@ -134,3 +139,90 @@ async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
         play.terminal.resize(40, 12)
         await play.until(lambda: play.app._frame.tui.is_painted)
         await play.sees(f"{arrow} ")
+
+
+SPOKEN = [
+    *("▌ Always write tests. First question", " first answer", "▌ second question"),
+    *(" ✓ $ echo hello from the shell", "   hello from the shell", " second answer"),
+    *("▌ third question", " third answer", "── Compacted", "▌ fourth question", " fourth answer"),
+]
+
+
+def spoken(play: Playhouse) -> list[str]:
+    """What of the conversation is on the tape, in order."""
+    rows = play.tape.split("\n")
+    found = [each for row in rows for each in SPOKEN if row.startswith(each)]
+    return found[-len(SPOKEN) :]
+
+
+async def compacted(tmp_path: Path) -> Path:
+    """The file of a session with a compaction and a result that is pruned for the model."""
+    play = Playhouse(
+        tmp_path,
+        says("first answer. " + "More words. " * 400),
+        Reply(blocks=(call("bash", command="echo hello from the shell"),)),
+        *(says("second answer"), says("third answer"), says("## Goal\nNotes.")),
+        says("fourth answer"),
+        rows=100,
+    )
+    async with play.playing():
+        assert play.session is not None
+        play.session.settings.override({"compaction.keepRecentTokens": 500})
+        for words in ("Always write tests. First question", "second question", "third question"):
+            play.send(words)
+            await play.rests()
+        play.send("/compact")
+        await play.sees("── Compacted")
+        await play.asks("fourth question", " fourth answer")
+        assert spoken(play) == SPOKEN
+        file = play.session.facts.file
+    assert file is not None
+    log = open_session(file, make_shelf(file.parent))
+    entries = [each for each in log.branch() if isinstance(each, MessageEntry)]
+    results = [each.id for each in entries if isinstance(each.message, ToolResultMessage)]
+    log.append(ContextEdit(target_id=results[0], replacement={"content": "[Output truncated]"}))
+    log.close()
+    return file
+
+
+async def test_what_was_compacted_or_pruned_stays_on_the_screen_when_a_session_is_resumed(
+    tmp_path: Path,
+) -> None:
+    file = await compacted(tmp_path)
+    resumed = Playhouse(
+        tmp_path, rows=100, open_log=lambda shelf: open_session(file, shelf), model=None
+    )
+    async with resumed.playing():
+        await resumed.sees("fourth answer")
+        assert spoken(resumed) == SPOKEN
+        assert "truncated" not in resumed.tape
+        resumed.type("\x0f")  # Ctrl+O
+        await resumed.sees("Carried over")
+        assert "<carry-over>" not in resumed.tape
+        resumed.type("\x0f")
+        await resumed.loses("Carried over")
+        resumed.send("/fork")
+        await resumed.sees("Fork from a message")
+        resumed.type("\r")
+        await resumed.loses("fourth answer")
+        await resumed.sees("fourth question")
+        assert spoken(resumed)[-9:] == SPOKEN[:9]
+
+
+async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
+    tmp_path: Path,
+) -> None:
+    file = await compacted(tmp_path)
+    resumed = Playhouse(
+        tmp_path, rows=100, open_log=lambda shelf: open_session(file, shelf), model=None
+    )
+    async with resumed.playing():
+        await resumed.sees("fourth answer")
+        resumed.send("/tree")
+        await resumed.sees("Session Tree")
+        resumed.type("\x1b[A\r")  # the question before the last answer
+        await resumed.sees("Summarize the branch you leave?")
+        resumed.type("\r")
+        await resumed.loses("fourth answer")
+        await resumed.quiet()
+        assert spoken(resumed)[-9:] == SPOKEN[:9]

@@ -8,9 +8,8 @@ from pi.coding.extension_host.views import ToolView
 from pi.coding.session.entries import Custom
 from pi.coding.session.messages import CustomMessage
 from pi.modes.interactive.extensions.colours import Colours
-from pi.modes.interactive.extensions.views import ExtensionViews, with_entries
+from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.modes.interactive.transcript.call import Call
-from pi.modes.interactive.transcript.foreign_views import ForeignViews
 from pi.testing import says
 from tests.coding.extension_host.stage import Play, playing
 from tests.modes.interactive.fake_screen import plain_theme
@@ -83,12 +82,10 @@ async def test_entries_stand_among_the_messages_where_they_were_kept(tmp_path: P
         await play.session.prompt("/mark third")
         facts = play.session.facts
 
-        shown = with_entries(facts, views_of(play))
+        shown = facts.transcript(100, views_of(play).shows).items
         places = [
             (place, each.data) for place, each in enumerate(shown) if isinstance(each, Custom)
         ]
-        count = len(facts.messages())
 
-        assert len(shown) == count + 3
-        assert places[1:] == [(count - 1, "second"), (count + 2, "third")]
-        assert with_entries(facts, ForeignViews()) == facts.messages()
+        assert places == [(0, "first"), (3, "second"), (6, "third")]
+        assert not any(isinstance(each, Custom) for each in facts.transcript(100).items)

@@ -1,27 +1,20 @@
 from __future__ import annotations
 
-from pi.ai.messages import (
-    AssistantMessage,
-    SystemMessage,
-    Text,
-    ToolCall,
-    ToolResultMessage,
-    UserMessage,
-)
-from pi.coding.session.messages import SessionMessage
-from pi.modes.interactive.transcript.view import MOST_LOADED, TranscriptView
+from pi.ai.messages import AssistantMessage, Text, UserMessage
+from pi.coding.session.context import DisplayTranscript
+from pi.modes.interactive.transcript.view import TranscriptView
 from tests.modes.interactive.transcript.looks import look, plain
 
 
-def conversation(turns: int) -> list[SessionMessage]:
-    messages: list[SessionMessage] = [SystemMessage(content="be kind")]
+def conversation(turns: int, *, earlier: int = 0) -> DisplayTranscript:
+    items: list[UserMessage | AssistantMessage] = []
     for number in range(turns):
-        messages.append(UserMessage(content=f"question {number}"))
-        messages.append(AssistantMessage(content=(Text(text=f"answer {number}"),)))
-    return messages
+        items.append(UserMessage(content=f"question {number}"))
+        items.append(AssistantMessage(content=(Text(text=f"answer {number}"),)))
+    return DisplayTranscript(items=tuple(items), earlier=earlier)
 
 
-def test_a_conversation_of_before_is_shown_without_instructions() -> None:
+def test_a_conversation_of_before_is_shown() -> None:
     view = TranscriptView(look())
 
     view.load(conversation(1))
@@ -30,30 +23,15 @@ def test_a_conversation_of_before_is_shown_without_instructions() -> None:
     assert view.component.live_region_start is None
 
 
-def test_of_a_long_conversation_the_end_is_shown() -> None:
-    view = TranscriptView(look())
+def test_a_divider_says_how_many_messages_are_not_drawn() -> None:
+    view, other = TranscriptView(look()), TranscriptView(look())
 
-    view.load(conversation(MOST_LOADED))
+    view.load(conversation(1, earlier=1_234))
+    other.load(conversation(1, earlier=1))
 
-    rows = plain(view.component)
-    assert rows[1].startswith(f"── {MOST_LOADED} earlier messages ──")
-    assert rows[-1] == f" answer {MOST_LOADED - 1}"
-    assert sum(bool(row) for row in rows) == MOST_LOADED + 1
-
-
-def test_what_is_shown_never_begins_with_the_result_of_a_call_that_is_not() -> None:
-    asked = ToolCall(id="1", name="bash", arguments={"command": "make all"})
-    result = ToolResultMessage(
-        tool_call_id="1", tool_name="bash", content=(Text(text="built"),), is_error=False
-    )
-    rest = [UserMessage(content=f"question {number}") for number in range(MOST_LOADED - 1)]
-    view = TranscriptView(look())
-
-    view.load([UserMessage(content="first"), AssistantMessage(content=(asked,)), result, *rest])
-
-    rows = plain(view.component)
-    assert rows[1].startswith("── 1 earlier message ──")
-    assert rows[3] == " ✓ $ make all"
+    assert plain(view.component)[1].startswith("── 1,234 earlier messages ──")
+    assert plain(view.component)[-1] == " answer 0"
+    assert plain(other.component)[1].startswith("── 1 earlier message ──")
 
 
 def test_another_conversation_takes_the_place_of_this_one() -> None:

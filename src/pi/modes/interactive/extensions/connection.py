@@ -8,10 +8,10 @@ from pi.coding.runtime.port import SessionPort
 from pi.modes.interactive.extensions.shortcuts import Shortcuts
 from pi.modes.interactive.extensions.showing import Showing
 from pi.modes.interactive.extensions.ui import ScreenUI
-from pi.modes.interactive.extensions.views import ExtensionViews, with_entries
+from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.screen import Screen
-from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.transcript.view import MOST_LOADED, TranscriptView
 from pi.tui.completion.provider import Provider
 
 
@@ -61,7 +61,9 @@ class ExtensionConnection:
 
     def load(self, port: SessionPort) -> None:
         """Show a conversation of before, with what extensions have kept in it."""
-        self._transcript.load(with_entries(port.facts, self._transcript.look.views))
+        views = self._transcript.look.views
+        shows = views.shows if views.shows_entries else None
+        self._transcript.load(port.facts.transcript(MOST_LOADED, shows))
 
     def tell_problems(self) -> None:
         """Say which keys extensions cannot have."""

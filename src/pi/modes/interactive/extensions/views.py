@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import msgspec
-
-from pi.ai.messages import Json
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.views import ToolView, ViewKind, ViewOptions
 from pi.coding.runtime.extensions_port import ExtensionsPort
-from pi.coding.runtime.port_parts import FactsPort
 from pi.coding.session.entries import Custom
-from pi.coding.session.messages import CustomMessage, SessionMessage
+from pi.coding.session.messages import CustomMessage
 from pi.modes.interactive.extensions.colours import Colours
 from pi.modes.interactive.extensions.fitting import fitting
 from pi.modes.interactive.transcript.call import Call
 from pi.modes.interactive.transcript.foreign_views import ForeignViews, MarkdownKind
 from pi.modes.interactive.transcript.tool_views.view import wrapped
-
-_SAID = ("message", "custom_message", "branch_summary")
-"""Entries that stand for one message each."""
 
 
 class ExtensionViews(ForeignViews):
@@ -92,32 +85,3 @@ class ExtensionViews(ForeignViews):
         safe = [sanitise_keeping_style(row) for row in rows]
         # One that gives text does not know the width: what is read in the transcript is not cut.
         return fitting(safe if kind == "status" else wrapped(safe, width), width)
-
-
-def with_entries(facts: FactsPort, views: ForeignViews) -> Sequence[SessionMessage | Custom]:
-    """The messages of a session with the entries among them that extensions draw."""
-    messages = facts.messages()
-    if not views.shows_entries:
-        return messages
-    shown: list[SessionMessage | Custom] = list(messages)
-    for following, entry in _shown_entries(facts, views):
-        shown.insert(max(len(messages) - following, 0), entry)
-    return shown
-
-
-def _shown_entries(facts: FactsPort, views: ForeignViews) -> list[tuple[int, Custom]]:
-    """Entries of the branch, the newest first, with how many messages follow each."""
-    entries: dict[str, Json] = {}
-    for raw in facts.entries():
-        entry: Json = msgspec.json.decode(raw)
-        entries[entry["id"]] = entry
-    found: list[tuple[int, Custom]] = []
-    id, following = facts.leaf_id, 0
-    while id is not None and entries[id]["type"] != "compaction":
-        entry = entries[id]
-        if entry["type"] in _SAID:
-            following += 1
-        elif entry["type"] == "custom" and views.shows(kept := msgspec.convert(entry, Custom)):
-            found.append((following, kept))
-        id = entry["parentId"]
-    return found

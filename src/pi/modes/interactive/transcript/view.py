@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pi.ai.messages import SystemMessage, ToolResultMessage
 from pi.base.terminal_text import one_line
-from pi.coding.session.entries import Custom
-from pi.coding.session.messages import SessionMessage
+from pi.coding.session.context import DisplayTranscript
 from pi.modes.interactive.transcript.feed import Feed
 from pi.modes.interactive.transcript.look import Look
 from pi.modes.interactive.transcript.notices import (
@@ -46,16 +42,12 @@ class TranscriptView:
         self._blocks.clear()
         self._feed = Feed(self.look, self._blocks.add_child)
 
-    def load(self, messages: Sequence[SessionMessage | Custom]) -> None:
-        """Show a conversation of before, the end of it if it is long."""
-        shown = [message for message in messages if not isinstance(message, SystemMessage)]
-        hidden = max(len(shown) - MOST_LOADED, 0)
-        while hidden and isinstance(shown[hidden], ToolResultMessage):
-            hidden -= 1  # a result says little without what was asked for
-        if hidden:
-            noun = "message" if hidden == 1 else "messages"
-            self._feed.add(DividerBlock(self.look, f"{hidden:,} earlier {noun}"))
-        self._feed.load(shown[hidden:])
+    def load(self, transcript: DisplayTranscript) -> None:
+        """Show a conversation of before; of a long one ``transcript`` has the end."""
+        if earlier := transcript.earlier:
+            noun = "message" if earlier == 1 else "messages"
+            self._feed.add(DividerBlock(self.look, f"{earlier:,} earlier {noun}"))
+        self._feed.load(transcript.items)
 
     def add(self, block: Component) -> None:
         """Put a block below the others."""
