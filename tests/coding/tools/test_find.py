@@ -61,7 +61,9 @@ async def test_results_are_sorted_and_a_limit_says_that_there_are_more(
         "a.py\nb.py\n\n[2 results limit reached. Use limit=4 for more, or refine pattern]",
         details={"resultLimitReached": 2},
     )
-    assert await text_of(find, pattern="*.rs") == "No files found matching pattern"
+    assert await use(find, pattern="*.rs") == ToolResult.of(
+        "No files found matching pattern", useless=True
+    )
 
 
 @pytest.mark.trap(124)

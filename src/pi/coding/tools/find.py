@@ -53,7 +53,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
             raise ToolFailed(f"The pattern cannot be used: {problem}.") from problem
         found = await listed.below(root, wanted=wanted, most=limit + 1)
         if not found:
-            return ToolResult.of("No files found matching pattern")
+            return ToolResult.of("No files found matching pattern", useless=True)
         names = ("result", "results")
         return listing(found[:limit], more_than(limit, len(found), names, REFINE))
 

@@ -73,7 +73,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         )
         found = await search(wanted, programs, home=home)
         if not found:
-            return ToolResult.of("No matches found")
+            return ToolResult.of("No matches found", useless=True)
         around = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
         lines = await asyncio.to_thread(_shown, found[:limit], wanted.folder, around)
         too_many = more_than(limit, len(found), ("match", "matches"), REFINE)
