@@ -125,7 +125,7 @@ class Stage:
     async def _hand_off(self, document: str) -> None:
         self.handed.append(document)
 
-    def _asking(self, model: Model, reason: Reason) -> Ask:
+    def _asking(self, model: Model, reason: Reason, is_last: bool) -> Ask:
         async def ask(request: SummaryRequest) -> AssistantMessage:
             stream = self.summariser(model, request.context, StreamOptions())
             return await stream.result()

@@ -98,6 +98,7 @@ async def test_a_compaction_may_be_cancelled(tmp_path: Path) -> None:
 async def test_a_summary_is_told_more(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.on("session_compacting", lambda event, ctx: {"context": ["open task: 42"]})
+        pi.on("session.compacting", lambda event, ctx: {"context": ["open task: 43"]})
 
     async with playing(tmp_path, extension, steps=(always,), settings=SMALL) as play:
         await talk(play)
@@ -105,6 +106,7 @@ async def test_a_summary_is_told_more(tmp_path: Path) -> None:
         asked = str(play.stage.provider.requests[3:])
 
     assert "open task: 42" in asked
+    assert "open task: 43" in asked
 
 
 async def test_a_move_in_the_tree_may_be_cancelled_and_is_told(tmp_path: Path) -> None:

@@ -18,7 +18,10 @@ OURS = "session_switch session_fork session_compacting"
 
 def test_every_event_of_the_original_has_a_name_here() -> None:
     assert sorted(EVENTS) == sorted(f"{COMPAT} {OURS}".split())
-    assert ALIASES == {"session_branch": "session_fork"}
+    assert ALIASES == {
+        "session_branch": "session_fork",
+        "session.compacting": "session_compacting",
+    }
 
 
 def test_no_two_names_stand_for_one_event() -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.errors import ProviderUnavailable
-from pi.testing import says
+from pi.ai.errors import ProviderUnavailable, RateLimited
+from pi.ai.providers.faux import FAUX, FAUX_MODEL, Reply
+from pi.ai.request import Call
+from pi.base.records import replace
+from pi.testing import ScriptedProvider, says
 from tests.coding.runtime.stage import Stage
 
 DOWN = ProviderUnavailable("503: overloaded", status=503)
@@ -38,3 +41,48 @@ async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: P
         "summarization_retry_finished",
         "compaction_end",
     ]
+
+
+@pytest.mark.parametrize("seconds", [45, 3600])
+async def test_another_model_is_asked_instead_of_waiting_long(tmp_path: Path, seconds: int) -> None:
+    def script(asked: Call) -> Reply | RateLimited:
+        if asked.model.provider == "spare":
+            return says("Notes of the spare.")
+        if "<conversation>" in str(asked.messages):
+            return RateLimited("429: slow down", status=429, retry_after=seconds)
+        return says("a")
+
+    stage = Stage(tmp_path, script)
+    spare = replace(FAUX_MODEL, provider="spare", id="other")
+    spare_provider = ScriptedProvider(script, row=replace(FAUX, id="spare"), models=(spare,))
+    stage.registry.models.register(spare_provider)
+    settings = '{"compaction": {"keepRecentTokens": 10, "fallbackModels": ["spare/other"]}}'
+    stage.write(".pi/agent/settings.json", settings)
+    session = await stage.open()
+    for _ in range(2):
+        await session.prompts.prompt("word " * 4000)
+    stage.told.clear()
+
+    result = await session.compaction.compact()
+    await session.close()
+
+    assert result.summary.startswith("Notes of the spare.")
+    assert stage.order == ["compaction_start", "compaction_end"]
+    assert len(stage.provider.requests) == 3  # two answers, and one request for a summary
+
+
+async def test_without_another_model_a_pause_that_the_settings_allow_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    limited = RateLimited("429: slow down", status=429, retry_after=45)
+    stage = Stage(tmp_path, says("a"), says("b"), limited, says("Notes."), says("Notes."))
+    stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
+    session = await stage.open()
+    for _ in range(2):
+        await session.prompts.prompt("word " * 4000)
+
+    work = asyncio.create_task(session.compaction.compact())
+    await stage.clock.advance(45)
+
+    assert (await work).summary.startswith("Notes.")
+    await session.close()

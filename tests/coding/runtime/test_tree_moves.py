@@ -63,9 +63,28 @@ async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -
     assert session.facts.leaf_id == leaf
     end()
     stage.bus.on(BeforeTree, lambda question: TreeDecision(summary=Notes(summary="theirs")))
-    await session.tree.go_to(answer)
+    await session.tree.go_to(answer, summarize=True)
 
     assert kinds(session)[-1] == "branch_summary"
+    await session.close()
+
+
+async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, says("a"), says("b"))
+    session = await stage.open()
+    await session.prompts.prompt("one")
+    answer = session.facts.leaf_id
+    assert answer is not None
+    await session.prompts.prompt("two")
+    notes = TreeDecision(summary=Notes(summary="theirs"), label="left")
+    stage.bus.on(BeforeTree, lambda question: notes)
+    moved: list[TreeMoved] = []
+    stage.bus.on(TreeMoved, moved.append)
+
+    assert (await session.tree.go_to(answer)).summary_id is None
+
+    assert kinds(session)[-1] == "label"
+    assert [(each.summary_entry, each.from_extension) for each in moved] == [(None, False)]
     await session.close()
 
 

@@ -115,6 +115,7 @@ class OneCompaction:
 
     async def _first_outcome(self, preparation: Preparation | None, why_not: str) -> Outcome:
         around, before = self._around, self._before
+        models = (around.model(), *around.fallbacks())
         work = Work(
             reason=self._wish.reason,
             items=before.items,
@@ -124,8 +125,8 @@ class OneCompaction:
             why_not=why_not,
             previous=before.previous,
             options=self._options,
-            models=(around.model(), *around.fallbacks()),
-            ask=lambda model: around.ask(model, self._wish.reason),
+            models=models,
+            ask=lambda model: around.ask(model, self._wish.reason, model == models[-1]),
         )
         declined: list[Declined] = []
         for strategy in self._strategies():

@@ -47,7 +47,8 @@ class Surroundings(Record):
     model: Callable[[], Model]
     fallbacks: Callable[[], Sequence[Model]]
     """Models to ask for a summary when the session's own one gives none."""
-    ask: Callable[[Model, Reason], Ask]
+    ask: Callable[[Model, Reason, bool], Ask]
+    """How to ask a model; the last argument says whether no other can be asked after it."""
     hand_off: Callable[[str], Awaitable[None]]
     """Goes on in a new session that begins with a document."""
     strategies: Mapping[str, Strategy]

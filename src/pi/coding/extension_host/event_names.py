@@ -50,7 +50,7 @@ EVENTS: dict[str, type] = {
     "thinking_level_select": run.ThinkingLevelSelectEvent,
 }
 
-ALIASES = {"session_branch": "session_fork"}
+ALIASES = {"session_branch": "session_fork", "session.compacting": "session_compacting"}
 """Other names of the same events."""
 
 NAMES: dict[type, str] = {kind: name for name, kind in EVENTS.items()}

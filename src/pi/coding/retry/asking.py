@@ -35,8 +35,8 @@ async def with_retries(
     began: SummarizationRetryAttemptStart,
     tell: Tell,
     clock: Clock,
-) -> AssistantMessage:
-    """The first good answer of ``once``, or its last failure; ``began`` announces a retry."""
+) -> Attempt:
+    """The first good attempt of ``once``, or its last failed one; ``began`` announces a retry."""
     attempt, retried = await once(), 0
     while (wait := delay_ms(retried + 1, attempt.failure, settings)) is not None:
         retried += 1
@@ -56,4 +56,4 @@ async def with_retries(
             raise
     if retried:
         await tell(SummarizationRetryFinished())
-    return attempt.answer
+    return attempt

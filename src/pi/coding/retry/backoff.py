@@ -34,3 +34,9 @@ def delay_ms(attempt: int, failure: ProviderError | None, settings: RetrySetting
         wanted = max(wanted, round(hinted * 1000))
         return wanted if wanted <= settings.max_agent_delay_ms else None
     return min(wanted, settings.max_agent_delay_ms)
+
+
+def asks_for_too_long_a_wait(failure: ProviderError | None, settings: RetrySettings) -> bool:
+    """Whether the server wants a longer pause than ``settings`` allow; asking at once fails."""
+    hinted = failure.retry_after if isinstance(failure, RateLimited) else None
+    return hinted is not None and round(hinted * 1000) > settings.max_agent_delay_ms

@@ -59,7 +59,9 @@ def compaction_surroundings(
         options=lambda: compaction_options(core),
         model=lambda: core.agent.model,
         fallbacks=lambda: _fallbacks(core),
-        ask=lambda model, reason: summaries.ask(model, "compaction", reason),
+        ask=lambda model, reason, is_last: summaries.ask(
+            model, "compaction", reason, is_last=is_last
+        ),
         hand_off=hand_off,
         strategies=Strategies(core.extensions),
     )

@@ -70,11 +70,13 @@ class TreeMoves:
         asked = await core.bus.ask(BeforeTree(move=move))
         if asked.cancelled:
             return Navigated(cancelled=True)
+        # Whoever chose "No summary" gets none, whatever an extension has at hand.
+        ready = asked.summary if summarize else None
         try:
-            notes = asked.summary or await self._notes(asked.move, wanted=summarize)
+            notes = ready or await self._notes(asked.move, wanted=summarize)
         except Aborted:
             return Navigated(cancelled=True, aborted=True)
-        return await self._moved(asked.move, notes, from_hook=asked.summary is not None)
+        return await self._moved(asked.move, notes, from_hook=ready is not None)
 
     async def _notes(self, move: TreeMove, *, wanted: bool) -> Notes | None:
         core = self._core
