@@ -7,7 +7,14 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.coding.compaction.options import BadTokens, CompactionOptions, check_tokens
+from pi.coding.compaction.options import (
+    BUILT_IN_STRATEGIES,
+    BadTokens,
+    BranchSummaryOptions,
+    CompactionOptions,
+    check_tokens,
+    unknown_strategy,
+)
 
 
 def test_an_override_counts_field_by_field_and_for_its_model_only() -> None:
@@ -64,3 +71,21 @@ def test_a_number_that_cannot_be_is_refused_with_its_name(raw: Json, name: str, 
 )
 def test_numbers_that_can_be_are_not_refused(raw: object) -> None:
     check_tokens(raw)
+
+
+def test_a_strategy_that_nobody_has_is_named_with_those_that_there_are() -> None:
+    options = CompactionOptions(strategy="shaek")
+
+    assert unknown_strategy(options, ["mine"]) == (
+        'Unknown compaction.strategy "shaek": context-full is used.'
+        " Known strategies: context-full, shake, off, mine"
+    )
+    assert unknown_strategy(CompactionOptions(strategy="mine"), ["mine"]) == ""
+    for name in BUILT_IN_STRATEGIES:
+        assert unknown_strategy(CompactionOptions(strategy=name)) == ""
+
+
+def test_a_summary_is_offered_unless_that_is_switched_off() -> None:
+    assert BranchSummaryOptions().asks
+    assert not BranchSummaryOptions(enabled=False).asks
+    assert not BranchSummaryOptions(skip_prompt=True).asks

@@ -13,6 +13,7 @@ from pi.ai.errors import BadRequest, ContextOverflow, RateLimited
 from pi.ai.messages import Text, Usage
 from pi.base.records import replace
 from pi.coding.compaction.events import BeforeCompact, CompactDecision, CompactionEnd
+from pi.coding.compaction.strategies.strategy import HandOff, Outcome, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always, answers
@@ -263,6 +264,42 @@ async def test_auto_continue_asks_the_model_to_go_on() -> None:
 
     assert len(stage.stream.requests) == 3
     assert "Go on with what is still to do" in stage.shown
+
+
+@pytest.mark.parametrize("summary", [says(""), says("x" * 400_000)], ids=["failed", "not smaller"])
+async def test_auto_continue_ends_with_a_compaction_that_makes_no_room(summary: Reply) -> None:
+    stage = Stage(
+        says("a"),
+        answers("b", 9_000),
+        says("never asked for"),
+        summaries=[lambda call: summary],
+        options=replace(OPTIONS, auto_continue=True),
+    )
+    await stage.agent.prompt(LONG)
+    await stage.agent.prompt(LONG)
+
+    assert len(stage.stream.requests) == 2
+    assert stage.order.count("compaction_start") == 1
+    assert "Go on with what is still to do" not in stage.shown
+
+
+async def test_auto_continue_ends_with_a_hand_off() -> None:
+    class Handing:
+        async def compact(self, work: Work) -> Outcome:
+            return HandOff(document="All of it.")
+
+    stage = Stage(
+        says("a"),
+        answers("b", 9_000),
+        says("never asked for"),
+        options=replace(OPTIONS, auto_continue=True, strategy="handing"),
+        strategies={"handing": Handing()},
+    )
+    await stage.agent.prompt(LONG)
+    await stage.agent.prompt(LONG)
+
+    assert len(stage.stream.requests) == 2
+    assert stage.order.count("compaction_start") == 1
 
 
 async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> None:

@@ -114,3 +114,42 @@ async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: 
 
     assert [point.text[:4] for point in session.facts.fork_points()] == ["word", "word"]
     await session.close()
+
+
+MINE = """\
+from pi.extension import Declined
+
+
+class Mine:
+    async def compact(self, work):
+        return Declined(why="never")
+
+
+def extension(pi):
+    pi.add_compaction("mine", Mine())
+"""
+
+
+async def test_a_strategy_that_nobody_has_is_reported_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/settings.json", '{"compaction": {"strategy": "shaek"}}')
+    session = await stage.open()
+    await session.start()
+    await session.sessions.new()
+    await session.close()
+
+    assert stage.reports == [
+        'Warning: Unknown compaction.strategy "shaek": context-full is used.'
+        " Known strategies: context-full, shake, off"
+    ]
+
+
+async def test_a_strategy_of_an_extension_is_no_unknown_one(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write(".pi/agent/extensions/mine.py", MINE)
+    stage.write(".pi/agent/settings.json", '{"compaction": {"strategy": "mine"}}')
+    session = await stage.open()
+    await session.start()
+    await session.close()
+
+    assert stage.reports == []

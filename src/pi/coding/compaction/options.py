@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any
 
 import msgspec
 
 from pi.agent.compaction.settings import CompactionSettings, Tokens
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
-from pi.base.records import UNSET, Record, UnsetType, field, replace
+from pi.base.records import UNSET, Meta, Record, UnsetType, field, replace
+from pi.base.terminal_text import one_line
+
+DEFAULT_STRATEGY = "context-full"
+BUILT_IN_STRATEGIES = (DEFAULT_STRATEGY, "shake", "off")
+"""Values of ``compaction.strategy`` that need no extension."""
 
 
 class BadTokens(PiError):
@@ -29,18 +34,22 @@ class CompactionOptions(CompactionSettings):
 
     enabled: bool = True
     """Whether a conversation is compacted without being asked to."""
-    strategy: str = "context-full"
-    """``context-full``, ``shake``, ``off``, or a strategy of an extension."""
+    strategy: str = DEFAULT_STRATEGY
+    """One of ``BUILT_IN_STRATEGIES``, or a strategy that an extension adds."""
     auto_continue: bool = False
-    """Whether the model is asked to go on after a compaction that nobody waits for."""
+    """Whether the model goes on by itself after a compaction at the threshold."""
     drop_useless: bool = True
-    """Whether results that their tool called useless are left out early."""
+    """Whether results that their tool flagged as useless are left out at the next turn."""
     idle_enabled: bool = False
-    idle_threshold_tokens: int = 200_000
-    idle_timeout_seconds: float = 300
+    """Whether a session at rest is compacted."""
+    idle_threshold_tokens: Tokens = 200_000
+    """Fewer tokens than these are left alone while the session rests."""
+    idle_timeout_seconds: Annotated[float, Meta(ge=0)] = 300
+    """How long a session rests before it is compacted."""
     fallback_models: tuple[str, ...] = ()
     """Asked for a summary, in order, when the session's own model gives none."""
     model_overrides: dict[str, TokenOverride] = field(default_factory=dict)
+    """Other token numbers for single models, by ``provider/id``."""
 
     def for_model(self, model: Model) -> CompactionOptions:
         """These options with the numbers that hold for ``model``."""
@@ -61,10 +70,28 @@ class CompactionOptions(CompactionSettings):
 class BranchSummaryOptions(Record):
     """What happens to a branch that is left."""
 
-    enabled: bool = False
-    """Whether it is summarised without asking."""
-    reserve_tokens: int = 16_384
+    enabled: bool = True
+    """Whether leaving a branch offers a summary of it."""
+    reserve_tokens: Tokens = 16_384
+    """Left free for the summary."""
     skip_prompt: bool = False
+    """Whether nothing is asked; then there is no summary."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the user is asked about a summary."""
+        return self.enabled and not self.skip_prompt
+
+
+def unknown_strategy(options: CompactionOptions, others: Iterable[str] = ()) -> str:
+    """What to say of a strategy that is neither built in nor among ``others``; empty if known."""
+    known = list(dict.fromkeys((*BUILT_IN_STRATEGIES, *others)))
+    if options.strategy in known:
+        return ""
+    return (
+        f'Unknown compaction.strategy "{one_line(options.strategy)}":'
+        f" {DEFAULT_STRATEGY} is used. Known strategies: {', '.join(known)}"
+    )
 
 
 def check_tokens(raw: object) -> None:

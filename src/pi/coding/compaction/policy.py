@@ -119,10 +119,10 @@ class CompactionPolicy(Policy):
         wanted = replace(wanted, entries=(*wanted.entries, *pruning.edits))
         if not should_compact(tokens - pruning.tokens_saved, window, options):
             return wanted
-        wanted = _first(wanted, partial(self._compact, Wish(reason="threshold")))
         if last and options.auto_continue:
-            return replace(wanted, action="again", entries=(*wanted.entries, CONTINUE))
-        return wanted
+            again = _first(wanted, partial(self._compact_and_continue, options))
+            return replace(again, action="again")
+        return _first(wanted, partial(self._compact, Wish(reason="threshold")))
 
     def _without_worthless(self, at: Boundary, options: CompactionOptions) -> Next:
         """Leave out results that said nothing, once the model has seen them."""
@@ -148,6 +148,17 @@ class CompactionPolicy(Policy):
             await self._compactor.compact(wish)
         except CompactionFailed as problem:
             log.warning("the compaction came to nothing: %s", problem.message)
+
+    async def _compact_and_continue(self, options: CompactionOptions) -> None:
+        """Compact, and have the model go on; only if there is room now, or it would never end."""
+        await self._compact_or_stop(Wish(reason="threshold"))
+        tokens, window = (
+            tokens_in_use(self._around.conversation()),
+            self._around.model().context_window,
+        )
+        if should_compact(tokens, window, options):
+            raise StopRun("The conversation is still above the threshold.")
+        await self._around.add(CONTINUE)
 
     async def _compact_or_stop(self, wish: Wish) -> None:
         try:

@@ -20,7 +20,7 @@ from pi.coding.retry.policy import RetryPolicy
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.cache_warming import CacheWarming
 from pi.coding.runtime.circles import repetition_policy
-from pi.coding.runtime.compaction import Compacting, compaction_surroundings
+from pi.coding.runtime.compaction import Compacting, StrategyCheck, compaction_surroundings
 from pi.coding.runtime.core import Core
 from pi.coding.runtime.events import SessionEnding, SessionStarted
 from pi.coding.runtime.ground import Ground
@@ -118,6 +118,7 @@ class _Build:
             FittingPictures(core),
         )
         self._arrange_policies()
+        core.bus.on(SessionStarted, StrategyCheck(core).check)
         self._idle_compaction = IdleCompaction(core, compactor, around)
         self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))
         core.agent.subscribe(self._idle_compaction.hear)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from pi.ai.models.model import Model
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.options import CompactionOptions, unknown_strategy
 from pi.coding.compaction.surroundings import Surroundings, Wish
 from pi.coding.runtime.core import Core
+from pi.coding.runtime.events import SessionStarted
 from pi.coding.runtime.lending import Lender
 from pi.coding.runtime.summaries import Summaries
 from pi.coding.session.entries import Entry
@@ -65,6 +66,22 @@ def compaction_surroundings(
         hand_off=hand_off,
         strategies=Strategies(core.extensions),
     )
+
+
+class StrategyCheck:
+    """Reports a ``compaction.strategy`` that nobody has, once for each name."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._reported = ""
+
+    def check(self, event: SessionStarted) -> None:
+        """Look at the strategy as it is set now; extensions must have been loaded."""
+        options, extensions = compaction_options(self._core), self._core.extensions
+        problem = unknown_strategy(options, extensions.strategies())
+        if problem and problem != self._reported:
+            self._core.host.report(f"Warning: {problem}")
+        self._reported = problem
 
 
 def compaction_options(core: Core) -> CompactionOptions:

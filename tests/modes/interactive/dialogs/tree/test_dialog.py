@@ -144,9 +144,14 @@ async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
     await session.close()
 
 
-async def test_the_question_is_left_out_if_the_settings_say_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "setting", [{"branchSummary.skipPrompt": True}, {"branchSummary.enabled": False}]
+)
+async def test_the_question_is_left_out_if_the_settings_say_so(
+    tmp_path: Path, setting: dict[str, bool]
+) -> None:
     async with talk(tmp_path) as (session, screen):
-        session.settings.set({"branchSummary.skipPrompt": True})
+        session.settings.set(setting)
         walk = asyncio.create_task(walk_tree(screen))
         await screen.press("up", "up", "enter")
         await walk

@@ -106,7 +106,7 @@ def arrive(ui: Ui, text: str | None) -> None:
 async def _asked(ui: Ui) -> Summary | None:
     """What the person wants of a summary; ``None`` to choose another entry."""
     options = ui.port.settings.section(("branchSummary",), BranchSummaryOptions)
-    if options.skip_prompt:
+    if not options.asks:
         return Summary(wanted=False)
     while True:
         answer: Literal["no", "yes", "custom"] | None = await choose(
