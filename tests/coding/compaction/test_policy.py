@@ -10,7 +10,14 @@ from pi.agent.events import TurnEnd
 from pi.agent.tool import ToolResult
 from pi.agent.tool_forms import tool
 from pi.ai.errors import BadRequest, ContextOverflow, RateLimited
-from pi.ai.messages import Text, Usage
+from pi.ai.messages import (
+    AssistantMessage,
+    Text,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
+)
 from pi.base.records import replace
 from pi.coding.compaction.events import BeforeCompact, CompactDecision, CompactionEnd
 from pi.coding.compaction.strategies.strategy import HandOff, Outcome, Work
@@ -315,6 +322,30 @@ async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> No
     assert "nothing at all was found" in seen[1]
     assert seen[2].count("nothing at all was found here " * 20) == 1
     assert "[Uneventful result elided]" in seen[2]
+
+
+@pytest.mark.parametrize(("seconds", "is_left_out"), [(30, False), (3601, True)])
+async def test_after_a_long_rest_useless_results_are_left_out_wherever_they_are(
+    seconds: float, *, is_left_out: bool
+) -> None:
+    stage = Stage(says("yes"), model=replace(SMALL, context_window=100_000))
+    nothing, now = "nothing at all was found here " * 20, stage.clock.now_ms()
+    asked = ToolCall(id="1", name="look", arguments={})
+    for message in (
+        UserMessage(content="look"),
+        AssistantMessage(content=(asked,), stop_reason="toolUse", timestamp=now),
+        ToolResultMessage(
+            tool_call_id="1", tool_name="look", content=(Text(text=nothing),), useless=True
+        ),
+        AssistantMessage(content=(Text(text="far " * 9_000),), timestamp=now),
+    ):
+        stage.conversation.append(message)
+
+    await stage.clock.advance(seconds)
+    await stage.agent.prompt("go on")
+
+    seen = str(stage.stream.requests[-1].messages)
+    assert ("[Uneventful result elided]" in seen, nothing in seen) == (is_left_out, not is_left_out)
 
 
 @pytest.mark.trap(237)

@@ -11,6 +11,7 @@ from pi.agent.compaction.tokens import should_compact
 from pi.agent.policy import Boundary, Next, Policy, StopRun
 from pi.ai.errors import ContextOverflow
 from pi.ai.messages import AssistantMessage
+from pi.ai.models.model import PromptCache
 from pi.ai.overflow import is_silent_overflow
 from pi.base.records import replace
 from pi.coding.compaction.compactor import Compactor
@@ -18,12 +19,15 @@ from pi.coding.compaction.measuring import latest_answer, measured, tokens_in_us
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.pruning import elide_worthless, prune_tool_outputs
 from pi.coding.compaction.surroundings import Surroundings, Wish
+from pi.coding.session.context import message_of
 from pi.coding.session.entries import ContextEdit, CustomMessageEntry
 
 log = logging.getLogger(__name__)
 
 NEARLY_FULL = 0.95
 """Part of the window from which on an answer that was cut off has run out of room."""
+UNKNOWN_CACHE_SECONDS = 3600
+"""How long a provider that does not say so may keep a conversation in its cache."""
 CONTINUE = CustomMessageEntry(
     custom_type="auto-continue",
     content="The conversation was compacted. Go on with what is still to do; if nothing is, stop.",
@@ -51,7 +55,7 @@ class CompactionPolicy(Policy):
             return at.next
         match at.kind:
             case "prompt":
-                return self._looked_after(at.next, options)
+                return self._looked_after(self._without_stale(at.next, options), options)
             case "turn" if at.results:
                 return self._looked_after(self._without_worthless(at, options), options)
             case "settle":
@@ -134,6 +138,26 @@ class CompactionPolicy(Policy):
         older = items[: max(answers, default=0)]
         edits = elide_worthless(older, cache_is_cold=False).edits
         return replace(at.next, entries=(*at.next.entries, *edits))
+
+    def _without_stale(self, wanted: Next, options: CompactionOptions) -> Next:
+        """After a long rest leave out all results that said nothing: no cache is lost by that."""
+        if not (options.drop_useless and self._cache_is_cold()):
+            return wanted
+        items = measured(self._around.conversation()).items
+        edits = elide_worthless(items, cache_is_cold=True).edits
+        return replace(wanted, entries=(*wanted.entries, *edits))
+
+    def _cache_is_cold(self) -> bool:
+        """Whether the last answer is older than the longest time that its provider caches."""
+        log = self._around.conversation().log
+        latest = latest_answer(log)
+        answer = message_of(log.entry(latest)) if latest else None
+        if not isinstance(answer, AssistantMessage) or not answer.timestamp:
+            return False
+        cache = self._around.model().prompt_cache
+        kept = cache.long or cache.short if isinstance(cache, PromptCache) else None
+        seconds = kept if isinstance(kept, int) else UNKNOWN_CACHE_SECONDS
+        return self._around.clock.now_ms() - answer.timestamp > seconds * 1000
 
     def _leave_out(self, wanted: Next) -> Next:
         """Have the model no longer see its last answer, which stays in the log."""
