@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 from pi.ai.messages import SystemMessage
+from pi.coding.export.html.page import render_page
+from pi.coding.export.markdown import render_markdown
 from pi.coding.export.text import NOTHING_TO_DUMP, render_text
 from pi.coding.export.transcript import read_transcript
+from pi.coding.session.entries import BranchSummary, Compaction
 from tests.coding.export.sessions import HEADER, chain, message, said
 from tests.coding.export.snapshots import actual, recorded
 
@@ -22,3 +25,21 @@ def test_nothing_in_the_text_commands_a_terminal() -> None:
     text = render_text(read_transcript(HEADER, chain([message(said("a\x1b]52;c;aGk=\x07b"))])))
 
     assert text == "Model: none\nThinking: off\n\n=== User ===\n\nab\n"
+
+
+def test_what_a_compaction_carried_over_is_text_and_no_markup() -> None:
+    summary = "## Goal\nMend it.\n\n<carry-over>\n## Open tasks\n- [ ] test\n</carry-over>"
+    entries = chain(
+        [
+            message(said("Mend it.")),
+            Compaction(summary=summary, first_kept_id="", tokens_before=9),
+            BranchSummary(from_id="e1", summary="Tried.\n\n<read-files>\na.py\n</read-files>"),
+        ]
+    )
+    transcript = read_transcript(HEADER, entries)
+
+    for written in (render_text(transcript), render_markdown(transcript), render_page(transcript)):
+        assert "Carried over" in written
+        assert "Files read" in written
+        assert "carry-over" not in written
+        assert "read-files" not in written

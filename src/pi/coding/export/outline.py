@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pi.agent.compaction.boundaries import readable_summary
 from pi.ai.messages import AssistantMessage, SystemMessage, ToolResultMessage, UserMessage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
@@ -95,7 +96,7 @@ def _described(message: SessionMessage | None) -> tuple[str, str]:
         case CompactionSummaryMessage(tokens_before=tokens):
             described = "divider", f"Compacted: {tokens:,} tokens"
         case BranchSummaryMessage(summary=summary):
-            described = "divider", f"Left a branch: {summary}"
+            described = "divider", f"Left a branch: {readable_summary(summary)}"
         case SystemMessage() | None:
             described = "aside", ""
     return described
