@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pi.tui.component import Component
 from pi.tui.live_commit import LiveCommit
 
@@ -44,6 +46,14 @@ class Transcript:
                 del self._blocks[index]
                 if index < self._frozen_blocks:
                     self._thaw()
+                return
+
+    def replace_child(self, block: Component, others: Sequence[Component]) -> None:
+        """Put other blocks in the place of one; nothing happens if it is not here."""
+        for index, own in enumerate(self._blocks):
+            if own is block:
+                self._blocks[index : index + 1] = others
+                self._thaw()
                 return
 
     def clear(self) -> None:

@@ -250,6 +250,22 @@ def test_of_a_long_branch_a_screen_shows_the_end_and_counts_the_rest() -> None:
         assert shown == WHOLE[earlier:]
 
 
+@given(stories)
+def test_a_screen_reads_a_long_branch_part_by_part(story: list[Step]) -> None:
+    log = new_session(make_shelf(None))
+    for step in story:
+        play(log, step)
+    whole = display_transcript(log, 10_000).items
+
+    part = display_transcript(log, 2)
+    read = part.items
+    while part.earlier:
+        part = display_transcript(log, 2, end=part.end)
+        read = part.items + read
+
+    assert (read, part.end) == (whole, None)
+
+
 def test_a_screen_never_begins_with_the_result_of_a_call_that_is_not_shown() -> None:
     log = new_session(make_shelf(None))
     compacted(log)

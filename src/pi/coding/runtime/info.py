@@ -92,10 +92,17 @@ class SessionFacts:
         return self._core.conversation.messages()
 
     def transcript(
-        self, most: int, shows: Callable[[Custom], bool] | None = None
+        self,
+        most: int,
+        shows: Callable[[Custom], bool] | None = None,
+        *,
+        end: int | None = None,
     ) -> DisplayTranscript:
-        """What a screen shows of the branch: its newest ``most`` messages, compacted or not."""
-        return display_transcript(self._core.log, most, shows)
+        """What a screen shows of the branch: its newest ``most`` messages, compacted or not.
+
+        ``end`` is that of a transcript read before, whose earlier messages are wanted.
+        """
+        return display_transcript(self._core.log, most, shows, end=end)
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:
         """Every entry as the file has it, or those after ``since``."""

@@ -309,9 +309,16 @@ class FactsPort(Protocol):
         ...
 
     def transcript(
-        self, most: int, shows: Callable[[Custom], bool] | None = None
+        self,
+        most: int,
+        shows: Callable[[Custom], bool] | None = None,
+        *,
+        end: int | None = None,
     ) -> DisplayTranscript:
-        """What a screen shows of the branch: its newest ``most`` messages, compacted or not."""
+        """What a screen shows of the branch: its newest ``most`` messages, compacted or not.
+
+        ``end`` is that of a transcript read before, whose earlier messages are wanted.
+        """
         ...
 
     def entries(self, since: str | None = None) -> list[msgspec.Raw]:

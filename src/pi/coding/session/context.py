@@ -246,28 +246,37 @@ class DisplayTranscript(Record):
     items: tuple[Displayed, ...] = ()
     earlier: int = 0
     """How many messages come before them."""
+    end: int | None = None
+    """The place of the log at which those end; ``None`` if there are none."""
 
 
 def display_transcript(
-    log: SessionLog, most: int, shows: Callable[[Custom], bool] | None = None
+    log: SessionLog,
+    most: int,
+    shows: Callable[[Custom], bool] | None = None,
+    *,
+    end: int | None = None,
 ) -> DisplayTranscript:
     """The newest ``most`` messages of the branch, whatever the model is still shown of them.
 
+    ``end`` is the ``end`` of a transcript that was read before: those before it are given.
     ``shows`` says which entries of extensions are displayed. Only what is displayed is decoded:
     a long session must open at once. The first item is never a tool result without its call.
     """
     items: list[Displayed] = []
-    places = log.tree.upwards(log.leaf)
+    above: int | None = None
+    places = log.tree.upwards(log.leaf if end is None else end)
     for place in places:
         item = _displayed(log, place, shows)
         if item is None:
             continue
         items.append(item)
         if len(items) >= most and not isinstance(item, ToolResultMessage):
+            above = log.tree.parent(place)
             break
     items.reverse()
     earlier = sum(_counts(log, place) for place in places)
-    return DisplayTranscript(items=tuple(items), earlier=earlier)
+    return DisplayTranscript(items=tuple(items), earlier=earlier, end=above if earlier else None)
 
 
 def _displayed(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.coding.runtime.port import SessionPort
+from pi.coding.session.context import DisplayTranscript
 from pi.modes.interactive.extensions.shortcuts import Shortcuts
 from pi.modes.interactive.extensions.showing import Showing
 from pi.modes.interactive.extensions.ui import ScreenUI
 from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.modes.interactive.frame import Frame
 from pi.modes.interactive.screen import Screen
-from pi.modes.interactive.transcript.view import MOST_LOADED, TranscriptView
+from pi.modes.interactive.transcript.view import MOST_LOADED, MOST_UNFOLDED, TranscriptView
 from pi.tui.completion.provider import Provider
 
 
@@ -63,7 +64,11 @@ class ExtensionConnection:
         """Show a conversation of before, with what extensions have kept in it."""
         views = self._transcript.look.views
         shows = views.shows if views.shows_entries else None
-        self._transcript.load(port.facts.transcript(MOST_LOADED, shows))
+
+        def earlier(end: int | None) -> DisplayTranscript:
+            return port.facts.transcript(MOST_UNFOLDED, shows, end=end)
+
+        self._transcript.load(port.facts.transcript(MOST_LOADED, shows), earlier)
 
     def tell_problems(self) -> None:
         """Say which keys extensions cannot have."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from pi.base.terminal_text import one_line
 from pi.coding.session.context import DisplayTranscript
 from pi.modes.interactive.transcript.feed import Feed
@@ -18,6 +21,11 @@ from pi.tui.transcript import Transcript
 
 MOST_LOADED = 300
 """Messages of an earlier day that are drawn: a session of ten thousand must open at once."""
+MOST_UNFOLDED = 1_000
+"""Earlier ones that are added each time everything is unfolded: a key must not take seconds."""
+
+Earlier: TypeAlias = Callable[[int | None], DisplayTranscript]
+"""Reads messages that end at a place of the log."""
 
 
 class TranscriptView:
@@ -27,6 +35,8 @@ class TranscriptView:
         self.look = look
         self._blocks = Transcript()
         self._feed = Feed(look, self._blocks.add_child)
+        self._earlier: tuple[DividerBlock, int | None, Earlier] | None = None
+        """The divider that stands for earlier messages, where they end, and how to read them."""
 
     @property
     def component(self) -> Transcript:
@@ -40,14 +50,35 @@ class TranscriptView:
     def clear(self) -> None:
         """Show nothing, because another conversation follows."""
         self._blocks.clear()
+        self._earlier = None
         self._feed = Feed(self.look, self._blocks.add_child)
 
-    def load(self, transcript: DisplayTranscript) -> None:
-        """Show a conversation of before; of a long one ``transcript`` has the end."""
-        if earlier := transcript.earlier:
-            noun = "message" if earlier == 1 else "messages"
-            self._feed.add(DividerBlock(self.look, f"{earlier:,} earlier {noun}"))
-        self._feed.load(transcript.items)
+    def load(self, transcript: DisplayTranscript, earlier: Earlier | None = None) -> None:
+        """Show a conversation of before; of a long one ``transcript`` has the end.
+
+        ``earlier`` reads what comes before that, once everything is to be unfolded.
+        """
+        self._earlier = None
+        self._show(transcript, self._feed, earlier)
+
+    def _show(self, transcript: DisplayTranscript, feed: Feed, earlier: Earlier | None) -> None:
+        if transcript.earlier:
+            noun = "message" if transcript.earlier == 1 else "messages"
+            more = f" ({self.look.expand_key()} for more)" if earlier is not None else ""
+            divider = DividerBlock(self.look, f"{transcript.earlier:,} earlier {noun}{more}")
+            feed.add(divider)
+            if earlier is not None:
+                self._earlier = (divider, transcript.end, earlier)
+        feed.load(transcript.items)
+
+    def _unfold_earlier(self) -> None:
+        """Show more of the messages before those that were loaded, in place of their divider."""
+        if self._earlier is None:
+            return
+        (divider, end, earlier), self._earlier = self._earlier, None
+        blocks: list[Component] = []
+        self._show(earlier(end), Feed(self.look, blocks.append), earlier)
+        self._blocks.replace_child(divider, blocks)
 
     def add(self, block: Component) -> None:
         """Put a block below the others."""
@@ -73,7 +104,9 @@ class TranscriptView:
         return self.look.is_expanded
 
     def expand(self, *, expanded: bool) -> None:
-        """Show everything whole, or folded."""
+        """Show everything whole, or folded; more of a long conversation is shown when unfolded."""
+        if expanded:
+            self._unfold_earlier()
         self.look.is_expanded = expanded
         self._blocks.invalidate()
 
