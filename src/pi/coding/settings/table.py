@@ -207,7 +207,7 @@ _COMPACTION = group(
         number("compaction.idleThresholdTokens", "Idle threshold", "Tokens from which an idle session is compacted.", 200_000),
         number("compaction.idleTimeoutSeconds", "Idle timeout", "Seconds without a prompt that count as idle.", 300),
     ),
-    switch("branchSummary.enabled", "Summarise branches", "Summarise a branch that /tree leaves, without asking.", on=False),
+    switch("branchSummary.enabled", "Summarise branches", "Offer a summary of a branch that /tree leaves.", on=True),
     switch("branchSummary.skipPrompt", "Skip summary", "Leave a branch in /tree without asking for a summary.", on=False),
     number("branchSummary.reserveTokens", "Summary reserve", "Tokens of the window kept free for a branch summary.", 16_384),
 )
