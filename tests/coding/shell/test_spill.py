@@ -14,6 +14,14 @@ from pi.coding.shell.spill import OLDEST, NewArtifact, Spill, SpillFolder
 from pi.testing import FakeClock
 
 
+@pytest.fixture
+def other_disk(tmp_path: Path) -> Path:
+    disk = Path("/dev/shm")
+    if not disk.is_dir() or disk.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("needs a second file system that everyone can write to")
+    return disk
+
+
 def spills(folder: Path, new_artifact: NewArtifact = lambda: None) -> SpillFolder:
     clock = FakeClock()
     return SpillFolder(folder, random_bytes=os.urandom, clock=clock, new_artifact=new_artifact)
@@ -34,7 +42,7 @@ def test_a_spill_file_is_private_and_complete_once_closed(tmp_path: Path) -> Non
     assert path.read_bytes() == b"one two"
 
 
-def test_the_session_keeps_a_copy(tmp_path: Path) -> None:
+def test_the_session_has_the_same_file(tmp_path: Path) -> None:
     artifact = Artifact(id="3", path=tmp_path / "3.bash.log")
     spill = spills(tmp_path, lambda: artifact).open()
     assert spill is not None
@@ -44,7 +52,34 @@ def test_the_session_keeps_a_copy(tmp_path: Path) -> None:
     assert spill.artifact == artifact
     assert artifact.path.read_bytes() == b"text"
     assert spill.path is not None
-    assert spill.path.read_bytes() == b"text"
+    assert spill.path.samefile(artifact.path)
+    assert spill.path.name.startswith("pi-bash-")
+
+
+def test_an_artifact_on_another_disk_has_a_link_in_the_folder(
+    tmp_path: Path, other_disk: Path
+) -> None:
+    artifact = Artifact(id="3", path=other_disk / f"{tmp_path.name}.3.bash.log")
+    spill = spills(tmp_path, lambda: artifact).open()
+    assert spill is not None
+    try:
+        spill.write(b"text")
+        spill.close()
+
+        assert spill.path is not None
+        assert spill.path.is_symlink()
+        assert spill.path.read_bytes() == b"text"
+    finally:
+        artifact.path.unlink()
+
+
+def test_where_no_link_can_be_made_the_artifact_is_named(tmp_path: Path) -> None:
+    artifact = Artifact(id="3", path=tmp_path / "3.bash.log")
+    spill = spills(tmp_path / "missing", lambda: artifact).open()
+
+    assert spill is not None
+    assert spill.path == artifact.path
+    spill.close()
 
 
 def test_a_session_without_a_folder_is_no_problem(tmp_path: Path) -> None:
@@ -70,15 +105,32 @@ class FullDisk(io.BytesIO):
 def test_a_file_that_cannot_be_written_to_its_end_is_given_up(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.log", tmp_path / "b.log"
     path.touch()
-    with copy.open("wb") as file:
-        files = {path: cast("BinaryIO", FullDisk()), copy: cast("BinaryIO", file)}
-        spill = Spill(files, Artifact(id="0", path=copy))
-        spill.write(b"text")
-        spill.close()
+    copy.touch()
+    file = cast("BinaryIO", FullDisk())
+    spill = Spill(file, [path, copy], Artifact(id="0", path=copy))
+    spill.write(b"text")
+    spill.write(b"more")
+    spill.close()
 
-    assert (spill.path, spill.artifact is not None) == (None, True)
+    assert (spill.path, spill.artifact) == (None, None)
     assert not path.exists()
-    assert copy.read_bytes() == b"text"
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize("pieces", [[b"12345678"], [b"1234", b"5", b"678", b"9"]])
+def test_what_exceeds_the_limit_is_not_kept_and_the_file_says_so(
+    tmp_path: Path, pieces: list[bytes]
+) -> None:
+    folder = SpillFolder(tmp_path, random_bytes=os.urandom, clock=FakeClock(), most=5)
+    spill = folder.open()
+    assert spill is not None
+    for piece in pieces:
+        spill.write(piece)
+    spill.close()
+
+    assert spill.limit == 5
+    assert spill.path is not None
+    assert spill.path.read_bytes() == b"12345\n[Output beyond 5B was not kept.]\n"
 
 
 @pytest.mark.trap(103)

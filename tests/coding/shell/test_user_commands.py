@@ -10,6 +10,7 @@ from pi.base.processes import SpawnFailed
 from pi.coding.shell.user_commands import BashResult, UserCommands
 from tests.base.processes.children import needs_posix_shell
 from tests.coding.shell.shells import Room, empty_room
+from tests.coding.tools.places import make_shell
 
 pytestmark = needs_posix_shell
 
@@ -41,6 +42,15 @@ async def test_a_result_has_the_form_of_the_protocol(tmp_path: Path) -> None:
     path = Path(long.pop("fullOutputPath"))
     assert path.read_text() == "".join(f"{n}\n" for n in range(1, 3001))
     assert (long["truncated"], long["exitCode"]) == (True, 0)
+
+
+async def test_a_result_says_that_an_output_was_too_long_to_be_kept(tmp_path: Path) -> None:
+    shell = make_shell(tmp_path, most_kept=100 * 1024)
+
+    result = await UserCommands(shell).run("yes | head -n 100000")
+
+    assert result.output.endswith("y\n\n[Output beyond 100.0KB was not kept.]")
+    assert result.truncated
 
 
 @pytest.mark.trap(107)

@@ -11,7 +11,7 @@ from pi.agent.tool import AgentTool, ToolContext, ToolResult
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.environment import EnvironmentRules, command_environment
 from pi.coding.shell.local import LocalShell, ShellOptions
-from pi.coding.shell.spill import NewArtifact, SpillFolder
+from pi.coding.shell.spill import MOST_KEPT, NewArtifact, SpillFolder
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import Workplace, built_in_tools
 from pi.testing import FakeClock
@@ -24,6 +24,7 @@ def make_shell(
     options: ShellOptions | None = None,
     spill_folder: Path | None = None,
     new_artifact: NewArtifact = lambda: None,
+    most_kept: int = MOST_KEPT,
 ) -> LocalShell:
     """A shell that works in ``folder``; long outputs go to its neighbour."""
     spills = spill_folder or folder.with_name(f"{folder.name}-spills")
@@ -34,7 +35,11 @@ def make_shell(
         environ=lambda: command_environment(variables, EnvironmentRules()),
         options=lambda: options or ShellOptions(),
         spills=SpillFolder(
-            spills, random_bytes=os.urandom, clock=FakeClock(), new_artifact=new_artifact
+            spills,
+            random_bytes=os.urandom,
+            clock=FakeClock(),
+            new_artifact=new_artifact,
+            most=most_kept,
         ),
     )
 

@@ -82,7 +82,23 @@ async def test_a_long_output_is_cut_and_named_and_the_session_keeps_it(tmp_path:
     assert isinstance(block, Text)
     assert block.text.endswith(f"3000\n\n[Showing lines 1001-3000 of 3000. Full output: {path}]")
     assert result.details["artifactId"] == "0"
-    assert artifact.path.read_bytes() == Path(path).read_bytes()
+    assert artifact.path.samefile(path), "one file under two names, not two files"
+    assert artifact.path.read_bytes() == b"".join(b"%d\n" % n for n in range(1, 3001))
+
+
+async def test_an_output_beyond_the_limit_is_cut_and_the_result_says_so(tmp_path: Path) -> None:
+    tool = bash_tool(make_shell(tmp_path, most_kept=100 * 1024))
+
+    result = await use(tool, command="yes | head -n 100000; echo end")
+
+    assert isinstance(result.details, dict)
+    path = result.details["fullOutputPath"]
+    [block] = result.content
+    assert isinstance(block, Text)
+    notice = f"[Showing lines 98002-100001 of 100001. First 100.0KB, the rest was not kept: {path}]"
+    assert block.text.endswith(f"y\nend\n\n{notice}")
+    note = b"\n[Output beyond 100.0KB was not kept.]\n"
+    assert Path(path).read_bytes() == b"y\n" * (50 * 1024) + note
 
 
 @pytest.mark.trap(102)

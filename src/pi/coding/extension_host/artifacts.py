@@ -12,6 +12,9 @@ from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.shell.output import Output
 from pi.coding.shell.spill import Spill
 
+MOST_IN_MEMORY = 64 * 1024 * 1024
+"""Bytes of an output that a session without a folder keeps."""
+
 
 class OutputSink:
     """Takes an output as it comes and holds its end; all of it is an artifact once it is long.
@@ -44,12 +47,13 @@ class OutputSink:
     @property
     def text(self) -> str:
         """What a model should read: the last lines, and where all of them are."""
-        tail = self._output.written().tail
+        written = self._output.written()
+        tail = written.tail
         if not tail.truncated:
             return tail.content
         first = tail.total_lines - tail.output_lines + 1
         shown = f"Showing lines {first}-{tail.total_lines} of {tail.total_lines}"
-        where = f". Full output: {self._where(self._number)}" if self._number else ""
+        where = f". {written.file_label}: {self._where(self._number)}" if self._number else ""
         return f"{tail.content}\n\n[{shown}{where}]"
 
     def __enter__(self) -> Self:
@@ -66,11 +70,11 @@ class OutputSink:
         """Where all of it goes: a file, or memory where the session has no folder."""
         artifact = self._artifacts.allocate(self._kind)
         if artifact is None:
-            return Spill({Path(self._kind): _Kept(self._save)}, None)
+            return Spill(_Kept(self._save), [Path(self._kind)], most=MOST_IN_MEMORY)
         self._number = artifact.id
         only_here = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         file = os.fdopen(os.open(artifact.path, only_here, 0o600), "wb")
-        return Spill({artifact.path: file}, artifact)
+        return Spill(file, [artifact.path], artifact)
 
     def _save(self, text: str) -> None:
         self._number = self._artifacts.save(self._kind, text)

@@ -9,7 +9,14 @@ from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.decoding import OutputDecoder
 from pi.coding.shell.spill import Spill
-from pi.coding.shell.truncation import MOST_BYTES, MOST_LINES, Size, Truncation, keep_tail
+from pi.coding.shell.truncation import (
+    MOST_BYTES,
+    MOST_LINES,
+    Size,
+    Truncation,
+    keep_tail,
+    size_text,
+)
 
 KEPT = 2 * MOST_BYTES
 """Bytes of the end that are held; more than are ever shown, so that cuts fall between lines."""
@@ -27,7 +34,16 @@ class Written(Record):
     last_line_bytes: int
     """Size of the last line, also of what is not shown of it."""
     full_output_path: str | None = None
+    kept_bytes: int | None = None
+    """How much of its beginning that file has, if it has not all of it."""
     artifact: Artifact | None = None
+
+    @property
+    def file_label(self) -> str:
+        """What that file contains, for a notice that names it."""
+        if self.kept_bytes is None:
+            return "Full output"
+        return f"First {size_text(self.kept_bytes)}, the rest was not kept"
 
 
 class Output:
@@ -80,6 +96,7 @@ class Output:
             tail=tail,
             last_line_bytes=self._line if unfinished else self._line_before,
             full_output_path=str(spill.path) if spill and spill.path else None,
+            kept_bytes=spill.limit if spill else None,
             artifact=spill.artifact if spill else None,
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.records import UNSET, Record, UnsetType
 from pi.coding.shell.local import Ended, LocalShell
+from pi.coding.shell.spill import beyond
 
 if TYPE_CHECKING:
     from pi.agent.env import OnOutput
@@ -58,8 +59,11 @@ class UserCommands:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({work})
         written = output.written()
+        text = written.tail.content
+        if written.full_output_path and written.kept_bytes:
+            text += f"\n\n{beyond(written.kept_bytes)}"
         return BashResult(
-            output=written.tail.content,
+            output=text,
             exit_code=UNSET if work.cancelled() else work.result().exit_code,
             cancelled=work.cancelled(),
             truncated=written.tail.truncated,

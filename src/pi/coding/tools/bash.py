@@ -108,7 +108,8 @@ def shown_text(written: Written) -> str:
     tail = written.tail
     if not tail.truncated:
         return tail.content
-    where = f". Full output: {written.full_output_path}" if written.full_output_path else ""
+    path = written.full_output_path
+    where = f". {written.file_label}: {path}" if path else ""
     first = tail.total_lines - tail.output_lines + 1
     if tail.last_line_partial:
         line = f"line {tail.total_lines} (line is {size_text(written.last_line_bytes)})"
