@@ -28,7 +28,7 @@ PROMISED = {
         AgentSessionEvent AgentSettled MessageEnd MessageUpdate RpcEvent TextDelta ToolExecutionEnd
         ToolExecutionStart
     """,
-    "errors": "PiError RpcRefused RpcServerDied RunFailed ToolFailed",
+    "errors": "PiError RpcRefused RpcServerDied RpcUnreadable RunFailed ToolFailed",
 }
 """Changing this list changes a promise."""
 

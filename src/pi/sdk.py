@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         run,
     )
     from pi.coding.runtime.rpc_client import RpcClient, RpcEvent
-    from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied
+    from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied, RpcUnreadable
     from pi.coding.runtime.watching import AgentSessionEvent
     from pi.coding.session.messages import CustomMessage
     from pi.coding.session.session_manager import SessionManager
@@ -80,6 +80,7 @@ __all__ = [
     "RpcEvent",
     "RpcRefused",
     "RpcServerDied",
+    "RpcUnreadable",
     "RunFailed",
     "SessionManager",
     "Settings",
@@ -142,7 +143,7 @@ _HOMES = {
         "run",
     ),
     "pi.coding.runtime.rpc_client": ("RpcClient", "RpcEvent"),
-    "pi.coding.runtime.rpc_process": ("RpcRefused", "RpcServerDied"),
+    "pi.coding.runtime.rpc_process": ("RpcRefused", "RpcServerDied", "RpcUnreadable"),
     "pi.coding.runtime.watching": ("AgentSessionEvent",),
     "pi.coding.session.messages": ("CustomMessage",),
     "pi.coding.session.session_manager": ("SessionManager",),

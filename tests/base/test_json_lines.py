@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.json_lines import BadLine, LineSplitter, decode_line, encode_line
+from pi.base.json_lines import BadLine, LineSplitter, decode_deep_line, decode_line, encode_line
 from pi.base.records import Record
 
 NOT_LINE_ENDS = "\r \x0b \x0c \x85 \u2028 \u2029"
@@ -197,3 +198,58 @@ def test_any_bytes_are_a_value_or_a_bad_line(line: bytes) -> None:
         encode_line(decode_line(line))
     except BadLine as problem:
         assert len(problem.excerpt) <= 60
+
+
+@pytest.mark.parametrize("depth", [1, 100, 20_000])
+def test_a_value_of_any_depth_is_decoded_without_recursion(depth: int) -> None:
+    line = b'[{"a":' * depth + b'"\\ud800{"' + b', "b" : [ 1, {} ]}]' * depth
+
+    value = decode_deep_line(line)
+
+    for _ in range(depth):
+        assert isinstance(value, list)
+        [inner] = value
+        assert inner["b"] == [1, {}]
+        value = inner["a"]
+    assert value == "\ufffd{"
+
+
+DEEP = b"[" * 5000
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (DEEP, "input ends too early"),
+        (DEEP + b"]" * 4999, "input ends too early"),
+        (DEEP + b"]" * 5001, "unexpected ']' at byte 10001"),
+        (DEEP + b"[1]}" + b"]" * 5000, "unexpected '}' at byte 5004"),
+        (DEEP + b"1 2" + b"]" * 5000, "malformed"),
+        (DEEP + b"[1],]" + b"]" * 4999, "unexpected ']' at byte 5005"),
+        (DEEP + b'{"a" []}' + b"]" * 5000, "unexpected '[]' at byte 5007"),
+        (DEEP + b'{"a":[]' + b"]" * 5000, "unexpected ']' at byte 5008"),
+        (DEEP + b"{1:[]}" + b"]" * 5000, "unexpected '1' at byte 5002"),
+        (DEEP + b'"' + b"]" * 5000, "invalid character at byte 5000"),
+        (DEEP + b"]" * 5000 + b",1", "unexpected ',' at byte 10001"),
+    ],
+)
+def test_a_deep_line_that_is_no_json_is_a_bad_line(line: bytes, reason: str) -> None:
+    with pytest.raises(BadLine, match=re.escape(reason)):
+        decode_deep_line(line)
+
+
+@given(st.binary(max_size=30) | st.text(alphabet='[]{},:"\\ 1a', max_size=30).map(str.encode))
+def test_both_decoders_agree(text: bytes) -> None:
+    """The first value is what makes the second one decode without recursion."""
+    first = b"[" * 2000 + b"]" * 2000
+    deep, flat = b"[%b,%b]" % (first, text), b"[0,%b]" % text
+    try:
+        expected = decode_line(flat)
+    except BadLine:
+        with pytest.raises(BadLine):
+            decode_deep_line(deep)
+        return
+    found = decode_deep_line(deep)
+    assert isinstance(found, list)
+    assert isinstance(expected, list)
+    assert found[1:] == expected[1:]

@@ -5,11 +5,22 @@ Lines end with LF and nothing else. CR, VT, FF, U+2028 and U+2029 are data.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import msgspec
 
 from pi.base.surrogates import replace_surrogate_escapes, replace_surrogates
 
 _EXCERPT = 60
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_TOKEN = re.compile(
+    # First of all an array or object without another one inside: it is decoded in one go.
+    rb'[ \t\r\n]*+([\[{][^\[\]{}"]*+(?:%b[^\[\]{}"]*+)*+[\]}]|[\[\]{}:,]|%b|[^\[\]{}:,"\s]++)'
+    % (_STRING, _STRING),
+    re.DOTALL,
+)
+"""Possessive, so that no text makes it look at a character more than twice."""
 
 
 class BadLine(ValueError):
@@ -96,6 +107,89 @@ def decode_line(line: bytes) -> object:
         raise BadLine("The line is not valid UTF-8", line) from problem
     except RecursionError as problem:
         raise BadLine("The line is nested too deeply", line) from problem
+
+
+def decode_deep_line(line: bytes) -> object:
+    """The same, however deeply the value is nested; takes about ten times as long.
+
+    The tree of a session nests once per entry. Do not compare, print or copy the value as a
+    whole: Python does that by recursion.
+    """
+    try:
+        return decode_line(line)
+    except BadLine as problem:
+        if not isinstance(problem.__cause__, RecursionError):
+            raise
+    try:
+        return _decode_deep(line)
+    except ValueError as problem:  # of a token, or of their order
+        raise BadLine(f"The line is not valid JSON ({problem})", line) from problem
+
+
+def _decode_deep(line: bytes) -> object:
+    value = _DeepValue()
+    place, end = 0, len(line.rstrip(b" \t\r\n"))
+    while place < end:
+        if (found := _TOKEN.match(line, place)) is None:
+            raise ValueError(f"invalid character at byte {place}")
+        token, place = found[1], found.end()
+        if not value.take(token):
+            raise ValueError(f"unexpected {token[:20].decode(errors='replace')!r} at byte {place}")
+    return value.result()
+
+
+class _DeepValue:
+    """A JSON value that is put together from its tokens."""
+
+    def __init__(self) -> None:
+        self._whole: list[Any] = []
+        self._open: list[list[Any] | dict[str, Any]] = [self._whole]
+        """Arrays and objects that have not ended, innermost last."""
+        self._keys: list[str] = []
+        """Those whose values have not ended."""
+        self._expected = "value"
+        """``item`` and ``member`` are the first of a container, which may also end instead."""
+
+    def take(self, token: bytes) -> bool:
+        """Whether the next token may stand where it does."""
+        match self._expected, token:
+            case (("item" | "member" | "separator"), (b"]" | b"}")):
+                return self._close(token)
+            case "separator", b"," if len(self._open) > 1:
+                self._expected = "value" if isinstance(self._open[-1], list) else "key"
+            case (("key" | "member"), _) if token.startswith(b'"'):
+                self._keys.append(str(_decode(token)))
+                self._expected = "colon"
+            case "colon", b":":
+                self._expected = "value"
+            case (("value" | "item"), _) if token not in b"]}:,":
+                self._add(token)
+            case _:
+                return False
+        return True
+
+    def result(self) -> object:
+        """The value; ``ValueError`` if it is not complete."""
+        if len(self._open) > 1 or not self._whole:
+            raise ValueError("input ends too early")
+        return self._whole[0]
+
+    def _close(self, token: bytes) -> bool:
+        self._expected = "separator"
+        kind = list if token == b"]" else dict
+        return isinstance(self._open.pop(), kind) and bool(self._open)
+
+    def _add(self, token: bytes) -> None:
+        value: Any = {} if token == b"{" else [] if token == b"[" else _decode(token)
+        inner = self._open[-1]
+        if isinstance(inner, list):
+            inner.append(value)
+        else:
+            inner[self._keys.pop()] = value
+        self._expected = "separator"
+        if token in b"[{":
+            self._open.append(value)
+            self._expected = "item" if token == b"[" else "member"
 
 
 def _decode(line: bytes) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -13,9 +14,10 @@ import pytest
 from pi.agent.events import AgentSettled, AgentStart, MessageEnd, MessageUpdate
 from pi.ai.events import TextDelta
 from pi.ai.messages import AssistantMessage, Text
+from pi.base.json_lines import encode_line
 from pi.coding.runtime.events import SessionInfoChanged
 from pi.coding.runtime.rpc_client import RpcClient, RpcEvent, read_event
-from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied
+from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied, RpcUnreadable
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer
 from tests.modes.golden.model_server import EVERYTHING, model_server
@@ -136,6 +138,82 @@ async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
 
     assert died.value.message == "The RPC server has ended with exit code 1."
     assert died.value.hint.startswith('Error: Model "nobody/knows" not found.')
+
+
+async def test_a_tree_with_an_entry_below_every_entry_is_answered_and_decoded(
+    tmp_path: Path,
+) -> None:
+    """The answer nests twice per entry: decoders that recurse give up after a few hundred."""
+    file, count = tmp_path / "long.jsonl", 20_000
+    file.write_bytes(chain_of_messages(count, cwd=tmp_path))
+    words = ("--model", "mock/mock-r", "--session", str(file))
+
+    async with client(tmp_path, words=words) as session:
+        answer = await session.request("get_tree")
+
+    ids = []
+    level = answer["tree"]
+    while level:
+        [node] = level
+        ids.append(node["entry"]["id"])
+        level = node["children"]
+    assert ids[:count] == [f"{number:08x}" for number in range(count)]
+    assert answer["leafId"] == ids[-1]
+
+
+def chain_of_messages(count: int, *, cwd: Path) -> bytes:
+    time = "2026-01-01T00:00:00.000Z"
+    header = {"type": "session", "version": 3, "id": "long", "timestamp": time, "cwd": str(cwd)}
+    lines = [encode_line(header)]
+    for number in range(count):
+        text = {"role": "user", "content": [{"type": "text", "text": "hi"}], "timestamp": number}
+        entry = {"type": "message", "id": f"{number:08x}", "timestamp": time, "message": text}
+        entry["parentId"] = f"{number - 1:08x}" if number else None
+        lines.append(encode_line(entry))
+    return b"".join(lines)
+
+
+STAND_IN = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {"type": "response", "command": request["type"], "success": True}
+    if request["type"] == "get_last_assistant_text":
+        print(eval(sys.argv[1]) % {"id": request["id"]}, flush=True)
+    else:
+        print(json.dumps({"id": request["id"], **answer, "data": %s}), flush=True)
+"""
+STATE = {
+    "thinkingLevel": "off",
+    "isStreaming": False,
+    "isCompacting": False,
+    "steeringMode": "all",
+    "followUpMode": "all",
+    "sessionId": "s",
+    "autoCompactionEnabled": True,
+    "messageCount": 0,
+    "pendingMessageCount": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        """'{"id": "%(id)s", "type": "response", "data": ' + '[' * 5000""",
+        """'{"type": "response", "data": nothing, "id": "%(id)s"}'""",
+        r"""'noise of a login shell\n{"type": "response"'""",
+    ],
+)
+async def test_an_answer_that_cannot_be_decoded_fails_its_request(
+    tmp_path: Path, written: str
+) -> None:
+    command = (sys.executable, "-c", STAND_IN.replace("%s", repr(STATE), 1), written)
+    started = RpcClient.started(command=command, cwd=tmp_path, env={})
+
+    async with asyncio.timeout(PATIENCE), started as session:
+        with pytest.raises(RpcUnreadable, match="The line is not valid JSON"):
+            await session.last_answer()
+        assert (await session.state()).session_id == "s", "the connection goes on"
 
 
 async def test_listeners_hear_everything_until_they_have_enough(tmp_path: Path) -> None:

@@ -196,5 +196,5 @@ def read_event(record: Json) -> RpcEvent:
         if isinstance(event, MessageStart | MessageEnd):
             return replace(event, message=msgspec.convert(event.message, SessionMessage))
         return event
-    except msgspec.ValidationError:  # of a newer version, or of an extension
+    except (msgspec.ValidationError, RecursionError):  # of a newer version, or of an extension
         return record

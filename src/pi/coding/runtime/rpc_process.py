@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.base.json_lines import BadLine, LineSplitter, decode_line, encode_line
+from pi.base.json_lines import BadLine, LineSplitter, decode_deep_line, encode_line
 from pi.base.processes import Child, spawn
 from pi.base.tasks import TaskScope
 
@@ -24,7 +25,12 @@ MOST_ERRORS = 64 * 1024
 """Bytes of standard error that are kept: its end says why a program died."""
 SECONDS_TO_END = 10.0
 """How long it may take to save and end after its input was closed."""
+LONGEST_LINE = 1 << 30
+"""Bytes; a server that writes more without a line end does not speak the protocol."""
+SLOW_LINE = 1 << 16
+"""Bytes from which on a line is decoded in a thread."""
 _CHUNK = 1 << 16
+_ID = re.compile(rb'"id"\s*:\s*"(req_\d+)"')
 
 
 class RpcServerDied(PiError):
@@ -33,6 +39,10 @@ class RpcServerDied(PiError):
 
 class RpcRefused(PiError):
     """The server answers that it does not do what it was asked for."""
+
+
+class RpcUnreadable(PiError):
+    """The server has answered with something that cannot be decoded."""
 
 
 class RpcProcess:
@@ -84,14 +94,22 @@ class RpcProcess:
 
     async def listen(self) -> None:
         """Until the server has ended and everything that it said is heard."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._read_records())
-            tasks.create_task(self._read_errors())
-        end = await self._child.wait()
-        how = f"by signal {end.signal}" if end.signal else f"with exit code {end.exit_code}"
-        self._death = RpcServerDied(f"The RPC server has ended {how}.", hint=self.errors.strip())
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._read_records())
+                tasks.create_task(self._read_errors())
+            end = await self._child.wait()
+            how = f"by signal {end.signal}" if end.signal else f"with exit code {end.exit_code}"
+        except BaseException:  # nobody listens from now on
+            self._die("The RPC client has stopped listening.")
+            raise
+        self._die(f"The RPC server has ended {how}.")
+
+    def _die(self, message: str) -> None:
+        self._death = RpcServerDied(message, hint=self.errors.strip())
         for promise in tuple(self._promises):
-            promise.set_exception(self._death)
+            if not promise.done():
+                promise.set_exception(self._death)
 
     async def end(self, listening: asyncio.Task[None]) -> None:
         """Have it save and end by itself; who comes after us kills it if it does not."""
@@ -99,21 +117,26 @@ class RpcProcess:
         await asyncio.wait({listening}, timeout=SECONDS_TO_END)
 
     async def _read_records(self) -> None:
-        splitter = LineSplitter()
+        splitter = LineSplitter(limit=LONGEST_LINE)
         while chunk := await self._child.output.read(_CHUNK):
             for line in splitter.feed(chunk):
-                self._take(line)
+                await self._take(line)
 
     async def _read_errors(self) -> None:
         while chunk := await self._child.errors.read(_CHUNK):
             self._errors += chunk
             del self._errors[:-MOST_ERRORS]
 
-    def _take(self, line: bytes | BadLine) -> None:
+    async def _take(self, line: bytes | BadLine) -> None:
         try:
-            record = decode_line(line) if isinstance(line, bytes) else None
+            if isinstance(line, BadLine):
+                raise line
+            if len(line) < SLOW_LINE:
+                record = decode_deep_line(line)
+            else:
+                record = await asyncio.to_thread(decode_deep_line, line)
         except BadLine as problem:
-            log.warning("the RPC server wrote a line that cannot be read: %s", problem)
+            self._report_unreadable(problem)
             return
         if not isinstance(record, dict):
             return
@@ -122,6 +145,20 @@ class RpcProcess:
             self._hear(record)
         elif not answer.done():
             answer.set_result(record)
+
+    def _report_unreadable(self, problem: BadLine) -> None:
+        """Fail the request that a line answers: it would wait for ever."""
+        log.warning("the RPC server wrote a line that cannot be read: %s", problem)
+        if not problem.excerpt.startswith("{"):
+            return  # a program around the server has written something, as a login shell does
+        found = _ID.search(problem.excerpt.encode())
+        id = found[1].decode() if found else None
+        # Without an id it may be the answer to any of them.
+        for name, answer in self._answers.items():
+            if id in (None, name) and not answer.done():
+                answer.set_exception(
+                    RpcUnreadable(f"The answer of the RPC server cannot be read. {problem.reason}.")
+                )
 
 
 @asynccontextmanager
