@@ -11,6 +11,7 @@ from pi.coding.session.errors import SessionInUse
 from pi.coding.session.locking import SessionLock, lock_session, sole_use
 from pi.coding.session.opening import open_session
 from tests.coding.session.kept import begin, keep, shelf
+from tests.files import full_disk
 
 HOLD = """
 import sys
@@ -151,3 +152,19 @@ def test_a_session_that_is_open_cannot_be_had(tmp_path: Path) -> None:
 def test_where_no_lock_can_be_there_is_none(tmp_path: Path) -> None:
     with sole_use(tmp_path / "missing" / "s.jsonl"):
         assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are of POSIX")
+def test_a_lock_holds_on_a_full_disk_without_the_name_of_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+
+    with full_disk(0):
+        lock = lock_session(path)
+    assert lock is not None
+    try:
+        with pytest.raises(SessionInUse) as told:
+            lock_session(path)
+    finally:
+        lock.__exit__()
+
+    assert told.value.pid is None

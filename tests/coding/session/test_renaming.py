@@ -63,11 +63,15 @@ def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
         rename_session(tmp_path, "name", make_stamps())
 
 
-def test_a_full_disk_is_named_as_the_reason_and_the_file_stays_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_room_for_a_lock", [True, False])
+def test_a_full_disk_is_named_as_the_reason_and_the_file_stays_whole(
+    tmp_path: Path, *, has_room_for_a_lock: bool
+) -> None:
     path = keep(shelf(tmp_path), "x")
     before = path.read_bytes()
+    room = len(before) + 20 if has_room_for_a_lock else 0
 
-    with full_disk(len(before) + 20), pytest.raises(FileProblem) as failed:
+    with full_disk(room), pytest.raises(FileProblem) as failed:
         rename_session(path, "n" * 100, make_stamps())
 
     assert failed.value.message == (

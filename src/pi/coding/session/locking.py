@@ -26,8 +26,9 @@ class SessionLock(FileLock):
         if not self._is_current():  # the last holder removed the file while we opened it
             super()._release()
             return self._take()
-        os.ftruncate(self._fd, 0)
-        os.write(self._fd, f" {os.getpid()}\n".encode())
+        with suppress(OSError):  # a full disk: the lock holds without the pid, which only informs
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, f" {os.getpid()}\n".encode())
         return True
 
     def _release(self) -> None:
