@@ -77,6 +77,8 @@ def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: 
     ("text", "problem"),
     [
         ("activate = [", "is no TOML"),
+        ("a." * 200_000 + "b = 1", "is no TOML: a key has more than 64 parts"),
+        ("api = " + "1" * 5000, "is no TOML: Exceeds the limit"),
         ("activate = 3", "cannot be used"),
         ('activate = ["tuesday"]', "waits for 'tuesday', which never happens"),
         ('activate = ["command:"]', "waits for 'command:', which never happens"),

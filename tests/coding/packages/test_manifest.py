@@ -65,6 +65,9 @@ def test_a_declaration_that_is_no_object_is_warned_of(tmp_path: Path, value: obj
         ("pyproject.toml", "[tool"),
         pytest.param("package.json", '{"a":' * 100_000, id="nested too deeply"),
         pytest.param("pi.toml", "a = " + "[" * 10_000, id="TOML nested too deeply"),
+        pytest.param("pi.toml", "a." * 200_000 + "b = 1", id="a key of many parts"),
+        pytest.param("pi.toml", f"[{'a . ' * 200_000}b]", id="a table of many parts"),
+        pytest.param("pi.toml", "a = " + "1" * 5000, id="a number of many digits"),
     ],
 )
 def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:

@@ -165,9 +165,9 @@ def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
-    import tomllib  # most extensions have no manifest
+    from pi.coding.packages.manifest import parse_toml  # most extensions have no manifest
 
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        return parse_toml(text)
+    except ValueError as problem:
         raise ExtensionError(f"The manifest in {path} is no TOML: {problem}") from problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,6 +19,11 @@ from pi.coding.resources.source import Warn
 
 Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
 """Paths and patterns by kind, ``!`` before those that are left out."""
+
+MOST_KEY_PARTS = 64
+"""Of a dotted key such as ``tool.pi.extensions``."""
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}}"
 
 _FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
 """Files, and where in them the declaration stands."""
@@ -72,12 +78,23 @@ def read_toml(path: Path) -> Json | None:
     data = read_if_exists(path)
     if data is None:
         return None
+    try:
+        return parse_toml(data.decode("utf-8"))
+    except ValueError as problem:  # also of a text that is not UTF-8
+        raise PiError(f"{path} cannot be read: {problem}") from problem
+
+
+def parse_toml(text: str) -> Json:
+    """The table in a text; ``ValueError`` if it is no TOML, or deeper than any manifest."""
     import tomllib  # 6 ms, which only Python projects are worth
 
+    # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
+    if re.search(_LONG_KEY, text):
+        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
     try:
-        return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise PiError(f"{path} cannot be read: {problem}") from problem
+        return tomllib.loads(text)
+    except RecursionError as problem:
+        raise ValueError("values are nested too deeply") from problem
 
 
 def _is_list_of_texts(value: object) -> bool:
