@@ -56,10 +56,19 @@ async def awaiting_a_cancelled_task() -> None:
     await task
 
 
+class OwnKind(BaseException):
+    """Such as libraries have for ending a program; this one cannot even be printed."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
         (raising(ValueError("x")), ValueError),
+        (raising(OwnKind()), HandlerEscaped),
+        (raising_later(OwnKind()), HandlerEscaped),
         (raising(GeneratorExit()), HandlerEscaped),
         (raising(SystemExit(3)), HandlerEscaped),
         (raising(BaseExceptionGroup("several", [KeyboardInterrupt()])), HandlerEscaped),
@@ -148,4 +157,5 @@ def test_a_failure_has_words_even_when_it_says_nothing() -> None:
         "3",
     ]
     assert words(ExtensionError("a", hint="b")) == "a"
+    assert words(OwnKind()) == "OwnKind"
     assert words(HandlerTimeout(30)) == "It took longer than 30 seconds and was cancelled."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from typing import Protocol, TypeAlias
 
-from pi.coding.extension_host.failures import FAILURES
+from pi.coding.extension_host.failures import PASSED_ON
 
 
 class Drawable(Protocol):
@@ -129,7 +129,9 @@ class Drawn:
             return ()
         try:
             return [str(line) for line in self._drawable.render(width)]
-        except FAILURES as problem:
+        except PASSED_ON:
+            raise
+        except BaseException as problem:
             self._has_failed = True
             self._failed(problem)
             return ()

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pi.coding.extension_host.drawing import Drawable, Drawn, Lines, Make, Rows, made
 from pi.coding.extension_host.facts import Facts
-from pi.coding.extension_host.failures import FAILURES
+from pi.coding.extension_host.failures import PASSED_ON
 from pi.coding.extension_host.hooks import Failed, Hooks
 from pi.coding.extension_host.order import Owner
 from pi.coding.extension_host.owned_dialogs import OwnedDialogs
@@ -147,7 +147,9 @@ class OwnedUI(OwnedDialogs):
         def listen(data: str) -> Any:
             try:
                 return listener(data)
-            except FAILURES as problem:
+            except PASSED_ON:
+                raise
+            except BaseException as problem:
                 end()
                 self._failed(self._owner, "terminal input", problem)
                 return None

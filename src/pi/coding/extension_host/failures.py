@@ -14,10 +14,8 @@ from pi.base.records import Record
 
 T = TypeVar("T")
 
-FATAL = (SystemExit, GeneratorExit, BaseExceptionGroup)
-"""What ends a program or a coroutine, and must not when an extension raises it."""
-FAILURES = (Exception, *FATAL)
-"""Whatever a plain function of an extension may raise; Ctrl+C is the user's."""
+PASSED_ON = (KeyboardInterrupt, asyncio.CancelledError)
+"""What may come from outside while code of an extension runs. Everything else is its failure."""
 
 
 class ExtensionFailed(Record, tag="extension_error"):
@@ -60,8 +58,8 @@ class HandlerEscaped(Exception):
     """A handler raised what would have ended more than its own work."""
 
     def __init__(self, problem: BaseException) -> None:
-        text = f": {problem}" if str(problem) else ""
-        super().__init__(f"It raised {type(problem).__name__}{text}.")
+        text = _text(problem)
+        super().__init__(f"It raised {type(problem).__name__}{text and f': {text}'}.")
 
 
 class HandlerCancelled(Exception):
@@ -115,7 +113,9 @@ class _OwnCancellations:
         before = self._task.cancelling()
         try:
             return step()
-        except FATAL as problem:
+        except (Exception, *PASSED_ON):
+            raise
+        except BaseException as problem:  # SystemExit, GeneratorExit, groups, or a type of its own
             raise HandlerEscaped(problem) from problem
         finally:
             # Fewer than before: a timeout of the code has taken its own request back.
@@ -160,5 +160,12 @@ def _steps(work: Coroutine[Any, None, T], own: _OwnCancellations) -> Generator[A
 
 def words(problem: BaseException) -> str:
     """A failure in one line."""
-    text = problem.message if isinstance(problem, PiError) else str(problem)
+    text = problem.message if isinstance(problem, PiError) else _text(problem)
     return text or type(problem).__name__
+
+
+def _text(problem: BaseException) -> str:
+    try:
+        return str(problem)
+    except Exception:  # which is code of the extension, too
+        return ""

@@ -15,7 +15,7 @@ from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.credentials import AuthSources
 from pi.coding.extension_host.equipping import Surroundings
 from pi.coding.extension_host.extension_events import EventBus
-from pi.coding.extension_host.failures import FAILURES, ExtensionFailed, words
+from pi.coding.extension_host.failures import PASSED_ON, ExtensionFailed, words
 from pi.coding.extension_host.hooks import Hooks
 from pi.coding.extension_host.instance import Shelves
 from pi.coding.extension_host.lending import Lending
@@ -165,7 +165,9 @@ class ExtensionHost:
         for row in self.registries.resolvers:
             try:
                 found = row.value(name)
-            except FAILURES as problem:
+            except PASSED_ON:
+                raise
+            except BaseException as problem:
                 self.failed(row.owner, f"name of a model {name}", problem)
                 continue
             if found is not None:

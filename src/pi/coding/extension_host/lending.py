@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pi.agent.policy import Policy
 from pi.agent.tool import AgentTool
 from pi.ai.stream import EventStream
-from pi.coding.extension_host.failures import FAILURES
+from pi.coding.extension_host.failures import PASSED_ON
 from pi.coding.extension_host.hooks import Failed, Hooks
 from pi.coding.extension_host.model_wraps import ModelRequest, Wrapped, asked_through
 from pi.coding.extension_host.policy import HostPolicy
@@ -50,7 +50,9 @@ class Lending:
         for name, row in self._registries.sections.winners().items():
             try:
                 text = row.value[1]()
-            except FAILURES as problem:
+            except PASSED_ON:
+                raise
+            except BaseException as problem:
                 self._failed(row.owner, f"section {name}", problem)
                 continue
             if text:

@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction
 
 from pi.ai.events import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage
-from pi.coding.extension_host.failures import FAILURES
+from pi.coding.extension_host.failures import PASSED_ON
 from pi.coding.extension_host.hooks import Hook, Hooks
 from pi.coding.extension_host.run_events import MessageUpdateEvent
 
@@ -87,7 +87,9 @@ class Updates:
             update = update or MessageUpdateEvent(event, self._partial)
             try:
                 hook.call(update, hook.context)
-            except FAILURES as problem:
+            except PASSED_ON:
+                raise
+            except BaseException as problem:
                 self._hooks.failed(hook, update, problem)
 
     async def flushed(self) -> None:

@@ -10,7 +10,7 @@ from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request
 from pi.agent.tool import ToolResult
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, ToolCall
-from pi.coding.extension_host.failures import FATAL, HandlerEscaped, contained
+from pi.coding.extension_host.failures import PASSED_ON, HandlerEscaped, contained
 from pi.coding.extension_host.hooks import DECISIONS, Failed
 from pi.coding.extension_host.order import Owner
 
@@ -73,11 +73,11 @@ class OwnedWatcher(OwnedPolicy):
         except Interrupt as cut:
             cut.by = cut.by or type(self._policy).__name__
             raise
-        except DECISIONS:
+        except (*DECISIONS, *PASSED_ON):
             raise
-        except FATAL as problem:
-            self._failed(self._owner, "on_delta", problem)
-            raise HandlerEscaped(problem) from problem
         except Exception as problem:
             self._failed(self._owner, "on_delta", problem)
             raise
+        except BaseException as problem:
+            self._failed(self._owner, "on_delta", problem)
+            raise HandlerEscaped(problem) from problem

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.extension_host.failures import FAILURES
+from pi.coding.extension_host.failures import PASSED_ON
 from pi.coding.extension_host.order import Names, Rows
 
 if TYPE_CHECKING:  # where nobody draws, no handlers are loaded
@@ -79,7 +79,9 @@ class Views:
             return None
         try:
             return drawn_rows(found_view(row.value[1])(thing, options, theme), width)
-        except FAILURES as problem:
+        except PASSED_ON:
+            raise
+        except BaseException as problem:
             self._broken.add((row.owner.number, key))
             self._failed(row.owner, f"view {key}", problem)
             return None
@@ -91,7 +93,9 @@ class Views:
                 continue
             try:
                 text = row.value(text, about)
-            except FAILURES as problem:
+            except PASSED_ON:
+                raise
+            except BaseException as problem:
                 self._broken.add((row.owner.number, _MARKDOWN))
                 self._failed(row.owner, _MARKDOWN, problem)
         return text
