@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Collection
@@ -68,10 +69,33 @@ async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(program_output, "STALLED", 0.3)
+    monkeypatch.setattr(program_output, "BUSY", 0.01)  # this machine may be busy, too
 
     with pytest.raises(ProgramFailed, match=r"did nothing for 0\.3 seconds"):
         await output("sleep 600")
     assert await output("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo x") == b"x\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is asked what a process does")
+async def test_a_program_that_polls_is_ended_and_one_that_reads_slowly_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Idle threads of ripgrep poll while one of them waits for a pipe."""
+    monkeypatch.setattr(program_output, "STALLED", 1.0)
+    polling = "import time\nwhile True:\n    sum(range(2000)); time.sleep(0.001)"
+    reading = """
+import sys, time
+file = open("/dev/zero", "rb", buffering=0)
+for _ in range(40):
+    file.read(1)
+    time.sleep(0.05)
+print("end")
+"""
+
+    with pytest.raises(ProgramFailed, match="did nothing"):
+        async with asyncio.timeout(30):
+            await output(f"exec {sys.executable} -c '{polling}'")
+    assert await output(f"exec {sys.executable} -c '{reading}'") == b"end\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from pi.base.errors import PiError
 from pi.base.processes import Child, Exit, SpawnFailed, spawn
@@ -16,10 +18,12 @@ MOST_ERRORS = 20_000
 """Bytes of a program's complaints that are kept; the rest is read and dropped."""
 
 STALLED = 10.0
-"""Seconds without output and without CPU time, after which a program counts as hung.
+"""Seconds in which a program neither writes, reads nor computes, after which it counts as hung.
 
 ripgrep and fd open every ``.gitignore``, and wait for ever if it is a pipe.
 """
+BUSY = 0.2
+"""Share of a CPU below which a program only waits: idle threads of ripgrep poll, 0.02 each."""
 MOST_MEMORY = 512 * 1024 * 1024
 """Bytes; a ``.gitignore`` that is a link to ``/dev/zero`` is read until they are used up."""
 LONGEST_END = 5.0
@@ -78,7 +82,7 @@ async def output_of(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
-    waited, used = 0.0, _cpu_ticks(child.pid)
+    waited, done = 0.0, _work(child.pid)
     while True:
         pause = STALLED if silence is None else min(STALLED, silence)
         try:
@@ -86,20 +90,42 @@ async def _piece(child: Child, name: str, silence: float | None) -> bytes:
                 return await child.output.read(READ_SIZE)
         except TimeoutError as problem:
             waited += pause
-            before, used = used, _cpu_ticks(child.pid)
+            before, done = done, _work(child.pid)
             if silence is not None and waited >= silence:
                 raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from problem
-            if used is not None and used == before:
+            if (
+                before
+                and done
+                and done.cpu - before.cpu < BUSY * pause
+                and done.read == before.read
+            ):
                 raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from problem
 
 
-def _cpu_ticks(pid: int) -> int | None:
-    """The CPU time that a process has used; ``None`` where Linux cannot be asked."""
+class _Work(NamedTuple):
+    cpu: float
+    """Seconds."""
+    read: int
+    """Bytes; always 0 where the kernel does not count them."""
+
+    def is_idle_since(self, before: _Work, seconds: float) -> bool:
+        """Whether it has only waited for that time."""
+        return self.read == before.read and self.cpu - before.cpu < BUSY * seconds
+
+
+def _work(pid: int) -> _Work | None:
+    """What a process has done; ``None`` where Linux cannot be asked."""
+    folder = Path(f"/proc/{pid}")
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[11]) + int(fields[12])
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return None
+    try:
+        read = int((folder / "io").read_text().partition("rchar:")[2].split()[0])
+    except (OSError, ValueError, IndexError):
+        read = 0
+    return _Work(cpu, read)
 
 
 def _limit_memory(pid: int) -> None:
