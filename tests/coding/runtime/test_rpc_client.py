@@ -167,9 +167,9 @@ def chain_of_messages(count: int, *, cwd: Path) -> bytes:
     lines = [encode_line(header)]
     for number in range(count):
         text = {"role": "user", "content": [{"type": "text", "text": "hi"}], "timestamp": number}
-        entry = {"type": "message", "id": f"{number:08x}", "timestamp": time, "message": text}
-        entry["parentId"] = f"{number - 1:08x}" if number else None
-        lines.append(encode_line(entry))
+        parent = f"{number - 1:08x}" if number else None
+        entry = {"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": time}
+        lines.append(encode_line({**entry, "message": text}))
     return b"".join(lines)
 
 
