@@ -91,6 +91,30 @@ def test_a_wrong_value_is_warned_of_once(agent_dir: Path) -> None:
     assert len(settings.warnings) == 2
 
 
+def test_dotted_names_in_memory_are_paths() -> None:
+    settings = Settings.in_memory(
+        {
+            "compaction.enabled": False,
+            "compaction": {"reserveTokens": 5},
+            "retry": {"maxRetries": 1, "enabled": True},
+            "retry.enabled": False,
+        }
+    )
+
+    assert settings.raw == {
+        "compaction": {"enabled": False, "reserveTokens": 5},
+        "retry": {"maxRetries": 1, "enabled": False},
+    }
+
+
+def test_without_a_file_the_lists_of_the_user_are_those_in_memory() -> None:
+    settings = Settings.in_memory({"skills": ["here"]})
+    settings.load()
+
+    assert settings.layer("user", ("skills",)) == ["here"]
+    assert settings.layer("project", ("skills",)) is None
+
+
 def test_what_lies_in_memory_needs_no_file() -> None:
     settings = Settings.in_memory({"queueMode": "all"})
     settings.set({"theme": "dark"})

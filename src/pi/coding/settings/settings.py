@@ -56,8 +56,14 @@ class Settings:
 
     @classmethod
     def in_memory(cls, values: Json | None = None) -> Settings:
-        """Settings that no file knows, for tests and for programs that embed pi."""
-        return cls(overrides=values)
+        """Settings without files, for tests and for programs that embed pi.
+
+        Dotted names are paths, as in ``set``: ``{"compaction.enabled": False}``.
+        """
+        nested: Json = {}
+        for name, value in (values or {}).items():
+            nested = merged(nested, with_value({}, name.split("."), value))
+        return cls(overrides=nested)
 
     # Reading --------------------------------------------------------------------------------------
 
@@ -102,7 +108,12 @@ class Settings:
         return found
 
     def layer(self, scope: str, path: Sequence[str]) -> object:
-        """What one layer, ``user`` or ``project``, says by itself."""
+        """The value in one layer, ``user`` or ``project``, alone.
+
+        Settings in memory are the user's: nothing else could hold their lists of resources.
+        """
+        if scope == "user" and self._user_file is None:
+            return value_at(self._overrides, path)
         return value_at(self._user if scope == "user" else self._project, path)
 
     def tell_warnings(self, tell: Callable[[str], None]) -> None:
