@@ -23,7 +23,7 @@ async def review(name: str, answer: str) -> str:
         model="faux/faux",
         thinking_level="off",
         tools=["read", "grep", "find", "ls"],  # nothing that writes
-        settings=Settings.in_memory({"compaction": {"enabled": False}}),
+        settings=Settings.in_memory({"compaction.enabled": False}),
         session_manager=SessionManager.in_memory(),
         context_files=[ContextFile(path="rules", content="Be strict.")],
         prompt_templates=[

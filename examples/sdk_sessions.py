@@ -2,13 +2,7 @@
 
 import asyncio
 
-from pi.sdk import (
-    SessionManager,
-    create_agent_session,
-    discover_models,
-    session_catalog,
-    session_shelf,
-)
+from pi.sdk import SessionManager, create_agent_session, discover_models
 from pi.testing import ScriptedProvider, says
 
 
@@ -21,10 +15,10 @@ async def main() -> None:
     async with created.session as session:
         await session.prompt("I am Ada.")
 
-    listed = SessionManager.list_sessions(session_catalog(), str(session.cwd))
+    listed = SessionManager.list(session.cwd)
     print(f"{len(listed)} session: {listed[0].facts.first_message}")
 
-    last = SessionManager.continue_recent(session_catalog(), session_shelf())
+    last = SessionManager.continue_recent(session.cwd)
     created = await create_agent_session(model_registry=models, session_manager=last)
     async with created.session as session:
         answer = await session.prompt("Who am I?")

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
         discover_models,
         discover_prompt_templates,
         discover_skills,
-        session_catalog,
-        session_shelf,
     )
     from pi.coding.runtime.embedding import (
         AgentSessionOptions,
@@ -51,9 +49,10 @@ if TYPE_CHECKING:
     )
     from pi.coding.runtime.rpc_client import RpcClient, RpcEvent
     from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied, RpcUnreadable
+    from pi.coding.runtime.session_manager import SessionManager
+    from pi.coding.runtime.session_places import session_catalog, session_shelf
     from pi.coding.runtime.watching import AgentSessionEvent
     from pi.coding.session.messages import CustomMessage
-    from pi.coding.session.session_manager import SessionManager
     from pi.coding.settings.settings import Settings
 
 __all__ = [
@@ -132,8 +131,6 @@ _HOMES = {
         "discover_models",
         "discover_prompt_templates",
         "discover_skills",
-        "session_catalog",
-        "session_shelf",
     ),
     "pi.coding.runtime.embedding": (
         "AgentSessionOptions",
@@ -144,9 +141,10 @@ _HOMES = {
     ),
     "pi.coding.runtime.rpc_client": ("RpcClient", "RpcEvent"),
     "pi.coding.runtime.rpc_process": ("RpcRefused", "RpcServerDied", "RpcUnreadable"),
+    "pi.coding.runtime.session_manager": ("SessionManager",),
+    "pi.coding.runtime.session_places": ("session_catalog", "session_shelf"),
     "pi.coding.runtime.watching": ("AgentSessionEvent",),
     "pi.coding.session.messages": ("CustomMessage",),
-    "pi.coding.session.session_manager": ("SessionManager",),
     "pi.coding.settings.settings": ("Settings",),
 }
 """Where the names live, beside whoever answers for them."""

@@ -8,11 +8,10 @@ from pathlib import Path
 from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
+from pi.coding.runtime import session_places
 from pi.coding.runtime.dotenv import NAME as DOTENV
 from pi.coding.runtime.dotenv import read_dotenv
-from pi.coding.runtime.host import Host
-from pi.coding.settings.settings import Settings
-from pi.coding.trust.store import TrustStore, nearest
+from pi.coding.runtime.host import Host, settings_here, stored_trust
 
 
 def host_here(
@@ -35,30 +34,18 @@ def with_project(host: Host, cwd: Path) -> Host:
 
 
 def trusted_here(host: Host, cwd: Path) -> bool:
-    """Whether the person has decided to trust the project, or always does."""
-    decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
-    known = nearest(decisions, cwd)
-    if known is None:
-        values = Settings.of(host.agent_dir, cwd, clock=host.clock).values
-        return values.default_project_trust == "always"
-    return known
-
-
-def settings_here(host: Host, cwd: Path) -> Settings:
-    """The person's settings and, if they trust it, the project's."""
-    trusted = trusted_here(host, cwd)
-    return Settings.of(host.agent_dir, cwd, trusted=trusted, clock=host.clock)
+    """Whether the user has decided to trust the project, or always does."""
+    return stored_trust(host, cwd).trusted
 
 
 def named_session_dir(arguments: Arguments, host: Host, cwd: Path) -> Path | None:
     """The folder of sessions that a flag or a variable names."""
-    named = arguments.text("session_dir") or host.environ.get("PI_CODING_AGENT_SESSION_DIR")
-    return cwd / expand_home(named) if named else None
+    if named := arguments.text("session_dir"):
+        return cwd / expand_home(named)
+    return session_places.named_session_dir(host, cwd)
 
 
 def session_dir_here(arguments: Arguments, host: Host, cwd: Path) -> Path | None:
     """The folder of sessions that a flag, a variable or a setting names."""
-    if (named := named_session_dir(arguments, host, cwd)) is not None:
-        return named
-    listed = settings_here(host, cwd).values.session_dir
-    return cwd / expand_home(listed) if listed else None
+    named = named_session_dir(arguments, host, cwd)
+    return named or session_places.listed_session_dir(settings_here(host, cwd), cwd)

@@ -20,11 +20,11 @@ from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.records import UNSET, Record, UnsetType, replace
-from pi.cli.configured import host_here, settings_here
+from pi.cli.configured import host_here
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
 from pi.coding.runtime.asking import discover_models
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.host import Host, settings_here
 from pi.coding.runtime.older_credentials import take_over
 from pi.coding.runtime.own_models import own_models
 from pi.coding.settings.settings import Settings

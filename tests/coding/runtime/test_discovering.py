@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -14,11 +15,10 @@ from pi.coding.runtime.discovering import (
     discover_models,
     discover_prompt_templates,
     discover_skills,
-    session_catalog,
-    session_shelf,
 )
-from pi.coding.session.session_manager import SessionManager
-from tests.coding.runtime.stage import Stage
+from pi.coding.runtime.session_places import session_shelf
+from pi.coding.settings.settings import Settings
+from tests.files import put
 
 
 class Folders:
@@ -92,12 +92,61 @@ def test_the_current_directory_and_the_environment_are_the_defaults(
     assert session_shelf().directory == folders.cwd / "kept"
 
 
-async def test_sessions_are_listed_and_gone_on_with(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    catalog = session_catalog(stage.agent_dir)
-    shelf = session_shelf(stage.cwd, stage.agent_dir)
-    fresh = SessionManager.continue_recent(catalog, shelf)
-    fresh.close()
+SKILL = "---\ndescription: of a list\n---\nText."
 
-    assert SessionManager.list_sessions(catalog, str(stage.cwd)) == []
-    assert fresh.get_session_dir() == shelf.directory
+
+def test_lists_of_the_settings_count(folders: Folders) -> None:
+    put(folders.cwd.parent / "more/listed/SKILL.md", SKILL)
+    put(folders.cwd.parent / "prompts/listed.md", "Text.")
+    put(
+        folders.agent_dir / "settings.json",
+        '{"skills": ["../more", "-skills/own/SKILL.md"], "prompts": ["../prompts", "!own.md"]}',
+    )
+
+    assert [skill.name for skill in discover_skills(folders.cwd, folders.agent_dir)] == ["listed"]
+    templates = discover_prompt_templates(folders.cwd, folders.agent_dir)
+    assert [template.name for template in templates] == ["listed"]
+
+
+def test_settings_that_are_given_count_instead(folders: Folders) -> None:
+    put(folders.cwd.parent / "more/listed/SKILL.md", SKILL)
+    put(folders.agent_dir / "settings.json", '{"skills": ["-skills/own/SKILL.md"]}')
+    settings = Settings.in_memory({"skills": ["../more"]})
+
+    found = discover_skills(folders.cwd, folders.agent_dir, settings=settings)
+
+    assert [skill.name for skill in found] == ["own", "listed"]
+
+
+def test_skills_of_packages_are_found(folders: Folders) -> None:
+    put(folders.cwd.parent / "package/skills/packed/SKILL.md", SKILL)
+    put(folders.agent_dir / "settings.json", '{"packages": ["../package"]}')
+
+    found = discover_skills(folders.cwd, folders.agent_dir)
+
+    assert [skill.name for skill in found] == ["own", "packed"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "settings", "expected"),
+    [
+        ({}, {}, {"own"}),
+        ({"/": True}, {}, {"own", "theirs"}),
+        ({"/": False}, {"defaultProjectTrust": "always"}, {"own"}),
+        ({}, {"defaultProjectTrust": "always"}, {"own", "theirs"}),
+    ],
+    ids=["nothing", "trusted", "refused", "always"],
+)
+def test_the_stored_decision_counts_where_nothing_is_said(
+    folders: Folders,
+    stored: dict[str, bool],
+    settings: dict[str, str],
+    expected: set[str],
+) -> None:
+    put(folders.agent_dir / "trust.json", json.dumps(stored))
+    put(folders.agent_dir / "settings.json", json.dumps(settings))
+    context = discover_context_files(folders.cwd, folders.agent_dir)
+    skills = discover_skills(folders.cwd, folders.agent_dir)
+
+    assert {skill.name for skill in skills} == expected
+    assert {file.content for file in context} == expected

@@ -18,11 +18,10 @@ from pi.base.records import replace
 from pi.coding.models.starting import UnknownModel
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.prompts import PromptTemplate
-from pi.coding.runtime.discovering import session_shelf
 from pi.coding.runtime.embedding import (
     create_agent_session,
 )
-from pi.coding.session.session_manager import SessionManager
+from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import Choice
 from pi.extension import CommandContext, ExtensionAPI
@@ -319,9 +318,8 @@ async def test_a_session_of_a_file_is_gone_on_with(tmp_path: Path) -> None:
     await first.prompt("hi")
     await first.dispose()
     assert first.session_file is not None
-    shelf = session_shelf(program.cwd, program.agent_dir)
     again = await program.session(
-        model=None, session_manager=SessionManager.open(first.session_file, shelf)
+        model=None, session_manager=SessionManager.open(first.session_file)
     )
     await again.prompt("and?")
     await again.dispose()
@@ -330,16 +328,27 @@ async def test_a_session_of_a_file_is_gone_on_with(tmp_path: Path) -> None:
     assert [point.text for point in again.facts.fork_points()] == ["hi", "and?"]
 
 
+async def test_lists_and_dotted_names_of_settings_in_memory_count(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    put(tmp_path / "more/listed/SKILL.md", "---\ndescription: of a list\n---\nText.")
+    settings = Settings.in_memory(
+        {"skills": [str(tmp_path / "more")], "sessionDir": "kept", "compaction.enabled": False}
+    )
+    session = await program.session(settings=settings)
+    async with session:
+        assert "listed" in session.prompts.sections()["skills"]
+        assert session.session_file is not None
+        assert session.session_file.parent == program.cwd / "kept"
+        assert session.state.auto_compaction_enabled is False
+
+
 async def test_a_model_that_is_gone_is_told(tmp_path: Path) -> None:
     program = Program(tmp_path, says("one"))
     first = await program.session(model=replace(FAUX_MODEL, id="old"))
     await first.prompt("hi")
     await first.dispose()
     assert first.session_file is not None
-    shelf = session_shelf(program.cwd, program.agent_dir)
-    options = program.options(
-        model=None, session_manager=SessionManager.open(first.session_file, shelf)
-    )
+    options = program.options(model=None, session_manager=SessionManager.open(first.session_file))
     created = await create_agent_session(**options)
     await created.session.dispose()
 

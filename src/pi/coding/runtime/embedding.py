@@ -31,11 +31,11 @@ from pi.coding.resources.frontmatter import read_text
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.discovering import wanted_session_dir
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 from pi.coding.runtime.parts import Parts
-from pi.coding.session.session_manager import SessionManager
+from pi.coding.runtime.session_manager import SessionManager
+from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import AskPerson
 
@@ -248,7 +248,7 @@ def _parts(
         settings=options.get("settings"),
         tools=custom,
         whole_prompt=options.get("system_prompt"),
-        session_dir=wanted_session_dir(host, cwd),
+        session_dir=named_session_dir(host, cwd),
         ask_trust=trust if callable(trust) else None,
     )
     manager = options.get("session_manager")

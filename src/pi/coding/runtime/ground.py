@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pi.ai.messages import Json
 from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
-from pi.base.files import expand_home
 from pi.base.records import replace
-from pi.coding.blobs.images import BlobOptions
-from pi.coding.blobs.store import BlobStore
 from pi.coding.bus import Bus
 from pi.coding.models.starting import Start, Wishes, find_starting_model
 from pi.coding.runtime.asking import Asking, credential_store
@@ -29,6 +26,7 @@ from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.parts import Parts
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.serving import image_limits, session_variables
+from pi.coding.runtime.session_places import listed_session_dir, shelf_of
 from pi.coding.runtime.workspace import (
     Workspace,
     open_workspace,
@@ -37,9 +35,7 @@ from pi.coding.runtime.workspace import (
 )
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import Shelf
-from pi.coding.session.stamps import Stamps
 from pi.coding.tools.images import ImageLimits
 from pi.coding.trust.store import TrustStore
 from pi.coding.trust.trust import Trust, decide_trust
@@ -185,19 +181,10 @@ class Ground:
 
     def shelf(self, cwd: Path) -> Shelf:
         """Where the sessions of a folder are kept."""
-        stamps = Stamps(self.host.clock, self.host.random_bytes)
-        directory = None
-        if self.parts.persistent:
-            directory = self._session_directory(cwd)
-        options = self._here.settings.section(("blobs",), BlobOptions)
-        return Shelf(
-            directory=directory,
-            cwd=str(cwd),
-            report=self.host.report,
-            stamps=stamps,
-            blobs=BlobStore(self.host.agent_dir / "blobs"),
-            externalize_images=options.externalize_images,
-        )
+        settings = self._here.settings
+        custom = self.parts.session_dir or listed_session_dir(settings, cwd)
+        shelf = shelf_of(self.host, cwd, settings, custom)
+        return shelf if self.parts.persistent else replace(shelf, directory=None)
 
     # ----------------------------------------------------------------------------------------------
 
@@ -286,12 +273,6 @@ class Ground:
 
     async def _first_workspace(self, cwd: Path) -> Workspace:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
-
-    def _session_directory(self, cwd: Path) -> Path:
-        custom = self.parts.session_dir
-        if custom is None and (listed := self._here.values.session_dir):
-            custom = cwd / expand_home(listed)
-        return session_directory(self.host.agent_dir, str(cwd), custom=custom)
 
     def _wishes(self) -> Wishes:
         options, values = self.options, self.workspace.values

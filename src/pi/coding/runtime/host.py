@@ -12,6 +12,9 @@ from pi.base.files import expand_home
 from pi.base.ids import RandomBytes
 from pi.base.records import Record, field
 from pi.coding.runtime import dotenv
+from pi.coding.settings.settings import Settings
+from pi.coding.trust.store import TrustStore, nearest
+from pi.coding.trust.trust import Trust
 
 
 def _ignore(text: str) -> None:
@@ -91,3 +94,20 @@ class Host(Record):
 def flag(environ: Mapping[str, str], name: str) -> bool:
     """Whether a variable is set to yes."""
     return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def stored_trust(host: Host, cwd: Path) -> Trust:
+    """What the user has decided about a project before, or always decides; nobody is asked."""
+    decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
+    own = Settings.of(host.agent_dir, cwd, clock=host.clock).values
+    always, known = own.default_project_trust == "always", nearest(decisions, cwd)
+    trusted = always if known is None else known
+    return Trust(
+        trusted=trusted, source="stored", decisions=decisions, by_default=trusted and always
+    )
+
+
+def settings_here(host: Host, cwd: Path, trust: Trust | None = None) -> Settings:
+    """The user's settings and, if the user trusts it, the project's."""
+    trust = trust or stored_trust(host, cwd)
+    return Settings.of(host.agent_dir, cwd, trusted=trust.trusted, clock=host.clock)

@@ -124,7 +124,7 @@ async def open_workspace(
     check_tokens(settings.raw.get("compaction"))
     if (here := _packages_here(cwd, host, settings, options)) is not None:
         await here.fetch()
-    packages, resources = _discover(cwd, host, options, trust, settings)
+    packages, resources = discover_resources(cwd, host, options, trust, settings)
     files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
 
     def rules() -> EnvironmentRules:
@@ -192,7 +192,7 @@ def reread(
     and commands that run in the background run on.
     """
     workspace.settings.load()
-    packages, resources = _discover(
+    packages, resources = discover_resources(
         workspace.cwd,
         host,
         options,
@@ -204,7 +204,7 @@ def reread(
     return replace(workspace, packages=packages, resources=resources)
 
 
-def _discover(
+def discover_resources(
     cwd: Path,
     host: Host,
     options: SessionOptions,
