@@ -9,7 +9,7 @@ from pi.agent.compaction.settings import CompactionSettings
 from pi.agent.compaction.summarising import SummaryRequest
 from pi.agent.conversation import AgentMessage, plain_messages
 from pi.agent.error_codes import CompactionFailed
-from pi.agent.store import Entry, MemoryStore, ModelChange, shown
+from pi.agent.store import Entry, MemoryStore, ModelChange, visible_messages
 from pi.ai.messages import AssistantMessage, Message, Text, Usage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import Record
@@ -127,4 +127,4 @@ async def test_too_little_is_not_compacted() -> None:
         await compact(conversation.entries(), Notes())
 
     assert failed.value.code == "nothing_to_compact"
-    assert conversation.messages() == shown(conversation.entries())
+    assert conversation.messages() == visible_messages(conversation.entries())

@@ -16,7 +16,7 @@ from pi.agent.store import (
     ModelChange,
     ThinkingLevelChange,
     new_choices,
-    shown,
+    visible_messages,
 )
 from pi.ai.messages import SystemMessage, Text, Usage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
@@ -90,7 +90,7 @@ def test_only_one_may_write_and_nobody_after_the_end() -> None:
 def test_what_a_summary_covers_is_shown_as_the_summary() -> None:
     entries = log(SYSTEM, user("a"), user("b"), MODEL, user("c"), compaction("00000004"), user("d"))
 
-    assert shown(entries) == [SYSTEM, summary("notes"), user("c"), user("d")]
+    assert visible_messages(entries) == [SYSTEM, summary("notes"), user("c"), user("d")]
 
 
 def test_the_latest_summary_counts() -> None:
@@ -102,13 +102,13 @@ def test_the_latest_summary_counts() -> None:
         compaction("00000003", "new"),
     )
 
-    assert shown(entries) == [summary("new"), user("c")]
+    assert visible_messages(entries) == [summary("new"), user("c")]
 
 
 def test_a_summary_may_cover_everything_before_it() -> None:
     entries = log(user("a"), compaction("00000001"), user("b"))
 
-    assert shown(entries) == [summary("notes"), user("b")]
+    assert visible_messages(entries) == [summary("notes"), user("b")]
 
 
 @given(
@@ -127,7 +127,7 @@ def test_what_is_shown_while_a_log_grows_is_what_its_entries_say(values: list[An
     for value in values:
         conversation.add(value)
 
-    assert conversation.messages() == shown(conversation.entries())
+    assert conversation.messages() == visible_messages(conversation.entries())
     conversation.close()
     assert store.open(conversation.id).messages() == conversation.messages()
 

@@ -20,11 +20,11 @@ from pi.ai.models.model import Model
 from pi.ai.providers.faux import Step
 from pi.ai.request import StreamOptions
 from pi.ai.wire.pi_messages.server import (
-    CONTENT_TYPE,
-    messages_for,
-    read_question,
-    serve,
-    stream_options,
+    PROXY_CONTENT_TYPE,
+    proxy_messages,
+    proxy_stream_options,
+    read_proxy_request,
+    serve_proxy,
 )
 from pi.base.clock import SystemClock
 from pi.testing import call, says, thinks
@@ -52,12 +52,14 @@ class Server:
             self.refused += 1
             await peer.say(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
             return
-        question = read_question(body)
-        context = Context(messages=messages_for(question, CLAUDE))
-        answer = self.upstream(CLAUDE, context, stream_options(question.options))
-        start = f"HTTP/1.1 200 OK\r\nContent-Type: {CONTENT_TYPE}\r\nConnection: close\r\n\r\n"
+        question = read_proxy_request(body)
+        context = Context(messages=proxy_messages(question, CLAUDE))
+        answer = self.upstream(CLAUDE, context, proxy_stream_options(question.options))
+        start = (
+            f"HTTP/1.1 200 OK\r\nContent-Type: {PROXY_CONTENT_TYPE}\r\nConnection: close\r\n\r\n"
+        )
         await peer.say(start.encode())
-        async with aclosing(serve(answer)) as pieces:
+        async with aclosing(serve_proxy(answer)) as pieces:
             async for piece in pieces:
                 await peer.say(piece)
         await peer.hang_up()

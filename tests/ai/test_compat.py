@@ -49,6 +49,6 @@ def test_the_old_names_of_the_package_lead_here_with_one_line_of_warning() -> No
     lines = [line for line in ran.stderr.splitlines() if "Warning" in line]
     assert lines == [
         "<string>:1: FutureWarning: get_model of pi.ai is now in pi.ai.compat;"
-        " better use pi.ai.factory.create_models"
+        " better use create_models"
     ]
     assert "ImportError: cannot import name 'nothing' from 'pi.ai'" in ran.stderr

@@ -20,7 +20,7 @@ from pi.agent.store import (
     ModelChange,
     ThinkingLevelChange,
     first_kept,
-    shown,
+    visible_messages,
 )
 from pi.ai.messages import (
     AssistantMessage,
@@ -77,5 +77,5 @@ def _tokens(entries: Sequence[Entry], convert: Convert) -> int:
     """How much is shown now; what was counted before the latest compaction does not tell."""
     changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, Compaction)]
     since = entries[changed[-1] + 1 :] if changed else entries
-    messages = convert(shown(entries))
-    return context_tokens(messages, compacted=len(messages) - len(convert(shown(since))))
+    messages = convert(visible_messages(entries))
+    return context_tokens(messages, compacted=len(messages) - len(convert(visible_messages(since))))

@@ -120,7 +120,7 @@ class _MemoryLog:
         self._entries = entries
         self._open_ones = open_ones
         self._closed = False
-        self._shown = shown(entries)
+        self._shown = visible_messages(entries)
 
     def entries(self) -> Sequence[Entry]:
         return tuple(self._entries)
@@ -136,7 +136,7 @@ class _MemoryLog:
             raise _failed("closed", f"The conversation {self.id} is closed.")
         self._entries.append(Entry(id=f"{len(self._entries):08x}", value=draft))
         if isinstance(draft, Compaction):
-            self._shown = shown(self._entries)
+            self._shown = visible_messages(self._entries)
         elif not isinstance(draft, Change):
             self._shown.append(draft)
         return None
@@ -147,7 +147,7 @@ class _MemoryLog:
             self._open_ones.discard(self.id)
 
 
-def shown(entries: Sequence[Entry]) -> list[AgentMessage]:
+def visible_messages(entries: Sequence[Entry]) -> list[AgentMessage]:
     """What the model is shown: the latest summary and what it does not cover.
 
     System messages stay, also those that are covered: prompt and tools are what they add up to.

@@ -3,14 +3,33 @@
 Usable alone. Must not know agents, sessions, tools that run, or screens. Importing it loads no
 provider, no HTTP client and no catalog: those arrive with the first request.
 
->>> from pi.ai import Context, UserMessage
->>> from pi.ai.factory import create_models
+>>> from pi.ai import Context, UserMessage, create_models
+>>> models = create_models()
+>>> await models.complete_simple(model, Context(messages=(UserMessage(content="Hello"),)))
 """
 
+from __future__ import annotations
+
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pi.ai.errors import ProviderError
-from pi.ai.events import StreamEvent
+from pi.ai.events import (
+    Delta,
+    Done,
+    Failed,
+    Start,
+    StreamEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from pi.ai.messages import (
     AssistantMessage,
     Context,
@@ -31,29 +50,88 @@ from pi.ai.providers.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 
+if TYPE_CHECKING:
+    from pi.ai.auth.credentials import ApiKeyCredential
+    from pi.ai.auth.storage import AuthStorage
+    from pi.ai.factory import create_images_models, create_models
+    from pi.ai.images.collection import ImagesModels
+    from pi.ai.images.picture import ImageModel, ImageRequest, ImageResult
+    from pi.ai.wire.pi_messages.protocol import ProxyRequest
+    from pi.ai.wire.pi_messages.server import (
+        PROXY_CONTENT_TYPE,
+        proxy_messages,
+        proxy_stream_options,
+        read_proxy_request,
+        serve_proxy,
+    )
+
 __all__ = [
+    "PROXY_CONTENT_TYPE",
+    "ApiKeyCredential",
     "AssistantMessage",
+    "AuthStorage",
     "Context",
+    "Delta",
+    "Done",
     "EventStream",
+    "Failed",
     "Image",
+    "ImageModel",
+    "ImageRequest",
+    "ImageResult",
+    "ImagesModels",
     "Message",
     "Model",
     "ModelProvider",
     "Models",
     "Provider",
     "ProviderError",
+    "ProxyRequest",
+    "Start",
     "StreamEvent",
     "StreamOptions",
     "SystemMessage",
     "Text",
+    "TextDelta",
+    "TextEnd",
+    "TextStart",
     "Thinking",
+    "ThinkingDelta",
+    "ThinkingEnd",
     "ThinkingLevel",
+    "ThinkingStart",
     "Tool",
     "ToolCall",
+    "ToolCallDelta",
+    "ToolCallEnd",
+    "ToolCallStart",
     "ToolResultMessage",
     "Usage",
     "UserMessage",
+    "create_images_models",
+    "create_models",
+    "proxy_messages",
+    "proxy_stream_options",
+    "read_proxy_request",
+    "serve_proxy",
 ]
+
+_HOMES = {
+    "pi.ai.auth.credentials": ("ApiKeyCredential",),
+    "pi.ai.auth.storage": ("AuthStorage",),
+    "pi.ai.factory": ("create_images_models", "create_models"),
+    "pi.ai.images.collection": ("ImagesModels",),
+    "pi.ai.images.picture": ("ImageModel", "ImageRequest", "ImageResult"),
+    "pi.ai.wire.pi_messages.protocol": ("ProxyRequest",),
+    "pi.ai.wire.pi_messages.server": (
+        "PROXY_CONTENT_TYPE",
+        "proxy_messages",
+        "proxy_stream_options",
+        "read_proxy_request",
+        "serve_proxy",
+    ),
+}
+"""The modules of names that are loaded with their first use."""
 
 _OLD = (
     "complete",
@@ -71,6 +149,11 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of ours
     del globals()["stream"]  # the module of that name, which nobody asks for like this
 
     def __getattr__(name: str) -> object:
+        for module, names in _HOMES.items():
+            if name in names:
+                value = getattr(import_module(module), name)
+                globals()[name] = value  # found without this function from now on
+                return value
         if name not in _OLD:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import warnings
@@ -78,9 +161,13 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of ours
         from pi.ai import compat
 
         warnings.warn(
-            f"{name} of pi.ai is now in pi.ai.compat; better use pi.ai.factory.create_models",
+            f"{name} of pi.ai is now in pi.ai.compat; better use create_models",
             FutureWarning,  # shown to whoever runs an extension that has not moved yet
             stacklevel=2,
         )
         globals().update({old: getattr(compat, old) for old in _OLD})  # told once
         return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,23 +1,18 @@
 """The old flat API: functions on one shared collection, for code that has not moved yet.
 
-New code makes its own collection with ``pi.ai.factory.create_models`` and closes it. This module
+New code makes its own collection with ``pi.ai.create_models`` and closes it. This module
 keeps one per process, with the process's environment and the usual agent directory, made on first
 use; ``reset`` closes and forgets it.
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from pi.ai.auth.storage import AuthStorage
-from pi.ai.factory import agent_directory, create_models
+from pi.ai.factory import create_models
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model
 from pi.ai.models_collection import ModelProvider, Models
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
-from pi.base.clock import SystemClock
 
 _shared: list[Models] = []
 
@@ -25,16 +20,7 @@ _shared: list[Models] = []
 def models() -> Models:
     """The shared collection."""
     if not _shared:
-        folder = agent_directory(os.environ)
-        _shared.append(
-            create_models(
-                storage=AuthStorage(folder / "auth.json"),
-                environ=os.environ,
-                clock=SystemClock(),
-                cwd=Path.cwd(),
-                folder=folder,
-            )
-        )
+        _shared.append(create_models())
     return _shared[0]
 
 

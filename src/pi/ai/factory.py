@@ -5,6 +5,7 @@ The only file of the layer that knows everyone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ from pi.ai.providers.local import LocalProvider
 from pi.ai.providers.provider import Provider
 from pi.ai.providers.radius import GatewayProvider, openai_models
 from pi.ai.providers.rows import BUILT_IN
-from pi.base.clock import Clock
+from pi.base.clock import Clock, SystemClock
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
 
@@ -63,21 +64,26 @@ def agent_directory(environ: Mapping[str, str]) -> Path:
 
 def create_models(
     *,
-    storage: AuthStorage,
-    environ: Mapping[str, str],
-    clock: Clock,
-    cwd: Path,
-    folder: Path,
+    storage: AuthStorage | None = None,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    cwd: Path | None = None,
+    folder: Path | None = None,
     custom: CustomModels | None = None,
     network: Network | None = None,
     clients: Mapping[str, Json] | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Models:
-    """Every model there is: the usual way to get a collection.
+    """Every model there is: the usual way to get a collection. Its owner closes it.
 
     ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
-    is told what a person should know while they wait.
+    is called with what the user should know while waiting. What is left out is that of the
+    process: its environment, its directory, and the credentials of the user's agent directory.
     """
+    environ = os.environ if environ is None else environ
+    clock, cwd = clock or SystemClock(), cwd or Path.cwd()
+    folder = folder or agent_directory(environ)
+    storage = storage or AuthStorage(agent_directory(environ) / "auth.json")
     own = _own(custom, environ)
     return Models(
         _providers(own, environ=environ, folder=folder, report=report),
@@ -89,17 +95,23 @@ def create_models(
 
 def create_images_models(
     *,
-    storage: AuthStorage,
-    environ: Mapping[str, str],
-    clock: Clock,
-    cwd: Path,
+    storage: AuthStorage | None = None,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    cwd: Path | None = None,
     network: Network | None = None,
 ) -> ImagesModels:
-    """Every model that makes pictures; credentials are those of chat."""
+    """Every model that makes pictures; credentials are those of chat. Its owner closes it.
+
+    What is left out is that of the process, as for ``create_models``.
+    """
     # Here, not above: few programs make pictures.
     from pi.ai.images.collection import ImagesModels
     from pi.ai.images.rows import IMAGE_MODELS
 
+    environ = os.environ if environ is None else environ
+    clock, cwd = clock or SystemClock(), cwd or Path.cwd()
+    storage = storage or AuthStorage(agent_directory(environ) / "auth.json")
     return ImagesModels(
         IMAGE_MODELS,
         BUILT_IN,

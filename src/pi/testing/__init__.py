@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pi.ai.providers.faux import FAUX_MODEL, Reply, call, calls, says, thinks
 from pi.ai.providers.faux import FauxProvider as ScriptedProvider
-from pi.ai.providers.faux import Reply, call, calls, says, thinks
 from pi.testing.clock import FakeClock
 from pi.testing.sessions import make_session
 from pi.testing.streams import ScriptedStream
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pi.testing.virtual_terminal import VirtualTerminal
 
 __all__ = [
+    "FAUX_MODEL",
     "FakeClock",
     "Reply",
     "ScriptedProvider",

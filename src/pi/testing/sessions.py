@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,13 @@ async def make_session(
 ) -> AgentSession:
     """A session that works in ``folder/project`` and answers from ``steps``; its owner closes it.
 
-    Everything of the person's lies in ``folder/home``. ``options`` are those of ``SessionOptions``.
+    Everything of the user's lies in ``folder/home``. ``extensions`` are functions that take an
+    ``ExtensionAPI``; no others are loaded. ``options`` are those of ``SessionOptions``.
     """
     # Here, not above: most tests of an extension need no whole session.
     from pi.ai.auth.storage import AuthStorage
     from pi.ai.factory import create_models
+    from pi.coding.extension_host.finding import Wanted
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.runtime.assemble import assemble
     from pi.coding.runtime.host import Host
@@ -59,5 +61,7 @@ async def make_session(
     )
     models.register(FauxProvider(*steps))
     parts = Parts(registry=ModelRegistry(models), persistent=persistent)
+    if isinstance(given := options.get("extensions"), Sequence):
+        options["extensions"] = Wanted(discover=False, inline=tuple(given))
     wanted = SessionOptions(**{"model": "faux/faux", **options})
     return (await assemble(cwd, host, wanted, parts)).session

@@ -3,13 +3,13 @@ from __future__ import annotations
 import msgspec
 
 from pi.ai.request import StreamOptions
-from pi.ai.wire.pi_messages.protocol import AskedOptions, Question, Transcript
+from pi.ai.wire.pi_messages.protocol import ProxyOptions, ProxyRequest, ProxyTranscript
 from tests.ai.wire.pi_messages.conversation import TURN
 
-QUESTION = Question(
+QUESTION = ProxyRequest(
     model="balanced",
-    context=Transcript(messages=TURN),
-    options=AskedOptions(
+    context=ProxyTranscript(messages=TURN),
+    options=ProxyOptions(
         reasoning="high",
         tool_choice={"type": "tool", "name": "peek"},
         cache_retention="long",
@@ -19,11 +19,11 @@ QUESTION = Question(
 
 
 def test_a_question_survives_the_way() -> None:
-    assert msgspec.json.decode(msgspec.json.encode(QUESTION), type=Question) == QUESTION
+    assert msgspec.json.decode(msgspec.json.encode(QUESTION), type=ProxyRequest) == QUESTION
 
 
 def test_options_that_were_left_out_are_not_sent() -> None:
-    assert msgspec.json.encode(AskedOptions()) == b"{}"
+    assert msgspec.json.encode(ProxyOptions()) == b"{}"
     assert msgspec.json.encode(QUESTION.options) == (
         b'{"reasoning":"high","toolChoice":{"type":"tool","name":"peek"},'
         b'"cacheRetention":"long","sessionId":"S"}'
@@ -31,9 +31,9 @@ def test_options_that_were_left_out_are_not_sent() -> None:
 
 
 def test_every_option_is_one_of_ours_with_the_same_default() -> None:
-    ours, sent = StreamOptions(), AskedOptions()
+    ours, sent = StreamOptions(), ProxyOptions()
 
-    names = AskedOptions.__struct_fields__
+    names = ProxyOptions.__struct_fields__
     assert {name: getattr(ours, name) for name in names} == {
         name: getattr(sent, name) for name in names
     }

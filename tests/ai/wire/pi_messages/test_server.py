@@ -28,15 +28,15 @@ from pi.ai.models.model import Model
 from pi.ai.request import Call
 from pi.ai.stream import Answer, EventStream, Flush
 from pi.ai.wire.pi_messages import answer
-from pi.ai.wire.pi_messages.protocol import Question
+from pi.ai.wire.pi_messages.protocol import ProxyRequest
 from pi.ai.wire.pi_messages.request import encode
 from pi.ai.wire.pi_messages.server import (
-    CONTENT_TYPE,
+    PROXY_CONTENT_TYPE,
     encode_event,
-    messages_for,
-    read_question,
-    serve,
-    stream_options,
+    proxy_messages,
+    proxy_stream_options,
+    read_proxy_request,
+    serve_proxy,
 )
 from pi.base.records import replace
 from pi.testing.clock import FakeClock
@@ -130,8 +130,8 @@ def test_half_a_surrogate_pair_does_not_break_the_stream() -> None:
 # A question --------------------------------------------------------------------------------------
 
 
-def question(*, sent: Call) -> Question:
-    return read_question(msgspec.json.encode(encode(sent)))
+def question(*, sent: Call) -> ProxyRequest:
+    return read_proxy_request(msgspec.json.encode(encode(sent)))
 
 
 def test_a_server_reads_what_a_client_asks() -> None:
@@ -141,13 +141,13 @@ def test_a_server_reads_what_a_client_asks() -> None:
 
     assert read.model == "balanced"
     assert read.context.messages == TURN
-    assert stream_options(read.options) == sent.options
+    assert proxy_stream_options(read.options) == sent.options
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"model":7}', b"\xff", b"[" * 5000])
 def test_a_question_that_cannot_be_read_is_refused(body: bytes) -> None:
     with pytest.raises(BadRequest, match="The request cannot be read") as refused:
-        read_question(body)
+        read_proxy_request(body)
 
     assert refused.value.status == 400
 
@@ -156,7 +156,7 @@ def test_a_question_that_cannot_be_read_is_refused(body: bytes) -> None:
 def test_what_was_said_in_the_asked_name_counts_as_the_targets_own() -> None:
     foreign = AssistantMessage(content=(Text(text="t"),), api="a", provider="p", model="balanced")
 
-    messages = messages_for(question(sent=call(*TURN, foreign)), CLAUDE)
+    messages = proxy_messages(question(sent=call(*TURN, foreign)), CLAUDE)
 
     own = replace(TURN[2], api="anthropic-messages", provider="anthropic", model="claude")
     assert messages == (*TURN[:2], own, *TURN[3:], foreign)
@@ -171,15 +171,15 @@ def upstream(answer: Answer) -> EventStream:
 
 
 @asynccontextmanager
-async def proxy(answers: Callable[[Question], EventStream]) -> AsyncIterator[str]:
+async def proxy(answers: Callable[[ProxyRequest], EventStream]) -> AsyncIterator[str]:
     """A server that answers questions with streams; its base URL."""
 
     async def script(peer: Peer) -> None:
         _, _, body = (await peer.request()).partition(b"\r\n\r\n")
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: {CONTENT_TYPE}\r\n"
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {PROXY_CONTENT_TYPE}\r\n"
         await peer.say(f"{head}Connection: close\r\n\r\n".encode())
         gone = asyncio.create_task(peer.gone())
-        async with aclosing(serve(answers(read_question(body)))) as pieces:
+        async with aclosing(serve_proxy(answers(read_proxy_request(body)))) as pieces:
             sending = asyncio.create_task(_send(peer, pieces))
             await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
             for task in (gone, sending):

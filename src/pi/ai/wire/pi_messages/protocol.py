@@ -1,4 +1,4 @@
-"""What both ends of the wire agree on: the question, and the names in it."""
+"""What client and server agree on: the request, and the names in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pi.ai.request import CacheRetention, ToolChoice
 from pi.base.records import Record
 
 
-class AskedOptions(Record, omit_defaults=True):
+class ProxyOptions(Record, omit_defaults=True):
     """How to ask, as far as it concerns the model: a part of ``StreamOptions``."""
 
     reasoning: ThinkingLevel = "off"
@@ -22,15 +22,15 @@ class AskedOptions(Record, omit_defaults=True):
     metadata: Json | None = None
 
 
-class Transcript(Record):
+class ProxyTranscript(Record):
     """A conversation with its system messages, which hold prompt and tools."""
 
     messages: tuple[Message, ...]
 
 
-class Question(Record):
+class ProxyRequest(Record):
     """The body of a request."""
 
     model: str
-    context: Transcript
-    options: AskedOptions = AskedOptions()
+    context: ProxyTranscript
+    options: ProxyOptions = ProxyOptions()

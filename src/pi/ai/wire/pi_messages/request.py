@@ -9,16 +9,16 @@ from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.user_agent import user_agent
-from pi.ai.wire.pi_messages.protocol import AskedOptions, Question, Transcript
+from pi.ai.wire.pi_messages.protocol import ProxyOptions, ProxyRequest, ProxyTranscript
 
 
 def encode(call: Call) -> Json:
     """The payload: messages stay messages, and the server makes of them what its model needs."""
-    names = AskedOptions.__struct_fields__
-    question = Question(
+    names = ProxyOptions.__struct_fields__
+    question = ProxyRequest(
         model=call.model.id,
-        context=Transcript(messages=prepare(call.messages, call.model, same_id)),
-        options=AskedOptions(**{name: getattr(call.options, name) for name in names}),
+        context=ProxyTranscript(messages=prepare(call.messages, call.model, same_id)),
+        options=ProxyOptions(**{name: getattr(call.options, name) for name in names}),
     )
     # Over JSON, because a record's tuples must become lists, which hooks may change.
     payload: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(question)))

@@ -1,4 +1,4 @@
-"""The other end of the wire: questions as a server reads them, answers as it writes them.
+"""The server of the proxy protocol: reads requests, writes answers.
 
 Events go out without the message so far, which grows with every token, and without what earlier
 events have told; the client puts the message together again.
@@ -18,29 +18,29 @@ from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, Tool
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
-from pi.ai.wire.pi_messages.protocol import AskedOptions, Question
+from pi.ai.wire.pi_messages.protocol import ProxyOptions, ProxyRequest
 from pi.base.records import UNREADABLE, replace
 
-CONTENT_TYPE = "text/event-stream"
-"""Of a response whose body comes from ``serve``."""
+PROXY_CONTENT_TYPE = "text/event-stream"
+"""Of a response whose body comes from ``serve_proxy``."""
 
 API = "pi-messages"
 
 
-def read_question(body: bytes) -> Question:
-    """The question in a request's body; ``BadRequest`` says what is wrong with it."""
+def read_proxy_request(body: bytes) -> ProxyRequest:
+    """Decode the body of a request; ``BadRequest`` says what is wrong with it."""
     try:
-        return msgspec.json.decode(body, type=Question)
+        return msgspec.json.decode(body, type=ProxyRequest)
     except UNREADABLE as problem:
         raise BadRequest(f"The request cannot be read: {problem}", status=400) from problem
 
 
-def stream_options(asked: AskedOptions) -> StreamOptions:
-    """What was asked for, as options of the server's own request."""
-    return StreamOptions(**{name: getattr(asked, name) for name in AskedOptions.__struct_fields__})
+def proxy_stream_options(asked: ProxyOptions) -> StreamOptions:
+    """The options of the client, for the server's own request."""
+    return StreamOptions(**{name: getattr(asked, name) for name in ProxyOptions.__struct_fields__})
 
 
-def messages_for(question: Question, target: Model) -> tuple[Message, ...]:
+def proxy_messages(request: ProxyRequest, target: Model) -> tuple[Message, ...]:
     """The conversation for the model that answers in the asked one's name.
 
     What was said in that name counts as the target's own, so that signed thoughts stay valid.
@@ -48,13 +48,13 @@ def messages_for(question: Question, target: Model) -> tuple[Message, ...]:
     return tuple(
         replace(message, api=target.api, provider=target.provider, model=target.id)
         if isinstance(message, AssistantMessage)
-        and (message.api, message.model) == (API, question.model)
+        and (message.api, message.model) == (API, request.model)
         else message
-        for message in question.context.messages
+        for message in request.context.messages
     )
 
 
-async def serve(stream: EventStream) -> AsyncGenerator[bytes, None]:
+async def serve_proxy(stream: EventStream) -> AsyncGenerator[bytes, None]:
     """The body of the response: ``stream`` as server-sent events, one piece per event.
 
     Closing it, as a server does when its client has gone, aborts the stream.

@@ -1,0 +1,94 @@
+"""The public names of ``pi.agent`` and ``pi.ai``: what is promised, and what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import pi.agent
+import pi.ai
+
+AGENT = """
+    Agent AgentBusy AgentEnd AgentEvent AgentHarness AgentMessage AgentSettled AgentStart
+    AgentState AgentTool Boundary CannotContinue Compaction CompactionFailed CompactionSettings
+    Conversation ConversationStore Entry EntryAppended ExecResult ExecutionEnv ExecutionFailed
+    FileFailed FileInfo FileSystem Interrupt Listener MemoryConversation MemoryStore MessageEnd
+    MessageStart MessageUpdate Meta ModelChange Next Policy PromptRefused ProviderHooks
+    QueueUpdate Record Request SessionError SessionFailed Shell Skill StopRun StoredConversation
+    StreamFn StreamProxy SystemPrompt ThinkingLevelChange ToolContext ToolExecutionEnd
+    ToolExecutionStart ToolExecutionUpdate ToolFailed ToolRefused ToolResult TurnEnd TurnStart
+    WouldDeadlock make_tool replace stream_proxy tool visible_messages
+"""
+AI = """
+    ApiKeyCredential AssistantMessage AuthStorage Context Delta Done EventStream Failed Image
+    ImageModel ImageRequest ImageResult ImagesModels Message Model ModelProvider Models
+    PROXY_CONTENT_TYPE Provider ProviderError ProxyRequest Start StreamEvent StreamOptions
+    SystemMessage Text TextDelta TextEnd TextStart Thinking ThinkingDelta ThinkingEnd ThinkingLevel
+    ThinkingStart Tool ToolCall ToolCallDelta ToolCallEnd ToolCallStart ToolResultMessage Usage
+    UserMessage create_images_models create_models proxy_messages proxy_stream_options
+    read_proxy_request serve_proxy
+"""
+"""Changing these lists changes a promise."""
+
+
+@pytest.mark.parametrize(("package", "promised"), [(pi.agent, AGENT), (pi.ai, AI)])
+def test_the_promised_names_are_exactly_these(package: ModuleType, promised: str) -> None:
+    assert sorted(promised.split()) == sorted(package.__all__) == sorted(dir(package))
+    assert [
+        name for name in package.__all__ if isinstance(getattr(package, name), ModuleType)
+    ] == []
+
+
+@pytest.mark.parametrize("package", ["agent", "ai"])
+def test_type_checkers_see_the_same_names_at_the_same_places(root: Path, package: str) -> None:
+    module = sys.modules[f"pi.{package}"]
+    tree = ast.parse((root / f"src/pi/{package}/__init__.py").read_text())
+    deferred = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        (node.module, alias.name)
+        for node in deferred.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert imported == {(home, name) for home, names in module._HOMES.items() for name in names}
+
+
+@pytest.mark.parametrize("package", ["pi.agent", "pi.ai"])
+def test_any_other_name_is_refused_as_usual(package: str) -> None:
+    with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'nothing'"):
+        _ = sys.modules[package].nothing
+
+
+def loaded(code: str) -> set[str]:
+    """The modules of pi that are loaded after ``code``."""
+    show = "import json, sys; print(json.dumps([n for n in sys.modules if n.startswith('pi')]))"
+    finished = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(finished.stdout))
+
+
+def test_importing_the_agent_loads_nothing_else() -> None:
+    assert loaded("import pi.agent") == {"pi", "pi.agent"}
+
+
+def test_importing_the_models_loads_no_provider_no_pictures_and_no_http() -> None:
+    heavy = {"pi.ai.factory", "pi.ai.http", "pi.ai.images", "pi.ai.wire", "pi.ai.auth"}
+
+    assert heavy & loaded("import pi.ai") == set()
+
+
+def test_functions_stay_functions_when_modules_of_their_names_are_loaded() -> None:
+    loaded(
+        "import pi.agent.tool, pi.agent.stream_proxy\n"
+        "from pi.agent import stream_proxy, tool\n"
+        "from pi.agent.tool import ToolResult\n"
+        "assert callable(tool) and callable(stream_proxy), (tool, stream_proxy)"
+    )
