@@ -14,7 +14,8 @@ import pi.sdk
 PROMISED = {
     "functions": """
         create_agent_session discover_auth_storage discover_context_files discover_models
-        discover_prompt_templates discover_skills make_tool run session_catalog session_shelf tool
+        discover_prompt_templates discover_skills local_environment make_tool run session_catalog
+        session_shelf tool
     """,
     "classes": """
         Agent AgentSession AgentTool AuthStorage ModelRegistry Models RpcClient SessionManager

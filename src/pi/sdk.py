@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         discover_models,
         discover_prompt_templates,
         discover_skills,
+        local_environment,
     )
     from pi.coding.runtime.embedding import (
         AgentSessionOptions,
@@ -96,6 +97,7 @@ __all__ = [
     "discover_models",
     "discover_prompt_templates",
     "discover_skills",
+    "local_environment",
     "make_tool",
     "run",
     "session_catalog",
@@ -131,6 +133,7 @@ _HOMES = {
         "discover_models",
         "discover_prompt_templates",
         "discover_skills",
+        "local_environment",
     ),
     "pi.coding.runtime.embedding": (
         "AgentSessionOptions",

@@ -47,6 +47,7 @@ async def test_tools_can_be_chosen(tmp_path: Path) -> None:
         session.set_active_tools(["read", "unheard-of"])
 
         assert session.active_tools == ("read",)
+        assert {"read", "bash", "grep"} <= set(session.all_tools)
 
 
 async def test_a_session_is_written_as_a_page(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pi.coding.runtime.discovering import (
     discover_models,
     discover_prompt_templates,
     discover_skills,
+    local_environment,
 )
 from pi.coding.runtime.session_places import session_shelf
 from pi.coding.settings.settings import Settings
@@ -150,3 +151,15 @@ def test_the_stored_decision_counts_where_nothing_is_said(
 
     assert {skill.name for skill in skills} == expected
     assert {file.content for file in context} == expected
+
+
+async def test_the_local_environment_follows_settings_and_keeps_secrets(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    put(folders.agent_dir / "settings.json", '{"shellCommandPrefix": "first=1"}')
+    async with local_environment(folders.cwd, folders.agent_dir) as env:
+        await env.write_file("new/file", b"text")
+        ran = await env.exec('echo "$first [$ANTHROPIC_API_KEY] $(cat new/file)"')
+
+    assert (ran.exit_code, ran.output) == (0, "1 [] text\n")

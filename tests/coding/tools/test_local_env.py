@@ -10,7 +10,7 @@ from pi.agent.env import MOST_OUTPUT, ExecResult, ExecutionEnv
 from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
 from pi.coding.shell.local import ShellOptions
 from pi.coding.tools.local_env import LocalEnv
-from tests.base.processes.children import needs_posix_shell
+from tests.base.processes.children import alive, needs_posix_shell
 from tests.coding.tools.places import make_shell
 
 pytestmark = needs_posix_shell
@@ -134,3 +134,24 @@ def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
         return ShellOptions(path=options.path.format(folder=tmp_path))
 
     return replaced
+
+
+async def test_a_listener_that_must_be_awaited_hears_everything(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def listen(text: str) -> None:
+        heard.append(text)
+
+    # The last byte is the beginning of a character: it is told when the command has ended.
+    result = await make_env(tmp_path).exec("printf 'a\\303'", on_output=listen)
+
+    assert "".join(heard) == result.output == "a\ufffd"
+
+
+async def test_closing_it_ends_what_commands_have_left_running(tmp_path: Path) -> None:
+    async with make_env(tmp_path) as env:
+        left = await env.exec("sleep 1000 >/dev/null 2>&1 & echo $!")
+        pid = int(left.output)
+        assert alive(pid)
+
+    assert not alive(pid)

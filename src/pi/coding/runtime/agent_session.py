@@ -108,6 +108,11 @@ class AgentSession(RunningSession):
         """The names of the tools that are on."""
         return self._core.toolbox.active_names
 
+    @property
+    def all_tools(self) -> tuple[str, ...]:
+        """The names of all tools that there are, on or off."""
+        return self._core.toolbox.names
+
     def set_active_tools(self, names: Iterable[str]) -> None:
         """Have exactly these tools on from the next prompt on; unknown names are left out."""
         self._core.toolbox.choose(names)

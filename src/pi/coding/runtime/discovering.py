@@ -8,6 +8,7 @@ project nothing is read unless it is ``trusted``.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
 from pi.ai.auth.storage import AuthStorage
@@ -19,9 +20,12 @@ from pi.coding.runtime import asking
 from pi.coding.runtime.host import settings_here, stored_trust
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.session_places import directory_given, host_given
-from pi.coding.runtime.workspace import discover_resources
+from pi.coding.runtime.workspace import discover_resources, local_env
 from pi.coding.settings.settings import Settings
 from pi.coding.trust.trust import Trust
+
+if TYPE_CHECKING:
+    from pi.coding.tools.local_env import LocalEnv
 
 
 def discover_auth_storage(agent_dir: Path | str | None = None) -> AuthStorage:
@@ -79,6 +83,21 @@ def discover_prompt_templates(
     """The prompt templates of the user, of packages and, if it is trusted, of the project."""
     wanted = Wanted(context_files=False, skills=False)
     return _found(wanted, cwd, agent_dir, settings, trusted=trusted).prompts
+
+
+def local_environment(
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    *,
+    settings: Settings | None = None,
+) -> LocalEnv:
+    """The files and the shell of this machine, for tools of one's own: an ``ExecutionEnv``.
+
+    Commands run as in a session: in the shell of the settings, without credentials in their
+    environment. Its owner closes it.
+    """
+    here, host = directory_given(cwd), host_given(agent_dir)
+    return local_env(here, host, settings or settings_here(host, here))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -39,9 +39,10 @@ from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
 from pi.coding.trust.gated import CONTEXT_FILES, gated_in
 from pi.coding.trust.trust import Trust
 
-if TYPE_CHECKING:  # most people have no packages
+if TYPE_CHECKING:  # loaded when they are needed, which most sessions do not
     from pi.coding.packages.discovery import Package
     from pi.coding.runtime.packages_here import PackagesHere
+    from pi.coding.tools.local_env import LocalEnv
 
 
 WRAPPER = ("PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
@@ -155,6 +156,19 @@ async def open_workspace(
         tools=_tools(place, settings),
         rules=rules,
     )
+
+
+def local_env(cwd: Path, host: Host, settings: Settings) -> LocalEnv:
+    """The files and the shell of a directory, as the tools of a session use them."""
+    from pi.coding.tools.local_env import LocalEnv  # for programs; no session needs it
+
+    secrets, environment = KnownSecrets.of(host), host.environment
+
+    def rules() -> EnvironmentRules:
+        return environment_rules(settings, environment, secrets)
+
+    shell = _shell(cwd, host, settings, environment, ForSession(secrets=secrets), rules)
+    return LocalEnv(lambda: cwd, home=str(host.home), shell=shell)
 
 
 def own_settings(host: Host, options: SessionOptions, overrides: Json | None = None) -> Settings:

@@ -119,8 +119,8 @@ class LocalShell:
                     await _listen(child, output, on_text)
                     raise
         finally:
-            if rest := output.finish():
-                on_text(rest)
+            if (rest := output.finish()) and (listening := on_text(rest)) is not None:
+                await listening
         return _ended(end, timed_out=timed_out)
 
     async def _start(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Self
 
 from pi.agent.env import MOST_OUTPUT, ExecResult, OnOutput
 from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
@@ -17,13 +18,23 @@ from pi.coding.shell.output import Output
 
 
 class LocalEnv(LocalFiles):
-    """The files and the shell of a session together."""
+    """The files and the shell of a session together. Its owner closes it."""
 
     def __init__(
         self, cwd: Callable[[], Path], *, home: str, shell: LocalShell, system: System = "posix"
     ) -> None:
         super().__init__(cwd, home=home, system=system)
         self._shell = shell
+
+    async def close(self) -> None:
+        """End everything that commands have started and that still runs."""
+        await self._shell.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def exec(
         self,
@@ -65,11 +76,11 @@ class _Kept:
         self.text = ""
         self.truncated = False
 
-    def add(self, text: str) -> None:
-        if self._tell is not None:
-            self._tell(text)
+    def add(self, text: str) -> Awaitable[None] | None:
+        """Keep ``text``; returns what the listener returns, which holds the command up."""
         self.truncated = self.truncated or len(self.text) + len(text) > MOST_OUTPUT
         self.text = (self.text + text)[-MOST_OUTPUT:]
+        return None if self._tell is None else self._tell(text)
 
 
 def _why_no_code(end: Ended, timeout: float | None) -> ExecutionError | None:
