@@ -2,13 +2,9 @@
 
 import asyncio
 
-from pi.agent.agent import Agent
-from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionEnd
-from pi.agent.tool_forms import tool
-from pi.ai.events import TextDelta
-from pi.ai.providers.faux import FAUX_MODEL
-from pi.testing import calls, says
-from pi.testing.streams import ScriptedStream
+from pi.agent import Agent, AgentEvent, MessageUpdate, ToolExecutionEnd, tool
+from pi.ai import TextDelta
+from pi.testing import FAUX_MODEL, ScriptedStream, calls, says
 
 
 @tool
@@ -25,7 +21,7 @@ def show(event: AgentEvent) -> None:
             print(words, end="")
 
 
-# A script answers, so that no key is needed. A real model: create_models(…).stream_simple
+# A script answers, so that no key is needed. A real model: create_models().stream_simple
 stream = ScriptedStream(calls("add", a=2, b=3), says("2 and 3 make 5.\n"))
 agent = Agent(stream, model=FAUX_MODEL, system_prompt="Calculate.", tools=[add])
 agent.subscribe(show)

@@ -1,19 +1,21 @@
-"""A session as a web page and as Markdown, made from its file. Runs offline."""
+"""A session as a web page and as Markdown; what looks like a key is left out. Runs offline."""
 
-from pathlib import Path
+import asyncio
 
-from pi.ai.messages import AssistantMessage, Text, UserMessage
-from pi.coding.export.files import export_file
-from pi.coding.session.entries import MessageEntry
-from pi.coding.session.opening import Shelf, new_session
+from pi.sdk import create_agent_session, discover_models
+from pi.testing import ScriptedProvider, says
 
-here = Path.cwd()
-session = new_session(Shelf(here / "sessions", str(here), print))
-session.append(MessageEntry(message=UserMessage(content="My key is sk-0123456789abcdefgh.")))
-session.append(MessageEntry(message=AssistantMessage(content=(Text(text="Keep it *secret*."),))))
-session.close()
 
-assert session.file is not None
-page = export_file(session.file, cwd=here)
-words = export_file(session.file, Path("session.md"), cwd=here)
-print(f"Exported to: {page.name}\n\n{words.read_text(encoding='utf-8').split('## ', 1)[1]}")
+async def main() -> None:
+    models = discover_models()
+    models.models.register(ScriptedProvider(says("Keep it *secret*.")))
+    created = await create_agent_session(model_registry=models, model="faux/faux")
+    async with created.session as session:
+        await session.prompt("My key is sk-0123456789abcdefgh.")
+        page = await session.export()
+        words = await session.export("session.md")
+    conversation = words.read_text(encoding="utf-8").partition("## User")[2]
+    print(f"Exported to: {page.name}\n{conversation}")
+
+
+asyncio.run(main())

@@ -1,0 +1,48 @@
+"""Documentation and examples use what is public, so that readers can do the same."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.test_docs_run import PAGES, program
+from tests.conftest import ROOT
+
+PUBLIC = {"pi.agent", "pi.ai", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
+ALLOWED = {
+    # The engine is used without pi, as a library of its own.
+    "add-a-status-line.md": {
+        "pi.batteries.status_engine.config",
+        "pi.batteries.status_engine.engine",
+        "pi.batteries.status_engine.state",
+    },
+}
+
+
+def sources() -> Iterator[tuple[Path, str]]:
+    """Every page with code in it, and every example."""
+    for page in PAGES:
+        if (code := program(page.read_text(encoding="utf-8"))).strip():
+            yield page, code
+    for example in sorted((ROOT / "examples").rglob("*.py")):
+        yield example, example.read_text(encoding="utf-8")
+
+
+def imported(code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [pytest.param(path, code, id=path.name) for path, code in sources()]
+)
+def test_only_public_packages_are_imported(path: Path, code: str) -> None:
+    ours = {name for name in imported(code) if name.partition(".")[0] == "pi"}
+
+    assert ours - PUBLIC - ALLOWED.get(path.name, set()) == set()
