@@ -122,6 +122,7 @@ def run_full(tally: Tally) -> None:
             print(output)
             counts.failed = counts.failed or 1
         print(f"python {python.version}: {counts.passed} passed, {counts.failed} failed")
+        take_over_unsteady(python.checkout / UNSTEADY.relative_to(ROOT), UNSTEADY)
         tally.add(counts)
     for missing in pythons.unprepared(ROOT):
         print(f"python {missing}: FAILED: no environment; run scripts/oracles")
@@ -157,20 +158,32 @@ def run_suite(options: list[str]) -> Tally:
     A failure counts, unless the test is marked ``timing`` and passes alone. Such a test is
     unsteady: its name goes into ``tests/unsteady.txt``, and the next time it is a failure.
     """
-    with tempfile.TemporaryDirectory() as directory:
-        failures = Path(directory) / "failures.txt"
-        counts = pytest_counts([*WORKERS, f"--failures={failures}", *options])
-        lines = failures.read_text().splitlines() if failures.is_file() else []
-    failed = dict(line.split("\t", 1)[::-1] for line in lines)
+    counts, failed = suite_failures([*WORKERS, *options])
     retried = [test for test, kind in failed.items() if kind == "timing"]
     if retried and len(failed) <= MOST_RETRIES:
-        again = pytest_counts(retried)
-        steady_failures = again.failed + len(failed) - len(retried)
-        if again.failed == 0:
-            steady_failures += note_unsteady(retried, UNSTEADY)
-        counts.passed += counts.failed - steady_failures
-        counts.failed = steady_failures
+        _, again = suite_failures(retried)
+        failures = judge(failed, again, UNSTEADY)
+        counts.passed += counts.failed - failures
+        counts.failed = failures
     return counts
+
+
+def suite_failures(arguments: list[str]) -> tuple[Tally, dict[str, str]]:
+    """Run pytest; returns the counts, and how each test that failed is marked, by its name."""
+    with tempfile.TemporaryDirectory() as directory:
+        failures = Path(directory) / "failures.txt"
+        counts = pytest_counts([f"--failures={failures}", *arguments])
+        lines = failures.read_text().splitlines() if failures.is_file() else []
+    failed = dict(line.split("\t", 1)[::-1] for line in lines)
+    if counts.failed and not failed:  # pytest broke down before it could write names
+        failed = dict.fromkeys((each for each in arguments if "::" in each), "timing")
+    return counts, failed
+
+
+def judge(failed: dict[str, str], again: dict[str, str], names: Path) -> int:
+    """How many failures count, when those marked ``timing`` were run again alone."""
+    unsteady = [test for test, kind in failed.items() if kind == "timing" and test not in again]
+    return len(failed) - len(unsteady) + note_unsteady(unsteady, names)
 
 
 def note_unsteady(tests: list[str], names: Path) -> int:
@@ -185,6 +198,13 @@ def note_unsteady(tests: list[str], names: Path) -> int:
             with names.open("a") as file:
                 file.write(f"{test}\n")
     return sum(test in known for test in tests)
+
+
+def take_over_unsteady(copy: Path, names: Path) -> None:
+    """Keep the names that a run in a copy of this checkout has noted: the copy is thrown away."""
+    known = names.read_text().splitlines()
+    new = [test for test in copy.read_text().splitlines() if test not in known]
+    note_unsteady(new, names)
 
 
 def pytest_counts(arguments: list[str]) -> Tally:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.check import Tally, count_results, note_unsteady
+from scripts.check import Tally, count_results, judge, note_unsteady, take_over_unsteady
+from tests.files import put
 
 MIXED = """
 import pytest
@@ -50,6 +51,82 @@ def test_an_unsteady_test_is_noted_once_and_fails_the_next_time(
     assert note_unsteady(["new::test", "old::test", "other::test"], names) == 2
     assert names.read_text().count("new::test") == 1
     assert "old::test is unsteady again" in capsys.readouterr().out
+
+
+def test_names_that_a_copy_of_the_checkout_has_noted_are_kept(tmp_path: Path) -> None:
+    names, copy = tmp_path / "unsteady.txt", tmp_path / "copy.txt"
+    names.write_text("# why\nold::test\n")
+    copy.write_text("# why\nold::test\nnew::test\n")
+
+    take_over_unsteady(copy, names)
+
+    assert names.read_text() == "# why\nold::test\nnew::test\n"
+
+
+UNSTEADY = """
+import pytest
+from pathlib import Path
+
+@pytest.mark.timing
+def test_passes_the_second_time(request):
+    mark = Path(__file__).with_suffix(".seen")
+    known = mark.exists()
+    mark.touch()
+    assert known
+
+@pytest.mark.timing
+def test_never_passes():
+    assert False
+
+def test_is_not_retried():
+    mark = Path(__file__).with_suffix(".once")
+    known = mark.exists()
+    mark.touch()
+    assert known
+
+def test_fine():
+    pass
+"""
+
+
+def test_each_unsteady_test_is_noted_also_when_another_one_fails_again(tmp_path: Path) -> None:
+    names = tmp_path / "unsteady.txt"
+    names.write_text("known\n")
+    failed = {"passes": "timing", "known": "timing", "fails": "timing", "other": "plain"}
+
+    assert judge(failed, {"fails": "timing"}, names) == 3
+    assert names.read_text() == "known\npasses\n"
+
+
+@pytest.mark.full
+def test_only_what_depends_on_timing_is_run_again(root: Path, tmp_path: Path) -> None:
+    """In a checkout of its own, with the real script and the real options of pytest."""
+    for name in ("scripts/check.py", "scripts/pythons.py", "scripts/sample.py", "pyproject.toml"):
+        put(tmp_path / name, (root / name).read_text())
+    put(tmp_path / "tests/conftest.py", (root / "tests/conftest.py").read_text())
+    put(tmp_path / "tests/bounded.py", (root / "tests/bounded.py").read_text())
+    put(tmp_path / "tests/unsteady.txt", "# why\n")
+    put(tmp_path / "tests/test_it.py", UNSTEADY)
+
+    def run() -> tuple[int, str]:
+        finished = subprocess.run(
+            [sys.executable, "scripts/check.py", "--tests"],
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        return finished.returncode, finished.stdout
+
+    code, output = run()
+    noted = (tmp_path / "tests/unsteady.txt").read_text()
+    (tmp_path / "tests/test_it.seen").unlink()
+    _, second = run()
+
+    assert (code, output.splitlines()[-1]) == (1, "test: 2 passed, 2 failed, 0 skipped")
+    assert noted == "# why\ntests/test_it.py::test_passes_the_second_time\n"
+    assert "test_passes_the_second_time is unsteady again" in second
+    assert second.splitlines()[-1] == "test: 2 passed, 2 failed, 0 skipped"
 
 
 def test_failures_are_written_with_the_way_they_are_marked(root: Path, tmp_path: Path) -> None:
