@@ -33,7 +33,8 @@ async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_p
         2,
     )
     assert all(event["since_session_ms"] >= 0 for event in events)
-    user = next(event["message"] for event in events if "user" in str(event))
+    messages = [event["message"] for event in events if event["type"] == "message_start"]
+    user = next(message for message in messages if message["role"] == "user")
     assert user["content"][1] == {"type": "image", "data": "aGk=", "mimeType": "image/png"}
     await session.close()
 

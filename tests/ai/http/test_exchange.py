@@ -70,6 +70,7 @@ async def test_a_timeout_that_is_off_cuts_nothing(client: HttpClient, timeouts: 
     assert answer.body == b"hi"
 
 
+@pytest.mark.timing
 async def test_each_byte_starts_the_idle_timeout_anew(client: HttpClient) -> None:
     timeouts = Timeouts(first_byte=5, idle=0.35)
     async with raw_server(slow) as server:
