@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ def old_rg(path: Path, rg: str) -> Path:
     later = "--hyperlink-format*|--generate*|--no-generate|-d|--ignore-file-case*|--dfa*"
     complaint = "echo \"error: Found argument '$word' which wasn't expected\" >&2; exit 2"
     check = f'for word in "$@"; do case "$word" in {later}) {complaint};; esac; done'
-    return stand_in(path, f'{check}\nexec {rg} "$@"')
+    return stand_in(path, f'{check}\nexec {shlex.quote(rg)} "$@"')
 
 
 def old_git(path: Path) -> Path:
@@ -77,4 +78,4 @@ def old_git(path: Path) -> Path:
     )
     complaint = "echo \"error: unknown option '$word'\" >&2; exit 129"
     check = f'for word in "$@"; do case "$word" in {later}) {complaint};; esac; done'
-    return stand_in(path, f'{check}\nexec {shutil.which("git")} "$@"')
+    return stand_in(path, f'{check}\nexec {shlex.quote(shutil.which("git") or "git")} "$@"')

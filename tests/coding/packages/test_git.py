@@ -239,7 +239,7 @@ async def test_a_git_that_fails_is_told_and_changes_nothing(
     checkout = Checkout(repository.source, shelf, programs)
     await checkout.bring()
     repository.commit("b.txt")
-    fails = f'case " $* " in *" {when} "*) {how};; esac; exec {shutil.which("git")} "$@"'
+    fails = f'case " $* " in *" {when} "*) {how};; esac; exec "{shutil.which("git")}" "$@"'
     git = stand_in(tmp_path / "bin/git", fails)
     path = f"{git.parent}:{programs.environ['PATH']}"
     checkout.programs = replace(programs, environ={**programs.environ, "PATH": path})
