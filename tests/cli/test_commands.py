@@ -24,7 +24,7 @@ def test_the_words_that_can_follow_are_known() -> None:
     actions = {command.name: command.actions for command in COMMANDS if command.actions}
 
     assert actions == {
-        "models": ("pull",),
+        "models": ("pull", "use"),
         "sessions": ("rename", "move", "delete", "export"),
         "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
         "completion": ("bash", "zsh", "fish"),

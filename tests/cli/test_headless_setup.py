@@ -186,3 +186,17 @@ def test_a_setting_that_does_not_fit_is_named_and_the_default_holds(cli: Program
         'Warning: Ignored setting "bash.extended": expected `bool`, got "no"',
         'Warning: Ignored setting "theme": expected `str | null`, got 5',
     ]
+
+
+def test_the_tour_and_the_embedded_model_are_not_listed_beside_configured_models(
+    cli: Program,
+) -> None:
+    requests = [{"type": "get_available_models"}, *[{"type": "cycle_model", "id": "c"}] * 9]
+    piped = "".join(f"{json.dumps(each)}\n" for each in requests)
+    told = [json.loads(line) for line in cli.run("--mode", "rpc", piped=piped).out.splitlines()]
+    answers = [each["data"] for each in told if each["type"] == "response"]
+    listed = [each["provider"] for data in answers for each in data.get("models", [])]
+    cycled = [data["model"]["provider"] for data in answers if "model" in data]
+
+    assert (set(listed), set(cycled), len(cycled)) == ({"mock"}, {"mock"}, 9)
+    assert "demo" not in cli.run("models").out

@@ -21,6 +21,8 @@ class LoopbackModel:
         """Arguments of further calls of the bash tool, one in each answer until none is left."""
         self.tools: list[tuple[str, dict[str, Any]]] = []
         """Calls of any tool, with their arguments, one in each answer until none is left."""
+        self.listed: list[str] = []
+        """Ids of the models that it lists."""
         self.url = ""
 
     def answer(self, body: str) -> list[dict[str, Any]]:
@@ -61,6 +63,14 @@ def loopback_model() -> Iterator[LoopbackModel]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            data = json.dumps({"data": [{"id": id} for id in model.listed]}).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()

@@ -21,6 +21,7 @@ from pi.ai.models.model import Model
 from pi.ai.models.store import ModelsStore
 from pi.ai.models_collection import ModelProvider, Models
 from pi.ai.providers.built_in import WireProvider
+from pi.ai.providers.chosen_servers import ChosenServers
 from pi.ai.providers.copilot import CopilotProvider
 from pi.ai.providers.demo import demo_provider
 from pi.ai.providers.discovered import local_providers
@@ -72,12 +73,14 @@ def create_models(
     custom: CustomModels | None = None,
     network: Network | None = None,
     clients: Mapping[str, Json] | None = None,
+    chosen: ChosenServers | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Models:
     """Every model there is: the usual way to get a collection. Its owner closes it.
 
     ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
-    is called with what the user should know while waiting. What is left out is that of the
+    is called with what the user should know while waiting. With ``chosen``, servers that are found
+    on this machine answer only after the user has chosen them. What is left out is that of the
     process: its environment, its directory, and the credentials of the user's agent directory.
     """
     environ = os.environ if environ is None else environ
@@ -86,7 +89,7 @@ def create_models(
     storage = storage or AuthStorage(agent_directory(environ) / "auth.json")
     own = _own(custom, environ)
     return Models(
-        _providers(own, environ=environ, folder=folder, report=report),
+        _providers(own, environ=environ, folder=folder, chosen=chosen, report=report),
         auth=Authentication(storage, environ=environ, cwd=cwd, custom=own, clients=clients),
         clock=clock,
         make_services=partial(make_services, environ, clock, network or Network()),
@@ -119,6 +122,11 @@ def create_images_models(
         clock=clock,
         make_services=partial(make_services, environ, clock, network or Network()),
     )
+
+
+def chosen_servers(folder: Path) -> ChosenServers:
+    """Which servers of this machine the user has chosen, as kept in ``folder``."""
+    return ChosenServers(folder / "local-servers.json")
 
 
 def weights_folder(folder: Path) -> Path:
@@ -160,6 +168,7 @@ def _providers(
     *,
     environ: Mapping[str, str],
     folder: Path,
+    chosen: ChosenServers | None,
     report: Callable[[str], None],
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
@@ -175,7 +184,7 @@ def _providers(
         else _wire_provider(row, changes.get(row.id))
         for row in rows.values()
     ]
-    servers = local_providers(environ, changes)
+    servers = local_providers(environ, changes, chosen)
     known = {*rows, *(server.row.id for server in servers)}
     programs = (
         LocalProvider(weights_folder(folder), environ=environ, report=report),

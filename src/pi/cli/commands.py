@@ -58,6 +58,7 @@ COMMANDS: tuple[Command, ...] = (
         "models",
         ("models [search]", "list the models that can be asked"),
         ("models pull", "fetch the embedded model, which needs no key and no network"),
+        ("models use <server>", "let a server found on this machine answer: ollama, vllm, …"),
     ),
     _command(
         "sessions",

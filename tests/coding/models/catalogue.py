@@ -48,6 +48,9 @@ class Shelf:
         found = (each for each in self.get_models(provider) if each.id == model_id)
         return next(found, None)
 
+    def get_provider(self, provider: str) -> None:
+        """None of them is a program of its own."""
+
     def is_available(self, provider: str) -> bool:
         return provider in self._usable
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.models.registry import ModelRegistry
-from tests.ai.loopback import site
+from tests.ai.loopback import NOWHERE, site
 from tests.coding.models.catalogue import registry
 from tests.coding.runtime.stage import Stage
 
@@ -88,3 +88,34 @@ def test_names_stand_for_other_names_or_models_until_that_ends() -> None:
 
     assert [choice and choice.model.id for choice in names] == ["gpt-5-mini", "gpt-5", "gpt-5"]
     assert models.resolve("big") is None
+
+
+async def test_what_comes_with_pi_is_listed_only_where_nothing_else_can_answer(
+    tmp_path: Path,
+) -> None:
+    alone = Stage(tmp_path / "alone", environ={})
+    alone.registry.models.unregister("faux")
+    beside = Stage(tmp_path / "beside", environ={"GROQ_API_KEY": "k"}).registry
+
+    assert {model.provider for model in alone.registry.get_available()} == {"local", "demo"}
+    assert {model.provider for model in beside.get_available()} == {"groq", "faux"}
+    assert {model.provider for model in beside.get_offered()} == {"groq", "faux", "local", "demo"}
+    globbed = {choice.model.provider for choice in beside.scope(["*o*"])}
+    assert globbed & {"groq", "demo", "local"} == {"groq"}
+    named = [choice.model.provider for choice in beside.scope(["demo/*", "smollm2-135m"])]
+    assert named == ["demo", "local"]
+
+
+async def test_a_server_that_was_only_found_is_meant_only_where_it_is_named(tmp_path: Path) -> None:
+    pages = {"/v1/models": {"data": [{"id": "claude-opus"}]}}
+    async with site(pages) as server:
+        stage = Stage(tmp_path, environ={**NOWHERE, "VLLM_BASE_URL": server.url})
+        models = stage.registry
+        await models.discover_local()
+        bare, scoped = models.resolve("claude-opus"), models.scope(["vllm/*", "claude*"])
+        named = models.resolve("vllm/claude-opus"), models.resolve("opus", "vllm")
+        await models.models.close()
+
+    assert bare is None or bare.model.provider != "vllm"
+    assert scoped == ()
+    assert [choice and choice.model.provider for choice in named] == ["vllm", "vllm"]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.factory import create_models
+from pi.ai.factory import chosen_servers, create_models
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.base.records import replace
@@ -58,6 +58,7 @@ class Stage:
             clock=self.clock,
             cwd=self.cwd,
             folder=self.agent_dir,
+            chosen=chosen_servers(self.agent_dir),
         )
         models.register(self.provider)
         self.registry = ModelRegistry(models)

@@ -147,16 +147,24 @@ async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_pa
     assert (chosen.provider, session.models.current) == ("ollama", chosen)
 
 
-async def test_discovered_models_are_available(tmp_path: Path) -> None:
+async def test_discovered_models_are_offered_and_available_once_they_were_chosen(
+    tmp_path: Path,
+) -> None:
     async with site(OLLAMA) as server:
         stage = beside_ollama(tmp_path, server.url)
         session = await stage.open(model=None)
         await session.models.discover()
-        names = [model.id for model in session.models.available() if model.provider == "ollama"]
+        offered = {model.id for model in session.models.offered() if model.provider == "ollama"}
+        before = {model.provider for model in session.models.available()}
+        (found,) = session.models.found()
+        await session.models.pick("ollama/qwen3:8b")
+        after = [model.id for model in session.models.available()]
         await session.close()
         await stage.registry.models.close()
 
-    assert names == ["qwen3:8b"]
+    assert (offered, before) == ({"qwen3:8b"}, {"local", "demo"})
+    assert (found.provider, found.state) == ("ollama", "new")
+    assert (after, session.models.found()) == (["qwen3:8b"], ())
 
 
 async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path: Path) -> None:
@@ -174,16 +182,21 @@ async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path:
     assert session.models.current.id == "qwen3:8b"
 
 
-async def test_where_nobody_has_a_key_a_local_server_answers_the_first_prompt(
+async def test_where_nobody_has_a_key_a_local_server_that_was_chosen_answers_the_first_prompt(
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
         stage = beside_ollama(tmp_path, server.url)
         session = await stage.open(model=None)
         await session.models.find_somebody()
+        passed_over = session.models.current is None
+        (model,) = stage.registry.models.get_models("ollama")
+        await stage.registry.choose_server(model)
+        await session.models.find_somebody()
         await session.close()
         await stage.registry.models.close()
 
+    assert passed_over
     assert session.models.current is not None
     assert session.models.current.id == "qwen3:8b"
     assert kinds(session)[-1] == "model_change"

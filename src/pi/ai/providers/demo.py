@@ -12,7 +12,13 @@ from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.base.records import Record
 
-DEMO = Provider(id="demo", name="Guided tour (no model)", needs_key=False, default_model="tour")
+DEMO = Provider(
+    id="demo",
+    name="Guided tour (no model)",
+    needs_key=False,
+    default_model="tour",
+    is_fallback=True,
+)
 DEMO_MODEL = Model(id="tour", name="Guided tour", api="demo", provider="demo")
 
 PROGRAM = 'print("Hello from pi")\n'

@@ -6,16 +6,26 @@ Asking is quick and quiet: a server that is not there has no models, and that is
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pi.ai.builder import MessageBuilder
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.providers.built_in import WireProvider
+from pi.ai.providers.chosen_servers import (
+    ChosenServers,
+    ServerAddress,
+    ServerNotChosen,
+    Standing,
+    address_here,
+)
 from pi.ai.providers.provider import Provider
-from pi.ai.request import Access
+from pi.ai.request import Access, Call
+from pi.ai.stream import Flush
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -40,6 +50,8 @@ class DiscoveredProvider(WireProvider):
     """A local server whose list of models is asked for by ``refresh``.
 
     ``own`` is what models.json says of it: changes, and models that are there without asking.
+    With ``chosen``, a server on this machine answers only after the user has chosen it. One whose
+    address or models are in models.json needs no other choice, and neither does one elsewhere.
     """
 
     def __init__(
@@ -49,23 +61,71 @@ class DiscoveredProvider(WireProvider):
         *,
         window: int = 0,
         own: CustomProvider | None = None,
+        chosen: ChosenServers | None = None,
     ) -> None:
         self._found: tuple[Model, ...] = ()
         self._window = window
         """What the person says of it; 0 for nothing."""
         self._ask = list_models
         self._own = own or CustomProvider(id=row.id)
+        is_configured = bool(self._own.models or self._own.base_url)
+        self._chosen = None if is_configured else chosen
+        self._standing: Standing | None = None
         super().__init__(row, lambda: customised(self._own, self._found))
+
+    def standing(self) -> Standing | None:
+        """Whether the server may answer, as last known; ``None`` where no choice is needed."""
+        return self._standing
+
+    async def choose(self, model_id: str = "", *, anew: bool = False) -> None:
+        """Let the server answer from now on; ``anew`` also if its owner has changed.
+
+        Raises ``ServerNotChosen`` for another owner than the one that was chosen before.
+        """
+        if (found := self._guarded()) is None:
+            return
+        chosen, address = found
+        before = await chosen.standing(self.row.id, address)
+        if before.state == "other owner" and not anew:
+            self._standing = before
+            raise ServerNotChosen(before.refusal)
+        if before.state == "chosen" and before.chosen and model_id in ("", before.chosen.model):
+            self._standing = before
+        else:
+            self._standing = await chosen.choose(self.row.id, address, model=model_id)
+
+    async def answer(
+        self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
+    ) -> None:
+        """Ask the server if it may answer; its owner is looked up again for every request."""
+        if (found := self._guarded(call.base_url)) is not None:
+            chosen, address = found
+            self._standing = await chosen.standing(self.row.id, address)
+            if self._standing.state != "chosen":
+                raise ServerNotChosen(self._standing.refusal)
+        await super().answer(call, builder, flush, services)
 
     async def refresh(self, services: Services, access: Access | None) -> None:
         """Look whether the server is there and what it serves now."""
         base = ((access and access.base_url) or self.row.base_url).rstrip("/")
         headers = bearer(access)
+        self._standing = None
+        if (found := self._guarded(base)) is not None:
+            chosen, address = found
+            self._standing = await chosen.standing(self.row.id, address)
+            if self._standing.state != "chosen" and self._standing.owner.uid != _own_uid():
+                # A process of the same user can read the key anyway; no other one gets it unasked.
+                headers = ()
 
         async def get(path: str, body: Json | None = None) -> Any:
             return await ask_json(services, base + path, headers, body)
 
         self._found = await self._ask(get, self._model(base))
+
+    def _guarded(self, url: str = "") -> tuple[ChosenServers, ServerAddress] | None:
+        """The choices and the address, if the server needs to be chosen."""
+        address = address_here(url or self.row.base_url)
+        return None if self._chosen is None or address is None else (self._chosen, address)
 
     def _model(self, base: str) -> Callable[..., Model]:
         def make(
@@ -89,18 +149,31 @@ class DiscoveredProvider(WireProvider):
         return make
 
 
+def _own_uid() -> int:
+    return os.getuid() if hasattr(os, "getuid") else -1
+
+
 def local_providers(
-    environ: Mapping[str, str], own: Mapping[str, CustomProvider] | None = None
+    environ: Mapping[str, str],
+    own: Mapping[str, CustomProvider] | None = None,
+    chosen: ChosenServers | None = None,
 ) -> tuple[DiscoveredProvider, ...]:
     """The servers that are looked for.
 
-    Each is at the address that ``own``, by provider, or else ``environ`` names.
+    Each is at the address that ``own``, by provider, or else ``environ`` names. With ``chosen``,
+    those of this machine answer only after they were chosen.
     """
-    return tuple(_provider(server, environ, (own or {}).get(server.row.id)) for server in _SERVERS)
+    changes = own or {}
+    return tuple(
+        _provider(server, environ, changes.get(server.row.id), chosen) for server in _SERVERS
+    )
 
 
 def _provider(
-    server: _Server, environ: Mapping[str, str], own: CustomProvider | None
+    server: _Server,
+    environ: Mapping[str, str],
+    own: CustomProvider | None,
+    chosen: ChosenServers | None,
 ) -> DiscoveredProvider:
     given = next((environ[name] for name in server.addresses if environ.get(name)), None)
     row = server.row
@@ -109,7 +182,11 @@ def _provider(
     row = replace(row, base_url=_address(given, row))
     window = environ.get(server.window, "")
     return DiscoveredProvider(
-        row, server.list_models, window=int(window) if window.isdecimal() else 0, own=own
+        row,
+        server.list_models,
+        window=int(window) if window.isdecimal() else 0,
+        own=own,
+        chosen=chosen,
     )
 
 

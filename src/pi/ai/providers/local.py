@@ -16,13 +16,19 @@ from pi.ai.stream import Flush
 from pi.ai.transcript import fold
 from pi.ai.wires import load_wire
 from pi.base.files import FileProblem, expand_home
-from pi.base.records import replace
+from pi.base.records import UNSET, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.exchange import Services
     from pi.ai.local.process import LocalServer
 
-LOCAL = Provider(id="local", name="Embedded model", needs_key=False, default_model="smollm2-135m")
+LOCAL = Provider(
+    id="local",
+    name="Embedded model",
+    needs_key=False,
+    default_model="smollm2-135m",
+    is_fallback=True,
+)
 SMALL_MODEL = Model(
     id="smollm2-135m",
     name="SmolLM2 135M (embedded; chats a little, calls no tools)",
@@ -30,6 +36,8 @@ SMALL_MODEL = Model(
     provider="local",
     context_window=8192,
     max_tokens=1024,
+    # llama.cpp samples with 0.8 by default, at which 135M parameters write nonsense.
+    sampling_params={"temperature": 0},
     compat={
         "supportsStore": False,
         "supportsDeveloperRole": False,
@@ -37,13 +45,19 @@ SMALL_MODEL = Model(
         "maxTokensField": "max_tokens",
     },
 )
-SMALL_PROMPT = "You are pi, a friendly assistant in a terminal. Answer briefly."
-"""All that a model of this size can make use of."""
+SMALL_PROMPT = "You are a helpful AI assistant named pi."
+"""All that a model of this size can make use of.
+
+It is the sentence that SmolLM2 was trained with, but for the name. Asked to be friendly and brief,
+the same weights answered "What is the capital of France?" with an invented French sentence.
+"""
 
 
 def gguf_model(path: Path) -> Model:
     """Any other model file, as ``local/<path>``."""
-    return replace(SMALL_MODEL, id=str(path), name=path.stem, max_tokens=4096)
+    return replace(
+        SMALL_MODEL, id=str(path), name=path.stem, max_tokens=4096, sampling_params=UNSET
+    )
 
 
 class LocalProvider:

@@ -34,3 +34,5 @@ class Provider(Record):
     """The provider whose bundled models it serves, where it has none of its own."""
     lists_models: bool = False
     """Whether it alone knows its models, so that it is asked for them."""
+    is_fallback: bool = False
+    """Whether its models are listed only where nothing else can answer: they come with pi."""

@@ -1,4 +1,4 @@
-"""``pi models [search]`` lists what can be asked; ``pi models pull`` fetches the embedded model."""
+"""``pi models``: what can be asked, the servers of this machine, the embedded model."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from pi.cli.arguments import Arguments
 from pi.cli.configured import host_here
 from pi.cli.embedded import fetch
 from pi.cli.standard_streams import complain
+from pi.coding.models.patterns import full_name
+from pi.coding.models.registry import LOCAL, ModelRegistry
 from pi.coding.runtime.asking import discover_models
 from pi.coding.runtime.host import Host
 
@@ -25,8 +27,11 @@ COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
-    if arguments.messages == ("pull",):
-        return _pull(environ)
+    match arguments.messages:
+        case ("pull",):
+            return _pull(environ)
+        case ("use", server):
+            return _use(server, environ)
     return list_models(" ".join(arguments.messages), environ)
 
 
@@ -36,28 +41,65 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     ``approve`` says whether the project is trusted, if that was not decided before.
     """
     host = host_here(environ, Path.cwd(), report=complain, approve=approve)
-    found, problems = asyncio.run(_found(search, host))
+    registry = asyncio.run(_discovered(host))
+    fitting = _ranked(search, registry.get_all())
+    found = _ranked(search, registry.get_available())
+    offers = [
+        (standing, models)
+        for standing in registry.not_chosen()
+        if (models := _ranked(search, registry.models.get_models(standing.provider)))
+    ]
+    problems = registry.key_problems({model.provider for model in fitting})
     if found:
         sys.stdout.write(table(found))
-    elif not problems:
+    elif not offers and not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
+    for standing, models in offers:
+        sys.stdout.write(f"\n{standing.explain()} Choose it {standing.how}.\n{table(models)}")
     for problem in problems:
         complain(f"Warning: {problem}")
     return 0
 
 
-async def _found(search: str, host: Host) -> tuple[list[Model], list[str]]:
-    """The models that fit, and why others that fit cannot be asked although they are set up."""
+async def _discovered(host: Host) -> ModelRegistry:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
     for problem in registry.unlisted.values():
         complain(f"Warning: {problem.message} {problem.hint}")
     await registry.models.close()
-    fitting = rank(
-        search, registry.get_all(), key=lambda model: f"{model.provider}/{model.id} {model.name}"
+    return registry
+
+
+def _ranked(search: str, models: Iterable[Model]) -> list[Model]:
+    return rank(search, models, key=lambda model: f"{model.provider}/{model.id} {model.name}")
+
+
+def _use(server: str, environ: Mapping[str, str]) -> int:
+    """Let a server of this machine answer from now on, whoever owns it."""
+    if server not in LOCAL:
+        complain(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
+        return 1
+    host = host_here(environ, Path.cwd(), report=complain)
+    return asyncio.run(_chosen(server, host))
+
+
+async def _chosen(server: str, host: Host) -> int:
+    registry = discover_models(host, Path.cwd())
+    try:
+        await registry.discover_local()
+        model = registry.default_of(server)
+        if model is None:
+            complain(f"Error: No server of {server} was found on this machine. Start it first.")
+            return 1
+        await registry.choose_server(model, anew=True)
+    finally:
+        await registry.models.close()
+    standing = registry.standing(server)
+    where = f" on {standing.address}, owner: {standing.owner}" if standing else ""
+    sys.stdout.write(
+        f"{server}{where} may answer from now on: --model {one_line(full_name(model))}\n"
     )
-    problems = registry.key_problems({model.provider for model in fitting})
-    return [model for model in fitting if registry.has_auth(model.provider)], problems
+    return 0
 
 
 def table(models: Iterable[Model]) -> str:

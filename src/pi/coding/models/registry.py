@@ -9,6 +9,8 @@ from typing import TypeAlias
 from pi.ai.errors import ProviderError
 from pi.ai.models.model import Model
 from pi.ai.models_collection import Models
+from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.discovered import DiscoveredProvider
 from pi.ai.providers.provider import Provider
 from pi.coding.models.patterns import Choice, find_model, find_scope
 
@@ -54,8 +56,50 @@ class ModelRegistry:
         return self.models.get_models()
 
     def get_available(self) -> tuple[Model, ...]:
-        """Every model whose provider has credentials."""
+        """Every model that can answer: its provider has credentials, its server was chosen.
+
+        The models that come with pi are among them only where there are no others.
+        """
+        usable = [model for model in self.get_all() if self.is_usable(model.provider)]
+        fallbacks = self._fallbacks()
+        others = tuple(model for model in usable if model.provider not in fallbacks)
+        return others or tuple(usable)
+
+    def get_offered(self) -> tuple[Model, ...]:
+        """Every model that the user can choose.
+
+        Beside those that are available these are the models that come with pi, and those of
+        servers that were found on this machine.
+        """
         return tuple(model for model in self.get_all() if self.has_auth(model.provider))
+
+    def _fallbacks(self) -> frozenset[str]:
+        return frozenset(row.id for row in self.models.get_providers() if row.is_fallback)
+
+    def is_usable(self, provider: str) -> bool:
+        """Whether it has credentials and, if it is a server on this machine, was chosen."""
+        standing = self.standing(provider)
+        return self.has_auth(provider) and (standing is None or standing.state == "chosen")
+
+    def standing(self, provider: str) -> Standing | None:
+        """Who owns a server on this machine and whether it may answer; ``None`` for all others."""
+        owner = self.models.get_provider(provider)
+        return owner.standing() if isinstance(owner, DiscoveredProvider) else None
+
+    def not_chosen(self) -> tuple[Standing, ...]:
+        """The servers that were found on this machine and may not answer."""
+        found = (self.standing(name) for name in LOCAL if self.models.get_models(name))
+        return tuple(each for each in found if each is not None and each.state != "chosen")
+
+    async def choose_server(self, model: Model, *, anew: bool = False) -> None:
+        """Let the server of ``model`` answer from now on, if it is one on this machine.
+
+        Raises ``ServerNotChosen`` if its owner is another one than when it was chosen before,
+        unless it is chosen ``anew``.
+        """
+        owner = self.models.get_provider(model.provider)
+        if isinstance(owner, DiscoveredProvider):
+            await owner.choose(model.id, anew=anew)
 
     def has_auth(self, provider: str) -> bool:
         """Whether requests to ``provider`` have credentials to go with."""
@@ -102,20 +146,31 @@ class ModelRegistry:
         owner, _, model_id = pattern.partition("/")
         if provider in (None, owner) and (exact := self.find(owner, model_id)) is not None:
             return Choice(model=exact)  # without reading what all the others have
-        candidates = self.get_all() if provider is None else self.models.get_models(provider)
+        if provider is not None:
+            return find_model(pattern, self.models.get_models(provider), usable=self.has_auth)
+        # A server that was never chosen is only meant where it is named: it could call its models
+        # like those of any provider.
+        hidden = {standing.provider for standing in self.not_chosen()} - {owner}
+        candidates = [model for model in self.get_all() if model.provider not in hidden]
         return find_model(pattern, candidates, usable=self.has_auth)
 
     def scope(self, patterns: Sequence[str]) -> tuple[Choice, ...]:
         """The models to cycle through."""
         if not patterns:
             return ()
-        return find_scope(patterns, self.get_all(), usable=self.has_auth)
+        words = {word for pattern in patterns for word in (pattern, pattern.partition("/")[0])}
+        unnamed = self._fallbacks() - words  # a glob over all providers does not mean them
+        candidates = [m for m in self.get_all() if m.provider not in unnamed or m.id in words]
+        return find_scope(patterns, candidates, usable=self.is_usable)
 
     def default_of(self, provider: str) -> Model | None:
-        """The model that a provider is known for, or its first."""
+        """The model that was chosen with its server, that a provider is known for, or its first."""
         rows = {row.id: row for row in self.models.get_providers()}
         models = self.models.get_models(provider)
         wanted = rows[provider].default_model if provider in rows else ""
+        standing = self.standing(provider)
+        if standing is not None and standing.chosen is not None:
+            wanted = standing.chosen.model or wanted
         return next((model for model in models if model.id == wanted), next(iter(models), None))
 
     def read_again(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models.thinking import clamp_level
+from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record, field
 from pi.coding.models.patterns import Choice, full_name
@@ -47,9 +48,20 @@ class Wishes(Record):
         """Whose models count, where none is named outright: only these are worth waiting for."""
         if self.model is not None or self.pattern is not None:
             return frozenset()
-        named = {self.provider, self.default[0], self.session[0] if self.session else None}
-        scoped = (pattern.partition("/")[0] for pattern in self.scope)
-        return frozenset(name for name in (*named, *scoped) if name)
+        return self.named | ({self.session[0]} if self.session else frozenset())
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The providers that the user names, on the command line or in the settings.
+
+        A session only remembers its provider: that is no choice, as its file can come from anyone.
+        """
+        if self.model is not None:
+            return frozenset({self.model.provider})
+        patterns = (self.pattern,) if self.pattern is not None else self.scope
+        prefixes = (pattern.partition("/")[0] for pattern in patterns)
+        default = self.default[0] if self.pattern is None else None
+        return frozenset(name for name in (self.provider, default, *prefixes) if name)
 
 
 class Start(Record):
@@ -64,14 +76,26 @@ class Start(Record):
 
 async def find_starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
     """As ``starting_model``; for names that nobody knows, servers on this machine are asked."""
-    if any(map(registry.is_undiscovered, wishes.providers)):
+    if any(map(registry.is_undiscovered, wishes.providers | wishes.named)):
         await registry.discover_local()
+        await _choose_named(wishes, registry)
     try:
         return starting_model(wishes, registry)
     except UnknownModel:
         if not await registry.discover_local() and not registry.unlisted:
             raise
+        await _choose_named(wishes, registry)
         return starting_model(wishes, registry)
+
+
+async def _choose_named(wishes: Wishes, registry: ModelRegistry) -> None:
+    """Choose the servers of this machine that the user names, if they never were before."""
+    for standing in registry.not_chosen():
+        if standing.provider in wishes.named and standing.state == "new":
+            choice = registry.resolve(wishes.pattern or wishes.default[1] or "", standing.provider)
+            model = choice.model if choice else registry.default_of(standing.provider)
+            assert model is not None, "it was found by its models"
+            await registry.choose_server(model)
 
 
 def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
@@ -90,6 +114,8 @@ def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
         chosen = scope[0]
     if chosen is None:
         chosen = next(_by_default(wishes, registry), None)
+        if (refused := _refused(wishes.default[0], registry)) and refused not in note:
+            note = f"{note} {refused}".lstrip()
     if wishes.scope and not scope:
         unfit = f"No model that can be asked fits {', '.join(wishes.scope)}."
         note = f"{note} {unfit}".lstrip()
@@ -123,17 +149,37 @@ def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
             names = [full_name(model) for model in registry.get_all()]
             raise UnknownModel(
                 f'Model "{wishes.pattern}" not found. Use --list-models to see available models.',
-                hint=_locked(wishes, registry) or _meant(wishes.pattern, _ways_to_say(names)),
+                hint=_locked(wishes, registry)
+                or _found_here(wishes.pattern, registry)
+                or _meant(wishes.pattern, _ways_to_say(names)),
             )
-        return choice
+        return _permitted(choice, registry)
     if wishes.provider is not None and (model := registry.default_of(wishes.provider)):
-        return Choice(model=model)
+        return _permitted(Choice(model=model), registry)
     return None
+
+
+def _permitted(choice: Choice, registry: ModelRegistry) -> Choice:
+    """``choice``; raises ``ServerNotChosen`` if the owner of its server has changed."""
+    standing = registry.standing(choice.model.provider)
+    if standing is not None and standing.state == "other owner":
+        raise ServerNotChosen(standing.refusal)
+    return choice
+
+
+def _refused(provider: str | None, registry: ModelRegistry) -> str:
+    """Why the server of a provider may not answer; empty where it may."""
+    standing = registry.standing(provider) if provider else None
+    if standing is None or standing.state == "chosen" or not registry.models.get_models(provider):
+        return ""
+    return standing.refusal
 
 
 def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | None, str]:
     """The model of a resumed session, or why it cannot be used."""
     model = registry.find(*name)
+    if model is not None and (refused := _refused(model.provider, registry)):
+        return None, refused
     if model is None:
         return None, f"The session's model {'/'.join(name)} is not known any more."
     if not registry.has_auth(model.provider):
@@ -144,18 +190,18 @@ def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | 
 def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
     """The saved default if it can be used, then the first provider that has credentials."""
     provider, model_id = wishes.default
-    if provider and registry.has_auth(provider):
+    if provider and registry.is_usable(provider):
         saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)
         if saved is not None:
             yield Choice(model=saved)
     elif (
         model_id
         and (named := registry.resolve(model_id))
-        and registry.has_auth(named.model.provider)
+        and registry.is_usable(named.model.provider)
     ):
         yield named
     for row in registry.models.get_providers():
-        if row.id not in NOT_BY_ITSELF and registry.has_auth(row.id):
+        if row.id not in NOT_BY_ITSELF and registry.is_usable(row.id):
             model = registry.default_of(row.id)
             if model is not None:
                 yield Choice(model=model)
@@ -170,6 +216,15 @@ def _locked(wishes: Wishes, registry: ModelRegistry) -> str:
     if not rows or registry.has_auth(owner):
         return ""
     return f"{rows[0].name} tells its models once there are credentials: `pi auth login {owner}`."
+
+
+def _found_here(pattern: str, registry: ModelRegistry) -> str:
+    """How to name a model of a server that was found on this machine and never chosen."""
+    for standing in registry.not_chosen():
+        if any(model.id == pattern for model in registry.models.get_models(standing.provider)):
+            who = f"{standing.provider} on {standing.address}, owner: {standing.owner}"
+            return f"A server on this machine has it ({who}): --model {standing.provider}/{pattern}"
+    return ""
 
 
 def _ways_to_say(names: list[str]) -> list[str]:

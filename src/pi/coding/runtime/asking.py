@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pi.ai.auth.clients import with_named_hosts
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.auth.values import remember_used
-from pi.ai.factory import Network, create_models
+from pi.ai.factory import Network, chosen_servers, create_models
 from pi.ai.messages import Context
 from pi.ai.models.custom import CustomModels
 from pi.ai.models.model import Model
@@ -171,6 +171,7 @@ def discover_models(
             custom=custom,
             network=Network(proxy=values.http_proxy),
             clients=with_named_hosts(values.oauth_clients, host.environ),
+            chosen=chosen_servers(host.agent_dir),
             report=host.report,
         )
 

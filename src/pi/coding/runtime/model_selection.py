@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.models.thinking import clamp_level, supported_levels
+from pi.ai.providers.chosen_servers import Standing
 from pi.base.errors import PiError
 from pi.coding.models.patterns import Choice
 from pi.coding.runtime.core import Core
@@ -46,6 +47,14 @@ class ModelSelection:
         """Every model that could answer."""
         return self._core.registry.get_available()
 
+    def offered(self) -> tuple[Model, ...]:
+        """Every model that the user can choose, also of servers that were found on this machine."""
+        return self._core.registry.get_offered()
+
+    def found(self) -> tuple[Standing, ...]:
+        """The servers that were found on this machine and may not answer, with their owners."""
+        return self._core.registry.not_chosen()
+
     def levels(self) -> tuple[ThinkingLevel, ...]:
         """How much the model can be told to think."""
         return supported_levels(self._core.agent.model) if self._core.has_model else ("off",)
@@ -69,14 +78,21 @@ class ModelSelection:
         await self._core.registry.discover_local()
 
     async def find_somebody(self) -> None:
-        """Where nobody answers: the first model that was discovered, or the last resort.
+        """Where nobody answers: a model of a chosen server or a gateway, or the last resort.
 
-        It is looked for when something is said, so that no start waits for it.
+        It is looked for when something is said, so that no start waits for it. Servers that were
+        found on this machine and never chosen are passed over.
         """
         await self.discover()
         registry = self._core.registry
-        model = next(filter(None, map(registry.default_of, registry.discoverable())), None)
-        # Whoever has a key wants that provider, not a download.
+        usable = filter(registry.is_usable, registry.discoverable())
+        model = next(filter(None, map(registry.default_of, usable)), None)
+        if model is None:
+            for standing in registry.not_chosen():
+                named = self._core.workspace.values.default_provider  # reported at the start
+                if standing.state == "other owner" and standing.provider != named:
+                    self._core.host.report(standing.refusal)
+        # A user with a key wants that provider, not a download.
         is_keyless = self._never_chosen and not registry.unlisted
         if model is None and self._last_resort is not None and is_keyless:
             model = await self._last_resort()
@@ -93,19 +109,27 @@ class ModelSelection:
         chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
         return not chosen and not self._core.registry.key_problems()
 
-    async def choose(self, provider: str, model_id: str) -> Model:
-        """Have that model answer from the next request on; ``PiError`` if there is none."""
+    async def choose(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
+        """Have that model answer from the next request on; ``PiError`` if there is none.
+
+        A server on this machine is thereby chosen; where its owner has changed since it was chosen
+        before, only ``anew``.
+        """
         registry = self._core.registry
         if registry.is_undiscovered(provider):
             await self.discover()
         model = registry.find(provider, model_id)
         if model is None:
             raise PiError(f"Model not found: {provider}/{model_id}")
+        await registry.choose_server(model, anew=anew)
         await self.use(model, source="set")
         return model
 
-    async def pick(self, wanted: Model | str) -> Model:
-        """Have a model answer that is given as such or as a pattern, ``provider/id:thinking``."""
+    async def pick(self, wanted: Model | str, *, anew: bool = False) -> Model:
+        """Have a model answer that is given as such or as a pattern, ``provider/id:thinking``.
+
+        Its server is chosen as by ``choose``.
+        """
         if isinstance(wanted, Model):
             choice: Choice | None = Choice(model=wanted)
         else:
@@ -115,6 +139,7 @@ class ModelSelection:
                 f"Model not found: {wanted}",
                 hint="/model and `pi --list-models` list those there are.",
             )
+        await self._core.registry.choose_server(choice.model, anew=anew)
         await self.use(choice.model, thinking=choice.thinking, source="set")
         return choice.model
 

@@ -13,6 +13,7 @@ from pi.agent.policy import Next
 from pi.ai.auth.login_ui import LoginUI
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.providers.chosen_servers import Standing
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.models.patterns import Choice
 from pi.coding.runtime.accounts import Account
@@ -94,6 +95,14 @@ class ModelPort(Protocol):
         """Every model that could answer."""
         ...
 
+    def offered(self) -> tuple[Model, ...]:
+        """Every model that the user can choose, also of servers that were found on this machine."""
+        ...
+
+    def found(self) -> tuple[Standing, ...]:
+        """The servers that were found on this machine and may not answer, with their owners."""
+        ...
+
     def levels(self) -> tuple[ThinkingLevel, ...]:
         """How much the model can be told to think."""
         ...
@@ -103,7 +112,7 @@ class ModelPort(Protocol):
         ...
 
     async def discover(self) -> None:
-        """Ask the model servers of this machine, whose models are then available too."""
+        """Ask the model servers of this machine, whose models can then be chosen."""
         ...
 
     async def find_somebody(self) -> None:
@@ -119,12 +128,12 @@ class ModelPort(Protocol):
         """Cycle through the models that these mean; none means all."""
         ...
 
-    async def pick(self, wanted: Model | str) -> Model:
+    async def pick(self, wanted: Model | str, *, anew: bool = False) -> Model:
         """Have the model answer that a pattern means."""
         ...
 
-    async def choose(self, provider: str, model_id: str) -> Model:
-        """Have that model answer."""
+    async def choose(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
+        """Have that model answer; ``anew`` also if the owner of its server has changed."""
         ...
 
     async def cycle(self, step: int = 1) -> CycledModel | None:

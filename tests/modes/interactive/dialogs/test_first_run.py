@@ -60,7 +60,7 @@ async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: P
         assert session.model is not None
 
 
-async def test_the_embedded_model_is_fetched_and_used(tmp_path: Path) -> None:
+async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> None:
     ready = asyncio.Event()
 
     async def fetch(ui: Ui, tell: Tell) -> Path:
@@ -77,6 +77,8 @@ async def test_the_embedded_model_is_fetched_and_used(tmp_path: Path) -> None:
         await task
         assert session.model is not None
         assert session.model.provider == "local"
+        assert session.settings.values.default_provider == "local"
+        assert session.settings.values.default_model == session.model.id
 
 
 async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
@@ -103,17 +105,27 @@ async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later
         assert screen.notices[-1][0] == "info"
 
 
-async def test_a_model_server_on_this_machine_answers_and_nothing_more_is_asked(
+async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept(
     tmp_path: Path,
 ) -> None:
-    pages = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
+    pages = {
+        "/api/tags": {"models": [{"name": "llama"}, {"name": "qwen3:8b"}]},
+        "/api/show": {},
+    }
     async with (
         site(pages) as server,
         newcomer(tmp_path, OLLAMA_HOST=server.url) as (screen, session),
     ):
         task = asyncio.create_task(set_up(screen))
-        await screen.press("escape")
+        await asked_for_a_way(screen, "escape")
+        assert session.model is None
+        assert f"ollama on {server.url.removeprefix('http://')}" in screen.text()
+        assert "found on this machine; owner: " in screen.text()
+        await screen.press("down", "enter")
+        await screen.until(lambda text: "Which model?" in text)
+        await screen.press("down", "enter")
         await task
         assert session.model is not None
         assert (session.model.provider, session.model.id) == ("ollama", "qwen3:8b")
-        assert screen.notices[-1][1].startswith("ollama/qwen3:8b answers")
+        assert session.settings.values.default_model == "qwen3:8b"
+        assert session.models.found() == ()

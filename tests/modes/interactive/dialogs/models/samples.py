@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pi.ai.models.model import Model
+from pi.ai.providers.chosen_servers import Standing
 from pi.coding.models.patterns import Choice
 from pi.coding.runtime.port import SessionPort
 from pi.coding.settings.settings import Settings
@@ -28,18 +29,25 @@ LLAMA = model("ollama/llama")
 
 
 def screen_with(
-    tmp_path: Path, *, scope: tuple[Model, ...] = (), served: tuple[Model, ...] = ()
+    tmp_path: Path,
+    *,
+    scope: tuple[Model, ...] = (),
+    served: tuple[Model, ...] = (),
+    offered: tuple[Model, ...] = (),
+    found: tuple[Standing, ...] = (),
 ) -> FakeScreen:
     """A session that has credentials for all but one model; ``served`` are found by asking."""
 
     async def discover() -> None:
-        models.known = lambda: (SONNET, HAIKU, GPT, GROK, *served)
+        models.known = lambda: (SONNET, HAIKU, GPT, GROK, *served, *offered)
         models.available = lambda: (SONNET, HAIKU, GPT, *served)
 
     models = SimpleNamespace(
         discover=discover,
-        known=lambda: (SONNET, HAIKU, GPT, GROK),
+        known=lambda: (SONNET, HAIKU, GPT, GROK, *offered),
         available=lambda: (SONNET, HAIKU, GPT),
+        offered=lambda: (SONNET, HAIKU, GPT, *offered),
+        found=lambda: found,
         current=HAIKU,
         scope=tuple(Choice(model=each) for each in scope),
         thinking_level="low",

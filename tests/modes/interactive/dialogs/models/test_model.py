@@ -7,9 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.providers.chosen_servers import Owner, ServerAddress, ServerChoice, Standing
 from pi.modes.interactive.dialogs.models.listing import known_models
-from pi.modes.interactive.dialogs.models.model import ModelChoice, PickedModel, pick_model
-from tests.modes.interactive.dialogs.models.samples import GPT, HAIKU, LLAMA, SONNET, screen_with
+from pi.modes.interactive.dialogs.models.model import (
+    ModelChoice,
+    PickedModel,
+    may_ask_server,
+    pick_model,
+)
+from tests.modes.interactive.dialogs.models.samples import (
+    GPT,
+    HAIKU,
+    LLAMA,
+    SONNET,
+    model,
+    screen_with,
+)
 
 
 async def test_the_current_model_is_first_and_badges_tell_about_each(tmp_path: Path) -> None:
@@ -109,3 +122,60 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
     }
     await screen.press("escape")
     await asked
+
+
+def found(state: Owner | None) -> Standing:
+    """Ollama, which belongs to somebody else; ``state`` is who was chosen before."""
+    before = state and ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=state)
+    return Standing(
+        provider="ollama",
+        address=ServerAddress(host="127.0.0.1", port=11434),
+        owner=Owner(uid=998, user="eve", process="python3"),
+        chosen=before,
+    )
+
+
+async def test_what_comes_with_pi_has_a_tab_of_its_own_beside_other_models(tmp_path: Path) -> None:
+    tour = model("demo/tour")
+    screen = screen_with(tmp_path, offered=(tour,))
+    asked = asyncio.create_task(pick_model(screen))
+    await screen.shown()
+    assert "[All]  anthropic  openai  Built in  Without key" in screen.text()
+    assert "demo/tour" not in screen.text()
+    await screen.press("tab", "tab", "tab")
+    assert "→ demo/tour" in screen.text()
+    await screen.press("enter")
+    assert await asked == PickedModel(model=tour)
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [
+        (None, "not chosen yet, owner: eve (uid 998), python3"),
+        (Owner(uid=1), "owner changed: eve (uid 998), python3"),
+    ],
+)
+async def test_a_server_that_was_only_found_is_listed_with_its_owner(
+    tmp_path: Path, before: Owner | None, shown: str
+) -> None:
+    screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(before),))
+    asked = asyncio.create_task(pick_model(screen))
+    await screen.shown()
+    assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
+    assert shown in next(line for line in screen.lines(90) if "ollama/llama" in line)
+    await screen.press("escape")
+    await asked
+
+
+@pytest.mark.parametrize(("keys", "allowed"), [(("enter",), True), (("down", "enter"), False)])
+async def test_the_user_decides_whether_it_may_answer(
+    tmp_path: Path, keys: tuple[str, ...], *, allowed: bool
+) -> None:
+    screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(None),))
+    asked = asyncio.create_task(may_ask_server(screen, "ollama"))
+    await screen.shown()
+    assert "Let the server on 127.0.0.1:11434 answer as ollama?" in screen.text()
+    assert "(owner: eve (uid 998), python3)" in " ".join(screen.text().split())
+    await screen.press(*keys)
+    assert await asked is allowed
+    assert await may_ask_server(screen, "anthropic")

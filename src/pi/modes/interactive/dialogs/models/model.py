@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.ai.models.model import Model
+from pi.ai.providers.chosen_servers import Standing
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.patterns import full_name
@@ -13,6 +14,7 @@ from pi.modes.interactive.dialogs.models.discovering import discover
 from pi.modes.interactive.dialogs.models.listing import ALL, Known, known_models, window
 from pi.modes.interactive.dialogs.panel import framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.text.width import visible_width
@@ -49,10 +51,27 @@ def models_of(ui: Ui) -> Known:
     return known_models(
         models.known(),
         models.available(),
+        offered=models.offered(),
+        found={each.provider: _in_short(each) for each in models.found()},
         current=models.current,
         default=(values.default_provider, values.default_model),
         scope=[choice.model for choice in models.scope],
     )
+
+
+def _in_short(standing: Standing) -> str:
+    what = "owner changed" if standing.state == "other owner" else "not chosen yet, owner"
+    return f"{what}: {standing.owner}"
+
+
+async def may_ask_server(ui: Ui, provider: str) -> bool:
+    """Whether a server on this machine may answer; who owns it is shown, and the user decides."""
+    found = [each for each in ui.port.models.found() if each.provider == provider]
+    if not found:
+        return True
+    title = f"Let the server on {found[0].address} answer as {provider}?"
+    message = f"{found[0].explain()} What you write goes there, and the tools it calls run here."
+    return await confirm(ui, title, message, yes="Yes, let it answer")
 
 
 class ModelChoice:

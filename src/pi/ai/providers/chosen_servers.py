@@ -1,0 +1,249 @@
+"""Which model servers of this machine may answer: those that the user has chosen.
+
+Any program of any user can listen on a port that pi looks at, and the tool calls of a model are
+run. A server that was found is therefore only offered. Choosing it records its port and the owner
+of the socket; when the owner differs later, the server is not used until it is chosen again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+
+from pi.ai.errors import ProviderError
+from pi.base.files import (
+    DirectoryLock,
+    FileProblem,
+    private_directory,
+    read_if_exists,
+    replace_file,
+)
+from pi.base.records import UNREADABLE, Record
+from pi.base.terminal_text import one_line
+
+PROC = Path("/proc")
+LISTENING = "0A"
+"""The state of a listening socket in ``/proc/net/tcp``."""
+LARGEST = 1024 * 1024
+
+_LOOPBACK = re.compile(r"localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3}")
+
+State: TypeAlias = Literal["chosen", "new", "other owner"]
+
+
+class ServerNotChosen(ProviderError):
+    """A server on this machine may not answer, because nobody chose it or its owner changed."""
+
+
+class Owner(Record):
+    """Who listens on a port, as far as the system tells it."""
+
+    uid: int | None = None
+    user: str = ""
+    process: str = ""
+    """Name of the process; empty where it cannot be read, as with processes of other users."""
+
+    def __str__(self) -> str:
+        """What a person reads: ``alice (uid 1001), ollama``."""
+        if self.uid is None:
+            return "unknown owner"
+        user = f"{one_line(self.user)} (uid {self.uid})" if self.user else f"uid {self.uid}"
+        return f"{user}, {one_line(self.process)}" if self.process else user
+
+    def is_same_as(self, other: Owner) -> bool:
+        """Whether both are the same user and, where both are known, the same program."""
+        if self.uid != other.uid:
+            return False
+        return not self.process or not other.process or self.process == other.process
+
+
+class ServerAddress(Record):
+    """Where a server of this machine listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Host and port."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class ServerChoice(Record):
+    """One choice of the user, as it is kept."""
+
+    provider: str
+    host: str
+    port: int
+    owner: Owner = Owner()
+    model: str = ""
+    """The model that was chosen last; empty if only the server was."""
+
+
+class Standing(Record):
+    """Whether a server that was found may answer, and who owns it."""
+
+    provider: str
+    address: ServerAddress
+    owner: Owner
+    chosen: ServerChoice | None = None
+
+    @property
+    def state(self) -> State:
+        """``chosen`` servers may answer."""
+        if self.chosen is None:
+            return "new"
+        return "chosen" if self.chosen.owner.is_same_as(self.owner) else "other owner"
+
+    def explain(self) -> str:
+        """One line: why it may not answer."""
+        where = f"The server of {self.provider} on {self.address}"
+        if self.chosen is None:
+            return f"{where} (owner: {self.owner}) was found on this machine and never chosen."
+        before = self.chosen.owner
+        return f"{where} was chosen when it belonged to {before}; now it belongs to {self.owner}."
+
+    @property
+    def refusal(self) -> str:
+        """The same, with what to do."""
+        return f"{self.explain()} It is not used until you choose it: {self.how}."
+
+    @property
+    def how(self) -> str:
+        """How to have it answer."""
+        return f"with /model, or `pi models use {self.provider}`"
+
+
+class ChosenServers:
+    """The choices of the user, in a file of the agent directory.
+
+    A file that cannot be read holds no choices: the user is asked again.
+    """
+
+    def __init__(self, path: Path, *, proc: Path = PROC) -> None:
+        self._path = path
+        self._proc = proc
+
+    async def standing(self, provider: str, address: ServerAddress) -> Standing:
+        """What is known about the server at ``address`` now."""
+        return await asyncio.to_thread(self._standing, provider, address)
+
+    async def choose(self, provider: str, address: ServerAddress, *, model: str = "") -> Standing:
+        """Let the present owner of the socket answer from now on."""
+        return await asyncio.to_thread(self._choose, provider, address, model)
+
+    def choices(self) -> tuple[ServerChoice, ...]:
+        """Everything that was chosen."""
+        try:
+            kept: Any = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
+            listed = kept.get("servers") if isinstance(kept, dict) else None
+            return msgspec.convert(listed or (), tuple[ServerChoice, ...])
+        except (FileProblem, msgspec.ValidationError, *UNREADABLE):
+            return ()
+
+    def _standing(self, provider: str, address: ServerAddress) -> Standing:
+        chosen = next((each for each in self.choices() if _is_at(each, provider, address)), None)
+        owner = owner_of(address, proc=self._proc)
+        return Standing(provider=provider, address=address, owner=owner, chosen=chosen)
+
+    def _choose(self, provider: str, address: ServerAddress, model: str) -> Standing:
+        owner = owner_of(address, proc=self._proc)
+        choice = ServerChoice(
+            provider=provider, host=address.host, port=address.port, owner=owner, model=model
+        )
+        private_directory(self._path.parent)
+        with DirectoryLock(self._path):
+            others = (each for each in self.choices() if not _is_at(each, provider, address))
+            kept = msgspec.json.encode({"servers": [*others, choice]})
+            replace_file(self._path, msgspec.json.format(kept, indent=2) + b"\n")
+        return Standing(provider=provider, address=address, owner=owner, chosen=choice)
+
+
+def _is_at(choice: ServerChoice, provider: str, address: ServerAddress) -> bool:
+    return (choice.provider, choice.host, choice.port) == (provider, address.host, address.port)
+
+
+def address_here(url: str) -> ServerAddress | None:
+    """Host and port of ``url`` if they are of this machine, else ``None``."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    if not _LOOPBACK.fullmatch(host):
+        return None
+    return ServerAddress(host=host, port=port or (443 if parts.scheme == "https" else 80))
+
+
+# The owner of a socket ----------------------------------------------------------------------------
+
+
+def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
+    """Who listens at ``address``; an ``Owner`` without uid where the system does not tell."""
+    sockets = {**_listening(proc / "net/tcp"), **_listening(proc / "net/tcp6")}
+    for local in _local_addresses(address.host):
+        found = sockets.get(f"{local}:{address.port:04X}")
+        if found is not None:
+            uid, inode = found
+            return Owner(uid=uid, user=_user_name(uid), process=_process_name(inode, proc))
+    return Owner()
+
+
+def _local_addresses(host: str) -> Iterator[str]:
+    """Addresses that a connection to ``host`` can end at, in the kernel's order of preference."""
+    for address in ("::1", "127.0.0.1") if host == "localhost" else (host,):
+        if ":" in address:
+            yield from map(_kernel_form, (address, "::"))
+        else:  # a socket of IPv6 can take connections of IPv4 too
+            yield from map(_kernel_form, (address, "0.0.0.0", f"::ffff:{address}", "::"))
+
+
+def _kernel_form(address: str) -> str:
+    """An address as ``/proc/net`` writes it: words of 32 bits in the byte order of the machine."""
+    import socket  # only where servers are looked for
+
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+    words = (packed[at : at + 4] for at in range(0, len(packed), 4))
+    return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
+
+
+def _listening(table: Path) -> dict[str, tuple[int, str]]:
+    """Listening sockets of a table: the local address → uid and inode."""
+    try:
+        lines = table.read_text().splitlines()[1:]
+    except (OSError, UnicodeDecodeError):  # not Linux
+        return {}
+    rows = (line.split() for line in lines)
+    return {row[1]: (int(row[7]), row[9]) for row in rows if len(row) > 9 and row[3] == LISTENING}
+
+
+def _user_name(uid: int) -> str:
+    try:
+        import pwd  # not on Windows, where no socket has a uid
+
+        return pwd.getpwuid(uid).pw_name
+    except (ImportError, KeyError):
+        return ""
+
+
+def _process_name(inode: str, proc: Path) -> str:
+    """The program that holds a socket; empty where its files may not be read."""
+    wanted = f"socket:[{inode}]"
+    try:
+        numbers = sorted(int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal())
+    except OSError:
+        return ""
+    for number in numbers:
+        folder = proc / str(number)
+        try:
+            if any(str(each.readlink()) == wanted for each in (folder / "fd").iterdir()):
+                return (folder / "comm").read_text(errors="replace").strip()
+        except OSError:  # of another user, or ended meanwhile
+            continue
+    return ""
