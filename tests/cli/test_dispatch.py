@@ -10,7 +10,7 @@ import pytest
 from bench.mock_process import MockProcess
 from pi.cli.main import main
 from tests.cli.program import PATIENCE, Program
-from tests.screens.person import needs_pty
+from tests.screens.person import needs_pty, person
 
 Captured = pytest.CaptureFixture[str]
 
@@ -117,3 +117,28 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
         person.write(b"\x04")
 
         assert program.wait(PATIENCE) == 0
+
+
+@needs_pty
+@pytest.mark.parametrize(("word", "meant"), [("modles", "models"), ("instal", "install")])
+def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
+    cli: Program, server: MockProcess, word: str, meant: str
+) -> None:
+    with person(cli, word) as ada:
+        ada.sees(f"did you mean `pi {meant}`?")
+        assert ada.ends() == 1
+    assert server.log() == []
+
+
+@needs_pty
+@pytest.mark.parametrize("words", [("--", "modles"), ("modles", "please"), ("hello",)])
+def test_everything_else_is_a_prompt(
+    cli: Program, server: MockProcess, words: tuple[str, ...]
+) -> None:
+    with person(cli, *words) as ada:
+        ada.sees("The quick brown")
+        assert ada.leaves() == 0
+
+
+def test_in_a_pipe_a_word_is_a_prompt(cli: Program) -> None:
+    assert cli.run("modles") == (0, "The quick brown\n", "")

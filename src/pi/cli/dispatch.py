@@ -22,6 +22,8 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     if words and (command := find_command(words[0])) is not None:
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
+    if len(words) == 1 and arguments.messages == tuple(words) and _is_slip(words[0]):
+        return 1
     if arguments.switch("version"):
         sys.stdout.write(f"{__version__}\n")
         return 0
@@ -33,6 +35,26 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
         sys.stdout.write(main_help(_width(), declared.flags, declared.subcommands))
         return 0
     return _run_session(arguments, environ)
+
+
+def _is_slip(word: str) -> bool:
+    """Whether the only word, typed on a terminal, is nearly a command; what to type is printed.
+
+    As a prompt it would be sent to a model, or have the embedded one fetched.
+    """
+    if not (word[:1].isalpha() and _NAME.issuperset(word) and sys.stdin.isatty()):
+        return False
+    from pi.base.fuzzy import nearest
+    from pi.cli.commands import COMMANDS
+
+    meant = nearest(word, [command.name for command in COMMANDS])
+    if meant is None:
+        return False
+    sys.stderr.write(
+        f"Unknown command `pi {word}`: did you mean `pi {meant}`?"
+        f" `pi -- {word}` sends it as a prompt.\n"
+    )
+    return True
 
 
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
