@@ -140,9 +140,9 @@ def test_another_owner_is_not_asked_until_it_is_chosen_again(
     )
     assert "was chosen when it belonged to eve" in set_model["error"]
     assert not prompted["success"]
+    refused(cli.run("-p", "--continue", "hello"))
     cli.write("settings.json", '{"defaultProvider": "vllm"}')
     refused(cli.run("-p", "hello"))
-    refused(cli.run("-p", "--continue", "hello"))
     assert model.requests == []
 
     assert cli.run("models", "use", "vllm").out.endswith(": --model vllm/first\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -35,12 +36,14 @@ def row(local: str, uid: int, inode: int = 7, *, state: str = "0A") -> str:
     return f"   0: {local} 00000000:0000 {state} {queues} {uid} 0 {inode} 1"
 
 
-def proc(folder: Path, tcp: str = "", tcp6: str = "", **processes: int) -> Path:
+def proc(
+    folder: Path, tcp: str = "", tcp6: str = "", processes: Mapping[str, int] | None = None
+) -> Path:
     """A ``/proc`` with these sockets, and processes that hold the socket of an inode."""
     (folder / "net").mkdir(parents=True)
     (folder / "net/tcp").write_text(f"  sl  local_address\n{tcp}\n")
     (folder / "net/tcp6").write_text(f"  sl  local_address\n{tcp6}\n")
-    for number, (name, inode) in enumerate(processes.items(), start=100):
+    for number, (name, inode) in enumerate((processes or {}).items(), start=100):
         (folder / str(number) / "fd").mkdir(parents=True)
         (folder / str(number) / "comm").write_text(f"{name}\n")
         (folder / str(number) / "fd/3").symlink_to(f"socket:[{inode}]")
@@ -79,7 +82,8 @@ def test_the_owner_is_who_a_connection_would_reach(
 
 
 def test_the_process_is_named_where_it_can_be_read(tmp_path: Path) -> None:
-    there = proc(tmp_path / "proc", row(f"{V4}:1F40", 54321, 9), other=3, **{"evil\x1b[2J": 9})
+    processes = {"other": 3, "evil\x1b[2J": 9}
+    there = proc(tmp_path / "proc", row(f"{V4}:1F40", 54321, 9), processes=processes)
 
     owner = owner_of(HERE, proc=there)
 
@@ -126,7 +130,9 @@ def test_servers_elsewhere_are_none_of_this_machine(url: str, address: str) -> N
     ],
 )
 def test_a_choice_holds_for_one_owner(before: Owner | None, now: Owner, state: str) -> None:
-    chosen = before and ServerChoice(provider="vllm", host="127.0.0.1", port=8000, owner=before)
+    chosen = None
+    if before is not None:
+        chosen = ServerChoice(provider="vllm", host="127.0.0.1", port=8000, owner=before)
 
     assert Standing(provider="vllm", address=HERE, owner=now, chosen=chosen).state == state
 

@@ -22,6 +22,7 @@ HELLO = Context(
     messages=(UserMessage(content="Say hello."),),
     tools=(Tool(name="bash", description="run", parameters={"type": "object"}),),
 )
+WHO = Context(messages=(UserMessage(content="Who are you?"),))
 FRANCE = Context(messages=(UserMessage(content="What is the capital of France?"),))
 
 
@@ -45,6 +46,7 @@ async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(r
         try:
             first = await models.complete(SMALL_MODEL, HELLO)
             facts = [await models.complete(SMALL_MODEL, FRANCE) for _ in range(2)]
+            itself = await models.complete(SMALL_MODEL, WHO)
             by_path = await models.complete(gguf_model(folder / SMOLLM2.file_name), HELLO)
         finally:
             await models.close()
@@ -52,6 +54,7 @@ async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(r
     assert first.text.strip(), first.error_message
     assert "Paris" in facts[0].text  # llama.cpp's own temperature gave another sentence each time
     assert facts[0].text == facts[1].text
+    assert itself.stop_reason == "stop", itself.text  # it repeated one sentence without end
     assert by_path.stop_reason in ("stop", "length", "toolUse"), by_path.error_message
     assert told[0] == f"Loading {SMALL_MODEL.name}…"
     assert len(told) == 2

@@ -36,8 +36,9 @@ SMALL_MODEL = Model(
     provider="local",
     context_window=8192,
     max_tokens=1024,
-    # llama.cpp samples with 0.8 by default, at which 135M parameters write nonsense.
-    sampling_params={"temperature": 0},
+    # llama.cpp samples with 0.8 by default, at which 135M parameters write nonsense; without the
+    # penalty "Who are you?" is answered by one sentence without end.
+    sampling_params={"temperature": 0, "repeat_penalty": 1.1},
     compat={
         "supportsStore": False,
         "supportsDeveloperRole": False,
@@ -45,11 +46,13 @@ SMALL_MODEL = Model(
         "maxTokensField": "max_tokens",
     },
 )
-SMALL_PROMPT = "You are a helpful AI assistant named pi."
+SMALL_PROMPT = (
+    "You are pi, a small AI assistant. You answer questions in one or two short sentences."
+)
 """All that a model of this size can make use of.
 
-It is the sentence that SmolLM2 was trained with, but for the name. Asked to be friendly and brief,
-the same weights answered "What is the capital of France?" with an invented French sentence.
+Asked to be "friendly" and to answer "briefly", the same weights answered "What is the capital of
+France?" with an invented French sentence.
 """
 
 

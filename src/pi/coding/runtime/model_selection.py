@@ -88,16 +88,21 @@ class ModelSelection:
         usable = filter(registry.is_usable, registry.discoverable())
         model = next(filter(None, map(registry.default_of, usable)), None)
         if model is None:
-            for standing in registry.not_chosen():
-                named = self._core.workspace.values.default_provider  # reported at the start
-                if standing.state == "other owner" and standing.provider != named:
-                    self._core.host.report(standing.refusal)
+            self._report_other_owners()
         # A user with a key wants that provider, not a download.
         is_keyless = self._never_chosen and not registry.unlisted
         if model is None and self._last_resort is not None and is_keyless:
             model = await self._last_resort()
         if model is not None:
             await self.use(model, source="set")
+
+    def _report_other_owners(self) -> None:
+        """Name the servers whose owner has changed; the start did so for those it looked at."""
+        last = chosen_model(self._core.log)
+        named = {self._core.workspace.values.default_provider, last and last.provider}
+        for standing in self._core.registry.not_chosen():
+            if standing.state == "other owner" and standing.provider not in named:
+                self._core.host.report(standing.refusal)
 
     @property
     def _never_chosen(self) -> bool:

@@ -118,7 +118,7 @@ async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept
     ):
         task = asyncio.create_task(set_up(screen))
         await asked_for_a_way(screen, "escape")
-        assert session.model is None
+        assert session.models.current is None
         assert f"ollama on {server.url.removeprefix('http://')}" in screen.text()
         assert "found on this machine; owner: " in screen.text()
         await screen.press("down", "enter")
@@ -127,5 +127,6 @@ async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept
         await task
         assert session.model is not None
         assert (session.model.provider, session.model.id) == ("ollama", "qwen3:8b")
+        assert session.settings.values.default_provider == "ollama"
         assert session.settings.values.default_model == "qwen3:8b"
         assert session.models.found() == ()

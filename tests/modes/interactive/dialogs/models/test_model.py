@@ -124,9 +124,11 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
     await asked
 
 
-def found(state: Owner | None) -> Standing:
-    """Ollama, which belongs to somebody else; ``state`` is who was chosen before."""
-    before = state and ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=state)
+def found(owner: Owner | None) -> Standing:
+    """Ollama, which belongs to somebody else; ``owner`` is who was chosen before."""
+    before = None
+    if owner is not None:
+        before = ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=owner)
     return Standing(
         provider="ollama",
         address=ServerAddress(host="127.0.0.1", port=11434),
