@@ -15,8 +15,8 @@ CTRL_C, CTRL_D, CTRL_R, CTRL_U = "\x03", "\x04", "\x12", "\x15"
 UP, DOWN = "\x1b[A", "\x1b[B"
 
 DIALOGS = {
-    "/model": "demo/tour",
-    "/scoped-models": "demo/tour",
+    "/model": "Built in",
+    "/scoped-models": "[x] faux",
     "/thinking": "Thinking level",
     "/theme": "light",
     "/tree": "[default]",

@@ -33,7 +33,6 @@ INLINE_EXTENSION = (
     'compat/rpc.md: "pi itself always lists `/llama`", a command of an extension;'
     " issue 6 leaves extensions to the extension issue"
 )
-ALWAYS_A_MODEL = 'design.md D10: "the always-present `demo` provider is a scripted tour"'
 NAMED_IS_KEPT = (
     'issue 6: "Where the original has a defect we do the right thing"; compat/session-format.md:'
     ' "A name set or a `!` command before any assistant reply is lost if the process ends"'
@@ -74,7 +73,6 @@ _TEXT = "content[0].text"
 
 DIFFERENCES = (
     differs(QUERIES, 15, ".data.commands", because=INLINE_EXTENSION),
-    differs(QUERIES, 19, ".data.models", because=ALWAYS_A_MODEL),
     differs(QUERIES, 72, ".success", ".error", ".data", because=NAMED_IS_KEPT),
     differs(TALK, 50, ABSENT, because=NO_EMPTY_DELTA),
     differs(ABORT, 12, ABSENT, because=NO_EMPTY_DELTA),
