@@ -18,12 +18,13 @@ MOST_ERRORS = 20_000
 """Bytes of a program's complaints that are kept; the rest is read and dropped."""
 
 STALLED = 10.0
-"""Seconds in which a program neither writes, reads nor computes, after which it counts as hung.
+"""Seconds without output, input and work, after which a program counts as hung.
 
 ripgrep and fd open every ``.gitignore``, and wait for ever if it is a pipe.
 """
-BUSY = 0.2
-"""Share of a CPU below which a program only waits: idle threads of ripgrep poll, 0.02 each."""
+IDLE = 0.1
+"""Share of a CPU that is no work: of a ripgrep that hangs, the other threads look for work again
+and again, which was 2 % with two of them and 6 % with sixteen."""
 MOST_MEMORY = 512 * 1024 * 1024
 """Bytes; a ``.gitignore`` that is a link to ``/dev/zero`` is read until they are used up."""
 LONGEST_END = 5.0
@@ -82,7 +83,7 @@ async def output_of(
 
 
 async def _piece(child: Child, name: str, silence: float | None) -> bytes:
-    waited, done = 0.0, _work(child.pid)
+    waited, used = 0.0, _used(child.pid)
     while True:
         pause = STALLED if silence is None else min(STALLED, silence)
         try:
@@ -90,42 +91,33 @@ async def _piece(child: Child, name: str, silence: float | None) -> bytes:
                 return await child.output.read(READ_SIZE)
         except TimeoutError as problem:
             waited += pause
-            before, done = done, _work(child.pid)
+            before, used = used, _used(child.pid)
             if silence is not None and waited >= silence:
                 raise ProgramFailed(name, f"wrote nothing for {silence:g} seconds") from problem
-            if (
-                before
-                and done
-                and done.cpu - before.cpu < BUSY * pause
-                and done.read == before.read
-            ):
+            if used is not None and before is not None and used.is_idle_since(before, pause):
                 raise ProgramFailed(name, f"did nothing for {pause:g} seconds") from problem
 
 
-class _Work(NamedTuple):
+class _Used(NamedTuple):
+    """What a process has used so far."""
+
     cpu: float
     """Seconds."""
-    read: int
-    """Bytes; always 0 where the kernel does not count them."""
+    io: str
+    """Counters of what it has read and written."""
 
-    def is_idle_since(self, before: _Work, seconds: float) -> bool:
-        """Whether it has only waited for that time."""
-        return self.read == before.read and self.cpu - before.cpu < BUSY * seconds
+    def is_idle_since(self, before: _Used, seconds: float) -> bool:
+        return self.io == before.io and self.cpu - before.cpu < IDLE * seconds
 
 
-def _work(pid: int) -> _Work | None:
-    """What a process has done; ``None`` where Linux cannot be asked."""
-    folder = Path(f"/proc/{pid}")
+def _used(pid: int) -> _Used | None:
+    """What a process has used; ``None`` where Linux cannot be asked."""
     try:
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+        return _Used(ticks / os.sysconf("SC_CLK_TCK"), Path(f"/proc/{pid}/io").read_text())
     except (OSError, ValueError, IndexError):
         return None
-    try:
-        read = int((folder / "io").read_text().partition("rchar:")[2].split()[0])
-    except (OSError, ValueError, IndexError):
-        read = 0
-    return _Work(cpu, read)
 
 
 def _limit_memory(pid: int) -> None:
