@@ -127,6 +127,21 @@ def test_a_project_of_files_that_never_end_is_opened(
     assert [name for name in named if f"{desk.project / name}" not in report.stderr] == []
 
 
+def test_files_that_are_huge_are_named_and_not_held_in_memory(desk: Desk, tmp_path: Path) -> None:
+    session, extension = tmp_path / "huge.jsonl", desk.agent_dir / "extensions/huge.py"
+    for path in (session, extension):
+        put(path, "")
+        os.truncate(path, 2 << 30)  # takes no space on the disk
+
+    exported = desk.run("--export", str(session))
+    prompted = desk.prompt()
+
+    assert exported.code == 1
+    assert f"Cannot read {session}: it has a line of more than 128 MiB." in exported.stderr
+    assert (prompted.code, prompted.stdout) == (0, "All is well.\n")
+    assert f"{extension} is larger than 4 MiB" in prompted.stderr
+
+
 def test_rules_without_end_stop_no_search(desk: Desk) -> None:
     (desk.project / ".git").mkdir()
     endless(desk.project / ".gitignore")

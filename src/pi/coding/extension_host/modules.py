@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from zlib import crc32
 
+from pi.base.files import MOST_READ
 from pi.coding.extension_host.failures import ExtensionError
 from pi.coding.extension_host.finding import Candidate, Factory
 
@@ -61,6 +62,7 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
 
     With ``import_root``, it and what it needs is imported from there, after all that pi has itself.
     """
+    _must_be_small(path / "__init__.py" if path.is_dir() else path)
     if import_root is None:
         return _module(path)
     from pi.coding.extension_host.import_roots import add_import_root  # few have packages
@@ -75,6 +77,12 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
             hint="Two packages have modules of one name; remove one of the packages.",
         )
     return module
+
+
+def _must_be_small(file: Path) -> None:
+    """Refuse a source that nobody has written: Python would read and compile the whole of it."""
+    if file.exists() and file.stat().st_size > MOST_READ:
+        raise ExtensionError(f"{file} is larger than {MOST_READ >> 20} MiB, which is not a source.")
 
 
 def module_name(path: Path) -> str:
