@@ -16,6 +16,7 @@ from bench.terminal import terminal
 from pi.ai.errors import ProviderError
 from pi.ai.local.pip import run_pip
 from pi.ai.local.process import LocalServer
+from tests.files import stand_in
 from tests.stories.desk import AUDITED, Desk
 from tests.stories.hostile import INJECTION, HostileProject, is_below
 from tests.stories.loopback_model import loopback_model
@@ -45,6 +46,35 @@ def test_nothing_of_an_untrusted_project_is_read_or_run(desk: Desk, mode: str) -
     assert "/evil" in desk.model.requests[0]
     assert list(desk.agent_dir.rglob("*.jsonl"))
     assert list(desk.project.root.rglob("*.jsonl")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs programs that are scripts")
+def test_programs_of_the_project_do_not_run_through_a_relative_path(
+    desk: Desk, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    for name in ("rg", "fd", "fdfind", "git", "vault"):
+        for folder in ("", "node_modules/.bin"):
+            stand_in(desk.project.cwd / folder / name, f"echo {name} >> '{ran}'")
+    settings = json.loads((desk.agent_dir / "models.json").read_text())
+    settings["providers"]["mine"]["apiKey"] = "!vault read key || echo k"
+    (desk.agent_dir / "models.json").write_text(json.dumps(settings))
+    desk.model.tools = [("grep", {"pattern": "zz"}), ("find", {"pattern": "*.zz"})]
+    desk.model.calls = [{"command": "fd"}]
+    path = f".:node_modules/.bin::{desk.environ['PATH']}"
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pi", "-p", "--model", "mine/m", "--tools", "bash,grep,find", "hi"],
+        cwd=desk.project.cwd,
+        env={**desk.environ, "PATH": path, "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+    assert done.stdout == "All is well.\n", done.stderr
+    assert len(desk.model.requests) == 4
+    assert ran.read_text() == "fd\n", "only the command of the model finds programs there"
 
 
 @pytest.mark.trap(282)

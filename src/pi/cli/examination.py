@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pi.ai.factory import weights_folder
 from pi.ai.local.pulling import missing_bytes
 from pi.base.errors import PiError
 from pi.base.files import FileProblem, expand_home
+from pi.base.processes import find_program
 from pi.base.records import Record, replace
 from pi.cli.configured import trusted_here, with_project
 from pi.cli.settings_check import SettingsCheck
@@ -215,7 +215,7 @@ def _programs(host: Host) -> Iterator[Finding]:
     programs = SearchPrograms(
         lambda: service_environment(host.environment.of_process), agent_bin=host.agent_dir / "bin"
     )
-    git = shutil.which("git", path=host.environ.get("PATH"))
+    git = find_program("git", host.environ)
     for name, found, without in (
         ("rg", programs.rg, "searching is slower without it"),
         ("fd", programs.fd, "ripgrep and a walk of ours do its work"),

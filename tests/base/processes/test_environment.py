@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from pi.base.processes import MARKER, allow_listed, desktop_environment, without
+from pi.base.processes import (
+    MARKER,
+    allow_listed,
+    desktop_environment,
+    find_program,
+    without,
+)
+from tests.files import stand_in
 
 
 def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
@@ -30,6 +39,20 @@ def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
     }
 
     assert allow_listed(harmless | rest) == harmless
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a program that is a script")
+def test_what_pi_starts_is_found_in_absolute_folders_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = stand_in(tmp_path / "bin/tool", "true")
+    monkeypatch.chdir(tmp_path)
+    relative = {"PATH": ".:bin::./bin"}
+    both = {"PATH": f"bin:{program.parent}:"}
+
+    assert (find_program("tool", relative), find_program("tool", {})) == (None, None)
+    assert find_program("tool", both) == str(program)
+    assert allow_listed(both) == desktop_environment(both) == {"PATH": str(program.parent)}
 
 
 def test_the_persons_own_commands_get_all_but_credentials_and_git_places() -> None:

@@ -139,7 +139,7 @@ async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | 
         finished = await processes.run(
             [*shell, command],
             cwd=cwd,
-            env=processes.without(environ, ()),
+            env=processes.with_absolute_path(processes.without(environ, ())),
             timeout=COMMAND_SECONDS,
             max_output=MOST_OUTPUT,
         )

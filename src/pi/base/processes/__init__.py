@@ -8,7 +8,14 @@ with pi at the latest, however pi ends; ``supervisor.py`` says how.
 
 from pi.base.processes.child import Child, Exit, Finished, SpawnFailed, run, spawn
 from pi.base.processes.detached import start_detached
-from pi.base.processes.environment import MARKER, allow_listed, desktop_environment, without
+from pi.base.processes.environment import (
+    MARKER,
+    allow_listed,
+    desktop_environment,
+    find_program,
+    with_absolute_path,
+    without,
+)
 
 __all__ = [
     "MARKER",
@@ -18,8 +25,10 @@ __all__ = [
     "SpawnFailed",
     "allow_listed",
     "desktop_environment",
+    "find_program",
     "run",
     "spawn",
     "start_detached",
+    "with_absolute_path",
     "without",
 ]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pi.base.processes.child import SpawnFailed
+from pi.base.processes.environment import find_program
 
 
 async def run_attached(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
@@ -22,7 +23,7 @@ async def run_attached(command: Sequence[str], *, cwd: Path, env: Mapping[str, s
     with _keys_are_for_the_program():
         try:
             process = subprocess.Popen(  # noqa: ASYNC220 - asyncio would take the terminal from it
-                list(command), cwd=cwd, env=dict(env)
+                [find_program(command[0], env) or command[0], *command[1:]], cwd=cwd, env=dict(env)
             )
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or str(problem)

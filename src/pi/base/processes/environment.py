@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
 MARKER = "PI_CHILD_ID"
 """Variable by which a descendant is known although its parents are gone.
@@ -32,11 +34,28 @@ GIT_PLACES = (
 """What ties git to one repository, wherever it is run."""
 
 
+def with_absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
+    """``environ`` with the absolute folders of PATH only: for what pi starts on its own.
+
+    Others (``.``, ``node_modules/.bin``, an empty one) mean a folder of the project, whose ``git``
+    or ``rg`` would run although nobody trusts it. Commands of the user and of the model keep them.
+    """
+    return {
+        name: _absolute(value) if name.upper() == "PATH" else value
+        for name, value in environ.items()
+    }
+
+
+def find_program(name: str, environ: Mapping[str, str]) -> str | None:
+    """Where a program is, in the absolute folders of PATH or at the path that ``name`` is."""
+    import shutil  # takes 5 ms, and most runs look for no program
+
+    return shutil.which(name, path=_absolute(environ.get("PATH", os.defpath)))
+
+
 def allow_listed(environ: Mapping[str, str]) -> dict[str, str]:
     """The harmless part of ``environ``: for extensions, servers, status commands, installers."""
-    return {
-        name: value for name, value in environ.items() if re.fullmatch(ALLOWED, name, re.IGNORECASE)
-    }
+    return with_absolute_path(_matching(environ, ALLOWED))
 
 
 def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -45,10 +64,7 @@ def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
     A clipboard program stays in the background as long as it owns the clipboard, with everything
     that it was given.
     """
-    pattern = rf"{ALLOWED}|{DESKTOP}"
-    return {
-        name: value for name, value in environ.items() if re.fullmatch(pattern, name, re.IGNORECASE)
-    }
+    return with_absolute_path(_matching(environ, rf"{ALLOWED}|{DESKTOP}"))
 
 
 def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
@@ -58,3 +74,15 @@ def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str
         for name, value in environ.items()
         if name not in names and not re.fullmatch(GIT_PLACES, name)
     }
+
+
+def _matching(environ: Mapping[str, str], pattern: str) -> dict[str, str]:
+    return {
+        name: value for name, value in environ.items() if re.fullmatch(pattern, name, re.IGNORECASE)
+    }
+
+
+def _absolute(path: str) -> str:
+    return os.pathsep.join(
+        folder for folder in path.split(os.pathsep) if Path(folder).is_absolute()
+    )

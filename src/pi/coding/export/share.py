@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from pi.ai.transcript import Instructions
 from pi.base.files import replace_file
-from pi.base.processes import Finished, SpawnFailed, run
+from pi.base.processes import Finished, SpawnFailed, run, with_absolute_path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.export.errors import ShareFailed
@@ -145,7 +145,9 @@ async def _gh(
 async def _run(
     command: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
 ) -> Finished:
-    return await run(command, cwd=cwd, env=env, timeout=timeout, max_output=MOST_OUTPUT)
+    return await run(
+        command, cwd=cwd, env=with_absolute_path(env), timeout=timeout, max_output=MOST_OUTPUT
+    )
 
 
 def _complaint(ended: Finished) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import FileProblem, private_directory
-from pi.base.processes import allow_listed, run
+from pi.base.processes import allow_listed, find_program, run
 from pi.coding.blobs.folder import artifact_directory
 from pi.coding.session.errors import SessionNotFound
 from pi.coding.session.locking import sole_use
@@ -49,7 +49,7 @@ class Trash:
                 self._put(each)
 
     async def _command(self, path: Path) -> None:
-        command = shutil.which("trash", path=self._environ.get("PATH", ""))
+        command = find_program("trash", self._environ)
         if command is None:
             return
         try:

@@ -27,24 +27,23 @@ def find_shell(
     ``configured`` is a path, with ``~`` for the home folder, or a name on PATH. It always wins:
     if it is missing nothing else is taken in its place.
     """
-    path = environ.get("PATH", os.defpath)
     if configured:
-        return _configured(configured, environ, path)
+        return _configured(configured, environ)
     if platform == "win32":
-        return _on_windows(environ, path, is_file)
+        return _on_windows(environ, environ.get("PATH", os.defpath), is_file)
     for place in POSIX_PLACES:
         if is_file(place):
             return place
     for name in ("bash", "sh"):
-        if found := _which(name, path):
+        if found := _which(name, environ):
             return found
     raise NoShell("There is no bash on this machine.", hint="Install bash, or set shellPath.")
 
 
-def _configured(shell: str, environ: Mapping[str, str], path: str) -> str:
+def _configured(shell: str, environ: Mapping[str, str]) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
     wanted = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
-    if found := _which(wanted, path):
+    if found := _which(wanted, environ):
         return found
     raise NoShell(
         f"The configured shell {shell} does not exist or is not executable.",
@@ -52,10 +51,10 @@ def _configured(shell: str, environ: Mapping[str, str], path: str) -> str:
     )
 
 
-def _which(name: str, path: str) -> str | None:
-    import shutil  # bash is nearly always in its usual place, and this takes 5 ms to import
+def _which(name: str, environ: Mapping[str, str]) -> str | None:
+    from pi.base.processes import find_program  # bash is nearly always in its usual place
 
-    return shutil.which(name, path=path)
+    return find_program(name, environ)
 
 
 def _on_windows(environ: Mapping[str, str], path: str, is_file: Callable[[str], bool]) -> str:

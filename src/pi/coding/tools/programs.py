@@ -50,7 +50,7 @@ class SearchPrograms:
         return self._find("fd") or self._find("fdfind")
 
     def _find(self, name: str) -> str | None:
-        places = [self._environ().get("PATH"), str(self._agent_bin) if self._agent_bin else None]
+        places = [self.environment.get("PATH"), str(self._agent_bin) if self._agent_bin else None]
         found = (_which(name, place) for place in places if place)
         return next((each for each in found if each), None)
 

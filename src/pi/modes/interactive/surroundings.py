@@ -17,12 +17,12 @@ MOST_FIRST_IDS = 0xF0_0000
 
 def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
     """The clipboard that the person uses; ``write`` sends to their terminal."""
-    import shutil  # slow to load, and needed when something is copied
+    from pi.base.processes import find_program  # needed when something is copied
 
     return Clipboard(
         system=start.system,
         env=start.environ,
-        find=lambda name: shutil.which(name, path=start.environ.get("PATH")),
+        find=lambda name: find_program(name, start.environ),
         run=runner(start.environ, start.cwd),
         write=write,
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
-from pi.base.processes import SpawnFailed, run
+from pi.base.processes import SpawnFailed, find_program, run
 from pi.coding.runtime.host import Host
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.shell.environment import EnvironmentRules, program_environment
@@ -66,4 +65,4 @@ def _opener(host: Host, system: str) -> str | None:
         name = "xdg-open"
     else:
         return None
-    return shutil.which(name, path=environ.get("PATH", ""))
+    return find_program(name, environ)
