@@ -93,6 +93,7 @@ AUTH_JSON = {
         "env": {"AWS_SECRET_ACCESS_KEY": "stored-aws-4711", "AWS_REGION": "eu-north-4711"},
     },
 }
+SETTINGS = {"oauthClients": {"xai": {"clientId": "pi", "clientSecret": "client-secret-4711"}}}
 LITERALS = (
     "literal-header-4711",
     "COMMAND-4711",
@@ -103,6 +104,7 @@ LITERALS = (
     "access-4711",
     "refresh-4711",
     "stored-aws-4711",
+    "client-secret-4711",
 )
 NEEDLES = (*map(needle, (*VARIABLES, *OWN_VARIABLES)), *LITERALS)
 NO_SECRETS = ("my-own-client", "eu-north-4711")
@@ -120,7 +122,8 @@ class Desk:
         self.project.mkdir()
         self.write("models.json", models_json(model.url))
         self.write("auth.json", AUTH_JSON)
-        self.write("settings.json", {"bash": {"extended": True}, "async": {"enabled": True}})
+        more = {"bash": {"extended": True}, "async": {"enabled": True}}
+        self.write("settings.json", {**SETTINGS, **more})
         (self.agent_dir / ".env").write_text(f"MY_DOTENV={value_of('MY_DOTENV')}\n")
 
     def write(self, name: str, content: object) -> None:
@@ -264,6 +267,7 @@ async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> 
     stage = Stage(tmp_path, says("a"), environ={**ENVIRON, **variables})
     stage.write(".pi/agent/models.json", json.dumps(models_json("http://127.0.0.1:9")))
     stage.write(".pi/agent/auth.json", json.dumps(AUTH_JSON)).chmod(0o600)
+    stage.write(".pi/agent/settings.json", json.dumps(SETTINGS))
     everything = " ".join(NEEDLES)
     session = await stage.open()
     remember_used("COMMAND-4711")  # as the request that runs the command does

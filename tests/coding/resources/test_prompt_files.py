@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.coding.resources.frontmatter import BadResource
 from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
 from tests.coding.files.nobody import locked_folder
 
@@ -59,3 +60,11 @@ def test_an_empty_prompt_is_a_prompt(cwd: Path) -> None:
 def test_in_a_locked_folder_nobody_has_said_anything() -> None:
     with locked_folder() as locked:
         assert find_prompt_files(locked.parent, locked, trusted=True, warn=print) == PromptFiles()
+
+
+def test_a_file_of_the_command_line_that_cannot_be_used_is_named(cwd: Path) -> None:
+    (cwd / "huge.md").write_text("x" * 1_000_001)
+
+    for given in ({"system": "huge.md"}, {"append": ("huge.md",)}):
+        with pytest.raises(BadResource, match=rf"^Cannot read {cwd / 'huge.md'}: it is larger"):
+            files(cwd, **given)  # type: ignore[arg-type]

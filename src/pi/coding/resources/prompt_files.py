@@ -47,7 +47,12 @@ def find_prompt_files(
 def text_or_file(value: str, cwd: Path) -> str:
     """What a file says if there is one of that name; otherwise the text itself."""
     path = cwd / expand_home(value, strict=False) if value and "\n" not in value else None
-    return read_text(path) if path is not None and os.path.isfile(path) else value  # noqa: PTH113
+    if path is None or not os.path.isfile(path):  # noqa: PTH113
+        return value
+    try:
+        return read_text(path)
+    except BadResource as problem:
+        raise BadResource(f"Cannot read {path}: {problem.message}.", hint=problem.hint) from problem
 
 
 def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:

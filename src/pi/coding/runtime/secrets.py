@@ -16,6 +16,7 @@ from pi.ai.providers.provider import Provider
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
 from pi.coding.runtime.host import Host
+from pi.coding.settings.file import SettingsFile
 
 
 class KnownSecrets:
@@ -49,7 +50,12 @@ class KnownSecrets:
     @classmethod
     def of(cls, host: Host) -> KnownSecrets:
         """What is known where no session is open."""
-        return cls(host, AuthStorage(host.agent_dir / "auth.json"))
+        settings = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+        return cls(
+            host,
+            AuthStorage(host.agent_dir / "auth.json"),
+            clients=lambda: _clients_in(settings),
+        )
 
     def names(self) -> frozenset[str]:
         """The variables that hold a secret."""
@@ -89,3 +95,12 @@ class KnownSecrets:
         except StoreDamaged:
             content = read_if_exists(self._folder / "auth.json") or b""
             return secrets.of_damaged(content.decode("utf-8", "replace"))
+
+
+def _clients_in(settings: SettingsFile) -> Mapping[str, Json]:
+    """The setting ``oauthClients``, whatever is wrong with the others."""
+    try:
+        clients = settings.read().get("oauthClients")
+    except PiError:
+        return {}
+    return clients if isinstance(clients, dict) else {}
