@@ -142,6 +142,17 @@ def test_files_that_are_huge_are_named_and_not_held_in_memory(desk: Desk, tmp_pa
     assert f"{extension} is larger than 4 MiB" in prompted.stderr
 
 
+def test_a_session_with_a_huge_hole_is_listed(desk: Desk) -> None:
+    desk.prompt("--name", "damaged")
+    [session] = desk.agent_dir.glob("sessions/*/*.jsonl")
+    os.truncate(session, 1 << 30)  # as a file system may leave it after a crash
+
+    listed = desk.run("sessions")
+
+    assert (listed.code, listed.stderr) == (0, "")
+    assert "damaged" in listed.stdout
+
+
 def test_rules_without_end_stop_no_search(desk: Desk) -> None:
     (desk.project / ".git").mkdir()
     endless(desk.project / ".gitignore")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +17,7 @@ from pi.base.files import open_regular
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.session.naming import clean_name
-from pi.coding.session.reading import read_object
+from pi.coding.session.reading import lines_of, read_object
 from pi.coding.session.stamps import milliseconds
 
 FIRST_MESSAGE = 400
@@ -24,6 +25,8 @@ FIRST_MESSAGE = 400
 
 _READ_AHEAD = 1 << 16
 _LONGEST_HEADER = 1 << 16
+_MOST_BEFORE_HEADER = 64
+"""Pieces of that length in which a header is looked for behind damage."""
 
 # How pi and we begin a line. A torn line may begin so too and is counted: nothing else is lost.
 _MESSAGE = re.compile(
@@ -65,7 +68,9 @@ def read_facts(path: Path) -> SessionFacts | None:
     """What a file says of its session; ``None`` if it is none. ``OSError`` if it cannot be read."""
     with open_regular(path, buffering=_READ_AHEAD) as file:
         header = _read_header(file)
-        return None if header is None else gather_facts(header, file)
+        if header is None:
+            return None
+        return gather_facts(header, (line for line in lines_of(file) if line is not None))
 
 
 def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
@@ -98,7 +103,8 @@ def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
 
 def _read_header(file: BinaryIO) -> Json | None:
     """The first line that holds an object, if it is a header."""
-    while line := file.readline(_LONGEST_HEADER):
+    pieces = (file.readline(_LONGEST_HEADER) for _ in range(_MOST_BEFORE_HEADER))
+    for line in takewhile(bool, pieces):
         if (data := read_object(line)) is not None:
             is_header = data.get("type") == "session" and isinstance(data.get("id"), str)
             return data if is_header else None

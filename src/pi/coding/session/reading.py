@@ -78,31 +78,40 @@ def read_file(path: Path) -> list[bytes]:
         if may_never_end(path):
             raise NotASession(path)
         with open_regular(path, buffering=_READ_AHEAD) as file:
-            if os.fstat(file.fileno()).st_size <= LONGEST_LINE:
-                return file.readlines()  # twice as fast, and nearly every file is small
-            return list(_bounded(file, path))
+            return [_whole(line, path) for line in lines_of(file)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise FileProblem(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def _bounded(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
+    """The lines of a file; ``None`` for one of more than ``LONGEST_LINE``, which is not kept."""
+    if os.fstat(file.fileno()).st_size <= LONGEST_LINE:
+        yield from file  # twice as fast, and nearly every file is small
+        return
     held: list[bytes] = []
     size = 0
     while piece := file.readline(_READ_AHEAD):
-        held.append(piece)
         size += len(piece)
-        if size > LONGEST_LINE:
-            raise FileProblem(
-                f"Cannot read {path}: it has a line of more than {LONGEST_LINE >> 20} MiB.",
-                hint="No session of pi has such a line: the file is damaged, or not a session.",
-            )
+        if size <= LONGEST_LINE:
+            held.append(piece)
+        else:
+            held.clear()
         if piece.endswith(b"\n"):
-            yield b"".join(held)
+            yield b"".join(held) if held else None
             held, size = [], 0
-    if held:
-        yield b"".join(held)
+    if size:
+        yield b"".join(held) if held else None
+
+
+def _whole(line: bytes | None, path: Path) -> bytes:
+    if line is not None:
+        return line
+    raise FileProblem(
+        f"Cannot read {path}: it has a line of more than {LONGEST_LINE >> 20} MiB.",
+        hint="No session of pi has such a line: the file is damaged, or not a session.",
+    )
 
 
 def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
