@@ -67,4 +67,4 @@ def test_a_file_of_the_command_line_that_cannot_be_used_is_named(cwd: Path) -> N
 
     for given in ({"system": "huge.md"}, {"append": ("huge.md",)}):
         with pytest.raises(BadResource, match=rf"^Cannot read {cwd / 'huge.md'}: it is larger"):
-            files(cwd, **given)  # type: ignore[arg-type]
+            files(cwd, **given)
