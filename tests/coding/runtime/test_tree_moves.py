@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from pi.ai.errors import ProviderUnavailable
-from pi.ai.messages import Text, UserMessage
 from pi.base.errors import PiError
 from pi.coding.compaction.branches import BeforeTree, Notes, TreeDecision, TreeMoved
 from pi.coding.runtime.results import Navigated
