@@ -22,7 +22,7 @@ ROOT = GUIDE.parent.parent
 EVERYWHERE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOR_PEOPLE = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 """Pages that speak of pi alone; others show options of other programs."""
-OF_TESTS = {"--quick"}
+OF_TESTS = {"--quick", "--full"}
 """Options of ``./test``, which the README shows."""
 FILES = (".json", ".md", ".log", ".py")
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from pi.ai.auth.resolved import MissingCredentials
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.estimate import largest_answer
@@ -26,6 +25,7 @@ from pi.base.clock import Clock
 from pi.base.records import replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
+    from pi.ai.auth.resolved import MissingCredentials
     from pi.ai.exchange import Services
 
 log = logging.getLogger(__name__)
@@ -134,6 +134,8 @@ class Models:
         """Why requests to ``provider`` have no credentials, and how to get some."""
         owner = self._providers.get(provider)
         if owner is None:
+            from pi.ai.auth.resolved import MissingCredentials  # not needed for any request
+
             return MissingCredentials(problem=f'There is no provider "{provider}".')
         return self._auth.missing(owner.row)
 
