@@ -167,7 +167,7 @@ def test_calls_of_functions_are_counted_and_bodies_are_not(root: Path, checkout:
 
 @pytest.mark.slow
 def test_every_scenario_runs_the_real_program(root: Path) -> None:
-    found = run_scenarios(root)
+    found = run_scenarios(root, rounds=1)
 
     assert list(found) == list(SCENARIOS)
     assert {name for name, ran in found.items() if len(ran.files) < 10 or not ran.crossing} == set()
